@@ -1,0 +1,112 @@
+"""The ``conjoin`` command: one Typer command per settings class, run by the module of its name.
+
+Settings are light to import; the stage itself (torch, transformers, stanza) is imported only when
+its command runs, so ``--help`` and a typo answer at once.
+"""
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline import __version__
+from pipeline.ground.errors import ConjoinError
+from pipeline.settings import COMMANDS, Settings
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="conjoin",
+    help="Manufacture coordination-annotated sentences by synchronized text-infilling, and train on them.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    add_completion=False,
+)
+
+
+def _option(settings: type[Settings], name: str) -> inspect.Parameter:
+    field = settings.model_fields[name]
+    kind = field.annotation
+    if name in settings.arguments:
+        marker: Any = typer.Argument(help=field.description, show_default=False)
+        default = inspect.Parameter.empty if field.is_required() else None
+    else:
+        shown = field.get_default(call_default_factory=True)
+        flag = name.replace("_", "-")
+        names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
+        marker = typer.Option(
+            *names,
+            help=field.description,
+            show_default=False if shown is None or shown == "" else str(shown),
+        )
+        default = None
+    optional = kind if default is inspect.Parameter.empty else kind | None  # type: ignore[operator]
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if default is inspect.Parameter.empty
+        else inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[optional, marker],
+    )
+
+
+def _command(settings: type[Settings], module: str) -> Callable[..., None]:
+    def run(*args: Any, params: Path | None = None, **given: Any) -> None:
+        # Hugging Face tokenizers warn about forks otherwise; nothing here forks after tokenizing.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        built = settings.build(given, params)
+        importlib.import_module(module).run(built)
+
+    parameters = [_option(settings, name) for name in settings.model_fields]
+    parameters.append(
+        inspect.Parameter(
+            "params",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                Path | None,
+                typer.Option(
+                    help=f"Take unset options from section '{settings.stage}' of this file."
+                ),
+            ],
+        )
+    )
+    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    run.__doc__ = settings.summary
+    return run
+
+
+for _name, (_settings, _module) in COMMANDS.items():
+    app.command(_name)(_command(_settings, _module))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"conjoin {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Entry point: a ConjoinError is one line on standard error and exit code 2."""
+    try:
+        app()
+    except ConjoinError as error:
+        print(f"conjoin: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,105 @@
+"""Files that appear whole or not at all: temp file in the same folder, fsync, rename."""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.errors import InputError
+
+__all__ = [
+    "atomic",
+    "digest_of",
+    "folder_lock",
+    "read_json",
+    "sha256_of",
+    "write_json",
+    "write_text",
+]
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` that is renamed onto it when the block succeeds.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    # The process id keeps two writers of the same name from sharing one temporary file.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+    except PermissionError as error:
+        raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` atomically as UTF-8."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` atomically as indented JSON with sorted keys, so equal values are equal bytes."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: it is missing or is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy=remedy) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
+
+
+def sha256_of(path: Path) -> str:
+    """Hex SHA-256 of one file, or of a folder's files in name order with their relative names."""
+    if path.is_file():
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def digest_of(value: Any) -> str:
+    """Hex SHA-256 of a JSON-serialisable value in canonical form (sorted keys, no spaces)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock on ``folder`` so that no second run writes into it.
+
+    Raises:
+        InputError: another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(
+                "another conjoin process is writing here",
+                path=folder,
+                remedy="wait for it or stop it",
+            ) from error
+        yield

@@ -1,0 +1,154 @@
+"""Phrase-structure trees in PTB brackets: reading with line numbers, leaves, constituents.
+
+Tree structure itself is nltk's; what is added here is the place of an error, half-open word spans,
+and the treebank's escapes.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nltk.tree import Tree
+
+from pipeline.ground.coordination import Span
+from pipeline.ground.errors import InputError
+
+__all__ = [
+    "Constituent",
+    "Tree",
+    "base_label",
+    "constituents",
+    "escape",
+    "leaves",
+    "one_line",
+    "parse_tree",
+    "read_trees",
+    "unescape",
+]
+
+_ESCAPES = (
+    ("-LRB-", "("),
+    ("-RRB-", ")"),
+    ("-LSB-", "["),
+    ("-RSB-", "]"),
+    ("-LCB-", "{"),
+    ("-RCB-", "}"),
+    ("\\/", "/"),
+    ("\\*", "*"),
+)
+
+
+def unescape(leaf: str) -> str:
+    r"""Treebank leaf to surface characters: ``-LRB-`` is ``(``, ``1\/2`` is ``1/2``."""
+    for escaped, plain in _ESCAPES:
+        leaf = leaf.replace(escaped, plain)
+    return leaf
+
+
+def escape(word: str) -> str:
+    """Surface characters to a leaf that can stand inside brackets (only what must be escaped)."""
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
+@dataclass(frozen=True, slots=True)
+class Constituent:
+    """A non-terminal: its label without function tags, and the words it covers."""
+
+    label: str
+    span: Span
+
+
+def base_label(label: str) -> str:
+    """``NP-SBJ-1`` and ``NP=2`` are ``NP``; labels that begin with ``-`` are left as they are."""
+    return label if label.startswith("-") else re.split("[-=]", label, maxsplit=1)[0]
+
+
+def parse_tree(text: str, *, path: Path | str | None = None, line: int | None = None) -> Tree:
+    """Parse one bracketing; a label-less outer bracket is taken off.
+
+    Raises:
+        InputError: the brackets do not balance or the tree has no words.
+    """
+    try:
+        tree = Tree.fromstring(text)
+    except ValueError as error:
+        first = str(error).splitlines()[0]
+        raise InputError(
+            f"malformed brackets: {first}", path=path, line=line, remedy="mend or remove the tree"
+        ) from error
+    if not tree.label() and len(tree) == 1 and isinstance(tree[0], Tree):
+        tree = tree[0]
+    if not tree.leaves():
+        raise InputError("a tree without words", path=path, line=line, remedy="remove it")
+    return tree
+
+
+def read_trees(path: Path) -> Iterator[tuple[int, Tree]]:
+    """Yield ``(line, tree)`` for each bracketing in a file, which may span lines.
+
+    ``line`` is the 1-based line where the tree begins.
+
+    Raises:
+        InputError: brackets do not balance, stray text, or the file is empty or not UTF-8.
+    """
+    depth, begun, buffer, found = 0, 0, [], False
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if depth == 0:
+            begun = number
+            if not line.lstrip().startswith("("):
+                raise InputError(
+                    f"text outside brackets: {line.strip()[:40]!r}", path=path, line=number,
+                    remedy="a tree begins with '('",
+                )  # fmt: skip
+        depth += line.count("(") - line.count(")")
+        buffer.append(line)
+        if depth < 0:
+            raise InputError("a ')' too many", path=path, line=number, remedy="mend the brackets")
+        if depth == 0:
+            yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
+            buffer, found = [], True
+    if depth:
+        raise InputError(
+            "the tree that begins here is never closed",
+            path=path,
+            line=begun,
+            remedy="add the missing ')'",
+        )
+    if not found:
+        raise InputError("the file holds no tree", path=path, remedy="check the source folder")
+
+
+def leaves(tree: Tree) -> list[str]:
+    """The words of a tree, unescaped."""
+    return [unescape(leaf) for leaf in tree.leaves()]
+
+
+def constituents(tree: Tree) -> list[Constituent]:
+    """Every non-terminal above the tags, in pre-order (so the topmost of a unary chain is first)."""
+    found: list[Constituent] = []
+
+    def walk(node: Tree, start: int) -> int:
+        if len(node) == 1 and not isinstance(node[0], Tree):
+            return start + 1
+        index = len(found)
+        found.append(Constituent("", Span(start, start)))
+        end = start
+        for child in node:
+            end = walk(child, end) if isinstance(child, Tree) else end + 1
+        found[index] = Constituent(base_label(node.label()), Span(start, end))
+        return end
+
+    walk(tree, 0)
+    return found
+
+
+def one_line(tree: Tree) -> str:
+    """The bracketing on one line, as stored in the ``tree`` columns."""
+    return str(tree.pformat(margin=10**9))

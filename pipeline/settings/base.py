@@ -1,0 +1,80 @@
+"""How a command's settings are made: CLI flag over params.yaml section over default.
+
+A section of params.yaml is named like the stage and holds ``default`` and one entry per corpus;
+the corpus entry (the corpus folder's name) overrides ``default`` key by key. Where a stage makes
+several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
+section per kind, which goes over the plain keys of its level.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipeline.ground.errors import SettingsError
+
+__all__ = ["Settings"]
+
+
+class Settings(BaseModel):
+    """Base of every command's settings: frozen, unknown keys refused, one-line errors.
+
+    Class attributes:
+        stage: the one word that names the stage everywhere.
+        summary: the first line of ``--help``.
+        arguments: fields given by position on the command line.
+        corpus_field: the field whose folder name chooses the params.yaml entry.
+        variant_field: the field whose value names a nested section, if the stage has kinds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    stage: ClassVar[str]
+    summary: ClassVar[str]
+    arguments: ClassVar[tuple[str, ...]] = ()
+    corpus_field: ClassVar[str] = "corpus"
+    variant_field: ClassVar[str | None] = None
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
+        """Settings from explicitly given options over ``params`` over defaults.
+
+        Raises:
+            SettingsError: an unknown key, a value of the wrong type or out of range.
+        """
+        explicit = {key: value for key, value in given.items() if value not in (None, [])}
+        section = cls._section(params, explicit) if params else {}
+        try:
+            return cls(**{**section, **explicit})
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            what = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "extra_forbidden":
+                what = f"no such setting; there are: {', '.join(cls.model_fields)}"
+            value = f" = {first['input']!r}" if key and first["type"] != "missing" else ""
+            place = params if key in section and key not in explicit else None
+            name = f"{cls.stage}.{key}" if key else cls.stage
+            raise SettingsError(f"{name}{value}: {what}", path=place) from error
+
+    @classmethod
+    def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            document = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
+        except FileNotFoundError as error:
+            raise SettingsError("no such file", path=params) from error
+        except yaml.YAMLError as error:
+            raise SettingsError(f"not YAML: {error}", path=params) from error
+        section = document.get(cls.stage) or {}
+        if not isinstance(section, dict):
+            raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
+        corpus = Path(explicit.get(cls.corpus_field, ".")).resolve().name
+        variant = str(explicit.get(cls.variant_field)) if cls.variant_field else None
+        merged: dict[str, Any] = {}
+        for level in (section.get("default") or {}, section.get(corpus) or {}):
+            # Nested sections are the kinds; those of other kinds are not this call's business.
+            merged |= {key: value for key, value in level.items() if not isinstance(value, dict)}
+            merged |= level.get(variant) or {}
+        return {str(key): value for key, value in merged.items()}

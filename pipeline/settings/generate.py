@@ -1,0 +1,49 @@
+"""Settings of ``conjoin generate``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.settings.base import Settings
+
+__all__ = ["Generate"]
+
+
+class Generate(Settings):
+    """Generate coordinated candidates from preparsed sentences into Parquet shards (§3)."""
+
+    stage: ClassVar[str] = "generate"
+    summary: ClassVar[str] = (
+        "Fill twins of masked sentences with identical text: candidates in shards."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    variant_field: ClassVar[str | None] = "lm"
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    lm: Literal["bert", "t5"] = Field("t5", description="Language model family that fills.")
+    model: str | None = Field(
+        None,
+        description="Model folder or hub name; unset: CORPUS/models/LM, which pretrain writes.",
+    )
+    sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
+    synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
+    scores: Literal["logits", "logprobs"] = Field("logits", description="What f is applied to.")
+    spans: Literal["constituents", "random", "given"] = Field(
+        "constituents", description="How reference spans are chosen (§3.3)."
+    )
+    given: Path | None = Field(
+        None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
+    )
+    references: int = Field(1, ge=1, description="R: reference spans per sentence, distinct.")
+    coordinator: str = Field("and", min_length=1, description="The coordinator to insert.")
+    seed: int = Field(0, ge=0, description="Seed of the span draw.")
+    limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
+    unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
+    batch_size: int = Field(128, ge=1, description="Pairs decoded together.")
+    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
+    dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
+    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
+    out: Path | None = Field(
+        None, description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED."
+    )

@@ -1,0 +1,42 @@
+"""Settings of ``conjoin ingest``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.settings.base import Settings
+
+__all__ = ["Ingest"]
+
+
+class Ingest(Settings):
+    """Read a corpus into ``OUT/sentences.parquet`` and draw the labelled sets (§5.1)."""
+
+    stage: ClassVar[str] = "ingest"
+    summary: ClassVar[str] = (
+        "Read a treebank or raw text into sentences.parquet and print its counts."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
+    corpus_field: ClassVar[str] = "out"
+
+    reader: Literal["world", "genia", "ptb", "ptb-ext", "text"] = Field(
+        description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."
+    )
+    source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
+    out: Path = Field(description="Corpus folder to write, e.g. data/genia.")
+    split_lists: Path | None = Field(
+        None, description="genia: folder with {train,dev,test}.pmids instead of the shipped split."
+    )
+    segment: Literal["line", "punkt", "stanza"] = Field(
+        "line", description="text: one sentence per line, or running text cut by punkt or stanza."
+    )
+    license: str = Field(
+        "unknown", description="ptb, ptb-ext, text: licence recorded with every sentence."
+    )
+    labelled: list[int] = Field(
+        [250], description="Sizes of L to draw; each draw has size/5 validation sentences more."
+    )
+    seeds: list[int] = Field([0], description="One draw per size and seed.")
+    sentences: int = Field(9000, ge=30, description="world: how many sentences to make.")
+    seed: int = Field(0, ge=0, description="world: seed of the grammar.")

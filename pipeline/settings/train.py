@@ -1,0 +1,61 @@
+"""Settings of ``conjoin train``: the constants of Algorithm 1 and of §5.1."""
+
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pipeline.settings.base import Settings
+
+__all__ = ["Train"]
+
+
+class Train(Settings):
+    """Train a coordination predictor with Algorithm 1."""
+
+    stage: ClassVar[str] = "train"
+    summary: ClassVar[str] = (
+        "Train a predictor on L and on the candidates it believes (Algorithm 1)."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    candidates: Path | None = Field(
+        None, description="Folder of candidate shards (not read in mode baseline)."
+    )
+    mode: Literal["baseline", "filter", "no-filter", "self-train"] = Field(
+        "filter",
+        description="L only; candidates with score ≥ δ; all candidates (δ = 0); boundaries from the "
+        "predictor itself on unsynchronized text.",
+    )
+    system: str = Field("", description="Name of the run in tables; unset: the mode.")
+    labelled: int = Field(250, ge=1, description="|L|: which labelled draw to use.")
+    seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
+    encoder: str = Field(
+        "models/bert", description="Encoder: a folder in the corpus, any folder, or a hub name."
+    )
+    n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
+    k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")
+    k_max: int = Field(16, ge=0, description="K_max: generation trials per batch.")
+    delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
+    warm_steps: int = Field(1000, ge=0, description="Updates on L alone (Algorithm 1, line 1).")
+    steps: int = Field(10000, ge=1, description="Updates in all.")
+    learning_rate: float = Field(2e-5, gt=0, description="AdamW, linearly decreased, no warm-up.")
+    weight_decay: float = Field(0.01, ge=0, description="AdamW weight decay.")
+    clip: float = Field(1.0, gt=0, description="Gradient norm clipping threshold.")
+    eval_every: int = Field(100, ge=1, description="Updates between validations.")
+    patience: int = Field(1000, ge=1, description="Stop after so many updates without improvement.")
+    mlp_hidden: int = Field(256, ge=1, description="Hidden units of the MLP in Eq. 3.")
+    dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
+    threads: int = Field(1, ge=1, description="CPU threads.")
+    out: Path | None = Field(
+        None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.k > self.n_batch:
+            raise ValueError(f"K must not exceed N_batch, was {self.k} > {self.n_batch}")
+        if self.mode != "baseline" and self.candidates is None:
+            raise ValueError(f"mode {self.mode} needs --candidates")
+        return self

@@ -1,0 +1,1 @@
+"""Interactive commands outside the DVC graph: ``fill``, ``predict``, ``corpora``."""
