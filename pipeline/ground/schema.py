@@ -19,6 +19,7 @@ __all__ = [
     "CANDIDATES",
     "PREDICTIONS",
     "REJECTS",
+    "SCORED",
     "SENTENCES",
     "TREES",
     "candidate_row",
@@ -99,6 +100,19 @@ PREDICTIONS = pa.schema(
         _required("gold", _SPANS),
         _required("predicted", _SPANS),
         _required("probability", pa.float32()),
+    ]
+)
+
+
+SCORED = pa.schema(
+    [
+        _required("step", pa.int32()),
+        _required("candidate_id", pa.string()),
+        _required("label", pa.string()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("probability", pa.float32()),
+        _required("accepted", pa.bool_()),
     ]
 )
 

@@ -1,0 +1,121 @@
+"""Finding and loading Hugging Face checkpoints: a corpus's own, a folder, or a hub name.
+
+A folder that holds only ``ready.json`` stands for the model it names; ``pretrain`` writes one where
+params.yaml names a ready model.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from pipeline.ground.errors import ModelError
+from pipeline.ground.files import read_json
+
+__all__ = ["READY", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
+
+READY = "ready.json"
+"""File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
+
+
+def locate(name: str, corpus: Path | None = None) -> str:
+    """What to hand to ``from_pretrained`` for ``name``.
+
+    Args:
+        name: a folder inside the corpus (``models/bert``), any folder, or a hub name.
+        corpus: the corpus folder.
+
+    Raises:
+        ModelError: a path that looks local does not exist or holds no model.
+    """
+    inside = corpus / name if corpus else None
+    folder = inside if inside is not None and inside.is_dir() else Path(name)
+    if not folder.is_dir():
+        if name.startswith(("models/", ".", "/")):
+            raise ModelError(
+                "no such model folder",
+                path=inside or folder,
+                remedy="run `conjoin pretrain`, or name a hub model",
+            )
+        return name
+    if (folder / READY).is_file():
+        return locate(str(read_json(folder / READY)["name"]), corpus)
+    if not (folder / "config.json").is_file():
+        raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
+    return str(folder)
+
+
+def _load(factory: Any, where: str, role: str, dtype: torch.dtype) -> Any:
+    try:
+        # safetensors only: loading pickled weights runs code that came with them.
+        return factory.from_pretrained(where, dtype=dtype, use_safetensors=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(
+            f"cannot load {where!r} as {role}: {reason}",
+            remedy="name a safetensors checkpoint of that kind",
+        ) from error
+
+
+def _tokenizer(where: str) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(where)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(f"cannot load the tokenizer of {where!r}: {reason}") from error
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"the tokenizer of {where!r} has no fast version",
+            remedy="offsets need one; choose another checkpoint",
+        )
+    return tokenizer
+
+
+def load_masked_lm(
+    where: str, dtype: torch.dtype = torch.float32
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A masked LM in evaluation mode, and its tokenizer.
+
+    Raises:
+        ModelError: it cannot be loaded, or its tokenizer has no mask token.
+    """
+    tokenizer = _tokenizer(where)
+    if tokenizer.mask_token_id is None:
+        raise ModelError(f"{where!r} has no mask token", remedy="BERT-like models have; use lm t5?")
+    return _load(AutoModelForMaskedLM, where, "a masked LM", dtype).eval(), tokenizer
+
+
+def load_seq2seq_lm(
+    where: str, dtype: torch.dtype = torch.float32
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """An encoder-decoder LM in evaluation mode, and its tokenizer.
+
+    Raises:
+        ModelError: it cannot be loaded, or its tokenizer lacks the sentinels ``<extra_id_0>`` and
+            ``<extra_id_1>``.
+    """
+    tokenizer = _tokenizer(where)
+    known = tokenizer.get_vocab()
+    if "<extra_id_0>" not in known or "<extra_id_1>" not in known:
+        raise ModelError(
+            f"{where!r} has no sentinel tokens <extra_id_0>, <extra_id_1>",
+            remedy="T5-like models have; use lm bert?",
+        )
+    return _load(AutoModelForSeq2SeqLM, where, "an encoder-decoder LM", dtype).eval(), tokenizer
+
+
+def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    return _load(AutoModel, where, "an encoder", torch.float32), _tokenizer(where)
