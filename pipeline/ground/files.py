@@ -86,16 +86,18 @@ def digest_of(value: Any) -> str:
 
 
 @contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on ``folder`` so that no second run writes into it.
+def folder_lock(folder: Path, name: str = ".lock", *, shared: bool = False) -> Iterator[None]:
+    """Hold a lock on ``folder`` for as long as the block, or the program it execs, runs.
 
     Raises:
         InputError: another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as handle:
+    with (folder / name).open("w") as handle:
+        # A launcher that replaces this process by exec must go on holding the lock.
+        os.set_inheritable(handle.fileno(), True)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(
                 "another conjoin process is writing here",

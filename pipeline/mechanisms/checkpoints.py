@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from transformers import (
+    AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
@@ -18,9 +19,9 @@ from transformers import (
 )
 
 from pipeline.ground.errors import ModelError
-from pipeline.ground.files import read_json
+from pipeline.ground.files import read_json, sha256_of
 
-__all__ = ["READY", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
+__all__ = ["READY", "identity", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -51,6 +52,14 @@ def locate(name: str, corpus: Path | None = None) -> str:
     if not (folder / "config.json").is_file():
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
+
+
+def identity(where: str) -> str:
+    """What tells two models apart: the digest of a folder, or a hub name with its commit."""
+    folder = Path(where)
+    if folder.is_dir():
+        return f"sha256:{sha256_of(folder)}"
+    return f"{where}@{getattr(AutoConfig.from_pretrained(where), '_commit_hash', None)}"
 
 
 def _load(factory: Any, where: str, role: str, dtype: torch.dtype) -> Any:

@@ -59,6 +59,21 @@ class Settings(BaseModel):
             name = f"{cls.stage}.{key}" if key else cls.stage
             raise SettingsError(f"{name}{value}: {what}", path=place) from error
 
+    def command_line(self) -> list[str]:
+        """The arguments that make these very settings again, for a launcher's ``conjoin``."""
+        line = [self.stage, *(str(getattr(self, name)) for name in self.arguments)]
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            flag = name.replace("_", "-")
+            if name in self.arguments or value is None:
+                continue
+            if isinstance(value, bool):
+                line.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                for item in value if isinstance(value, list) else [value]:
+                    line += [f"--{flag}", str(item)]
+        return line
+
     @classmethod
     def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
         try:

@@ -1,0 +1,65 @@
+"""From a fill to a candidate: the coordinated sentence with known boundaries, or a reject (§3)."""
+
+from collections.abc import Sequence
+
+from pipeline.ground.coordination import Candidate, Reject, Span
+from pipeline.ground.files import digest_of
+from pipeline.mechanisms.infill.base import Fill
+from pipeline.mechanisms.naturaltext import split_words
+from pipeline.mechanisms.spans import Reference
+
+__all__ = ["EMPTY", "PUNCTUATION", "SAME", "make_candidate"]
+
+EMPTY = "empty fill"
+PUNCTUATION = "punctuation only"
+SAME = "fill equal to the reference"
+
+
+def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candidate | Reject:
+    """Insert coordinator and fill after the reference span, as in S′(1).
+
+    A reject keeps as much as came to be: where there is no usable fill its ``words`` are the source
+    sentence, its ``coordinator`` is -1 and it has no conjuncts.
+    """
+    words, span = reference.words, reference.span
+    fill_words = tuple(split_words(fill.text))
+    reason = fill.reason or _fault(words[span.start : span.end], fill_words)
+    if fill_words:
+        sentence = (*words[: span.end], coordinator, *fill_words, *words[span.end :])
+        at = span.end
+        conjuncts: tuple[Span, ...] = (span, Span(at + 1, at + 1 + len(fill_words)))
+    else:
+        sentence, at, conjuncts = words, -1, ()
+    candidate = Candidate(
+        candidate_id=_identity(reference, sentence, at, conjuncts),
+        sentence_id=reference.sentence_id,
+        words=sentence,
+        coordinator=at,
+        conjuncts=conjuncts,
+        label=reference.label,
+        reference=span,
+        fill=fill.text,
+        score=fill.score,
+        score_append=fill.score_append,
+        score_prepend=fill.score_prepend,
+        license=reference.license,
+    )
+    return candidate if reason is None else Reject(candidate, reason)
+
+
+def _fault(reference: Sequence[str], fill: Sequence[str]) -> str | None:
+    if not fill:
+        return EMPTY
+    if not any(c.isalnum() for word in fill for c in word):
+        return PUNCTUATION
+    if [w.lower() for w in fill] == [w.lower() for w in reference]:
+        return SAME
+    return None
+
+
+def _identity(
+    reference: Reference, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]
+) -> str:
+    """Content hash: equal content has equal ids in any corpus, whatever model wrote it."""
+    spans = [[s.start, s.end] for s in (reference.span, *conjuncts)]
+    return digest_of([reference.sentence_id, list(words), coordinator, spans])[:24]

@@ -1,0 +1,82 @@
+"""The Infiller protocol: references in, fills out; and what all families share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.mechanisms.naturaltext import join_words
+from pipeline.mechanisms.spans import Reference
+
+__all__ = [
+    "SOURCE_HAS_SPECIAL",
+    "SPECIAL_IN_FILL",
+    "TOO_LONG",
+    "Fill",
+    "Infiller",
+    "length_limit",
+    "reference_tokens",
+    "refused",
+]
+
+SOURCE_HAS_SPECIAL = "source contains a special token of the model"
+SPECIAL_IN_FILL = "special token in the fill"
+TOO_LONG = "longer than the model allows"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What a model put in the mask.
+
+    ``score`` is the mean log-probability per fill token under the synchronized scores;
+    ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why the
+    model refused or spoiled it, else None.
+    """
+
+    text: str
+    score: float | None = None
+    score_append: float | None = None
+    score_prepend: float | None = None
+    reason: str | None = None
+
+
+class Infiller(Protocol):
+    """A language model that fills the masks of twins with identical text."""
+
+    def fill(self, references: Sequence[Reference]) -> list[Fill]:
+        """Fills for a batch of references, in their order.
+
+        The result for a reference depends on the batch only through floating-point rounding, so
+        callers keep batches a pure function of their plan.
+        """
+        ...
+
+    def size(self, reference: Reference) -> int:
+        """A sort key that brings references of similar cost together."""
+        ...
+
+
+def reference_tokens(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> int:
+    """n: how many subword tokens the reference span has in the model's vocabulary."""
+    text = join_words(reference.words).slice(reference.span.start, reference.span.end)
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def length_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Most tokens the model takes: the tighter of tokenizer and position embeddings."""
+    config = model.config
+    positions = getattr(config, "max_position_embeddings", None) or getattr(
+        config, "n_positions", None
+    )
+    if positions and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
+        positions -= config.pad_token_id + 1  # their position ids begin after the padding index
+    return int(min(tokenizer.model_max_length, positions or tokenizer.model_max_length))
+
+
+def refused(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> str | None:
+    """Why a source sentence cannot be used with this model at all, or None."""
+    text = join_words(reference.words).text
+    if any(token in text for token in tokenizer.all_special_tokens):
+        return SOURCE_HAS_SPECIAL
+    return None

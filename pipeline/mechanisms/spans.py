@@ -1,0 +1,137 @@
+"""Reference spans: which part of a sentence becomes a conjunct (§3.3).
+
+The draw for a sentence is a pure function of (seed, sentence id): it does not depend on which other
+sentences there are, nor on who draws.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.ground.coordination import REFERENCE_LABELS, Sentence, Span
+from pipeline.ground.errors import InputError
+from pipeline.ground.trees import constituents, parse_tree
+
+__all__ = ["Reference", "constituent_spans", "draw_spans", "random_spans", "read_given_spans"]
+
+UNLABELLED = "X"
+"""Label of a reference span that is no constituent: the treebank's own mark for "unknown"."""
+
+_GEOMETRIC_P, _LONGEST = 0.2, 10  # SpanBERT (Joshi et al., 2020), §3.1
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A sentence with the span to be coordinated."""
+
+    sentence_id: str
+    words: tuple[str, ...]
+    span: Span
+    label: str
+    license: str
+
+
+def _is_punctuation(words: tuple[str, ...], span: Span) -> bool:
+    return not any(c.isalnum() for word in words[span.start : span.end] for c in word)
+
+
+def constituent_spans(words: tuple[str, ...], tree: str) -> list[tuple[Span, str]]:
+    """Distinct spans of constituents with a reference label, without the whole sentence (§3.3).
+
+    In a unary chain the topmost label is taken; spans come in order of their position.
+    """
+    found: dict[Span, str] = {}
+    for node in constituents(parse_tree(tree)):
+        whole = len(node.span) == len(words)
+        if node.label in REFERENCE_LABELS and not whole and not _is_punctuation(words, node.span):
+            found.setdefault(node.span, node.label)
+    return sorted(found.items())
+
+
+def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list[tuple[Span, str]]:
+    """Distinct random word sequences, lengths geometric and at most 10, as SpanBERT masks."""
+    found: dict[Span, str] = {}
+    for _ in range(20 * count):
+        length = 1
+        while length < _LONGEST and rng.random() >= _GEOMETRIC_P:
+            length += 1
+        length = min(length, len(words) - 1)
+        start = rng.randrange(len(words) - length + 1)
+        span = Span(start, start + length)
+        if not _is_punctuation(words, span):
+            found.setdefault(span, UNLABELLED)
+        if len(found) == count:
+            break
+    return list(found.items())
+
+
+def draw_spans(
+    sentence: Sentence, *, tree: str | None, references: int, seed: int
+) -> list[Reference]:
+    """Up to ``references`` distinct reference spans of one sentence, in order of their position.
+
+    Args:
+        sentence: the source sentence.
+        tree: its constituency tree; None draws random word sequences instead.
+        references: R, how many spans to draw without replacement.
+        seed: with the sentence id it determines the draw.
+    """
+    key = hashlib.sha256(f"{seed}\0{sentence.sentence_id}".encode()).digest()
+    rng = random.Random(int.from_bytes(key[:8], "big"))
+    if tree is None:
+        drawn = random_spans(sentence.words, rng, references) if len(sentence.words) > 1 else []
+    else:
+        spans = constituent_spans(sentence.words, tree)
+        drawn = rng.sample(spans, min(references, len(spans)))
+    return [
+        Reference(sentence.sentence_id, sentence.words, span, label, sentence.license)
+        for span, label in sorted(drawn)
+    ]
+
+
+def read_given_spans(
+    path: Path, sentences: Mapping[str, Sentence]
+) -> list[Reference]:  # fmt: skip
+    """Reference spans from JSON lines of ``{"sentence_id", "start", "end", "label"}``.
+
+    ``start`` and ``end`` are half-open word indices; ``label`` may be left out.
+
+    Raises:
+        InputError: a line is not such an object, names an unknown sentence, or a span outside it.
+    """
+    found: list[Reference] = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise InputError("no such file of given spans", path=path) from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            sentence_id, start, end = str(row["sentence_id"]), int(row["start"]), int(row["end"])
+            label = str(row.get("label", UNLABELLED))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                "not a given span", path=path, line=number,
+                remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
+            ) from error  # fmt: skip
+        sentence = sentences.get(sentence_id)
+        if sentence is None:
+            raise InputError(
+                "no such sentence in U", path=path, line=number, sentence_id=sentence_id
+            )
+        words = sentence.words
+        if not 0 <= start < end <= len(words) or end - start == len(words):
+            raise InputError(
+                f"span [{start}, {end}) is empty, whole or outside the {len(words)} words",
+                path=path, line=number, sentence_id=sentence_id,
+                remedy="give half-open word indices of a part of the sentence",
+            )  # fmt: skip
+        found.append(Reference(sentence_id, words, Span(start, end), label, sentence.license))
+    if not found:
+        raise InputError("no given spans in the file", path=path)
+    return found

@@ -1,0 +1,208 @@
+"""The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from pipeline.ground.closure import code_digest
+from pipeline.ground.console import Meter, say, table
+from pipeline.ground.coordination import Candidate, Reject, Sentence
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import digest_of, sha256_of
+from pipeline.ground.schema import TREES, read_rows, read_sentences
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms import workers
+from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.checkpoints import identity, locate
+from pipeline.mechanisms.infill import Infiller, load_infiller
+from pipeline.mechanisms.shards import ShardSet, unit_indices
+from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
+from pipeline.mechanisms.sync import Synchronizer
+from pipeline.settings.generate import Generate
+
+__all__ = ["decode_unit", "run"]
+
+
+def run(settings: Generate) -> None:
+    """Make every missing or stale shard, in ``settings.processes`` processes.
+
+    Raises:
+        InputError: no trees, no reference spans, or another run writes to the output folder.
+        ModelError: the model lacks a mask token or sentinels.
+    """
+    out = settings.out or _default_out(settings)
+    if settings.processes > 1 and not workers.in_launch():
+        workers.launch(settings.command_line(), settings.processes, out)
+    with workers.working(out, settings.threads) as worker:
+        references, skipped = _plan(settings)
+        where = locate(settings.model or f"models/{settings.lm}", settings.corpus)
+        about = _about(settings, where, worker.device)
+        units = unit_indices(len(references), settings.unit)
+        shards = ShardSet(out, len(units), digest_of(about))
+        if worker.rank == 0:
+            _announce(shards)
+        mine = range(worker.rank, len(units), worker.world)
+        todo = [index for index in mine if not shards.is_current(index)]
+        with Meter("generate", len(references)) as meter:
+            done = _Progress(meter, shards, units, todo if worker.rank == 0 else None)
+            if todo:
+                infiller = load_infiller(
+                    settings.lm,
+                    where,
+                    coordinator=settings.coordinator,
+                    synchronizer=Synchronizer(settings.synchronize, settings.scores),
+                    sync=settings.sync,
+                    dtype=getattr(torch, settings.dtype),
+                    device=worker.device,
+                )
+                for index in todo:
+                    unit = [references[i] for i in units[index]]
+                    rows = decode_unit(unit, infiller, settings, done.batch)
+                    shards.write(index, rows)
+                    done.look()
+            if worker.rank == 0:
+                done.wait()
+        if worker.rank == 0:
+            shards.write_manifest({**about, "sentences_without_reference": skipped})
+            _summary(out, shards.tally(), skipped)
+
+
+def decode_unit(
+    unit: Sequence[Reference],
+    infiller: Infiller,
+    settings: Generate,
+    on_batch: Callable[[int], None] = lambda _: None,
+) -> list[Candidate | Reject]:
+    """The rows of one unit, in the order of its references.
+
+    The batches are a pure function of the unit and the settings: references sorted by size, cut
+    into blocks of ``batch_size``. Whoever decodes the unit gets the same floating-point sums.
+    """
+    order = sorted(range(len(unit)), key=lambda i: (infiller.size(unit[i]), i))
+    rows: dict[int, Candidate | Reject] = {}
+    for block in unit_indices(len(order), settings.batch_size):
+        indices = [order[i] for i in block]
+        fills = infiller.fill([unit[i] for i in indices])
+        for i, fill in zip(indices, fills, strict=True):
+            rows[i] = make_candidate(unit[i], fill, settings.coordinator)
+        on_batch(len(indices))
+    return [rows[i] for i in range(len(unit))]
+
+
+def _default_out(settings: Generate) -> Path:
+    kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
+    return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
+
+
+def _plan(settings: Generate) -> tuple[list[Reference], int]:
+    """All references in the order of U, and how many sentences offered none."""
+    trees = {
+        row["sentence_id"]: row["tree"]
+        for row in read_rows(settings.corpus / "trees.parquet", TREES)
+    }
+    if settings.limit:
+        trees = dict(list(trees.items())[: settings.limit])
+    sentences: dict[str, Sentence] = {
+        sentence.sentence_id: sentence
+        for sentence in read_sentences(
+            settings.corpus / "sentences.parquet", lambda s: s.sentence_id in trees
+        )
+    }
+    if settings.spans == "given":
+        if settings.given is None:
+            raise SettingsError("generate.spans = 'given' needs --given FILE")
+        return read_given_spans(settings.given, sentences), 0
+    references: list[Reference] = []
+    skipped = 0
+    for sentence_id, tree in trees.items():
+        drawn = draw_spans(
+            sentences[sentence_id],
+            tree=tree if settings.spans == "constituents" else None,
+            references=settings.references,
+            seed=settings.seed,
+        )
+        skipped += not drawn
+        references += drawn
+    if not references:
+        raise InputError(
+            "no sentence offers a reference span",
+            path=settings.corpus / "trees.parquet",
+            remedy="check what preparse printed",
+        )
+    return references, skipped
+
+
+def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
+    """Everything the rows depend on; its digest is the shards' fingerprint."""
+    given = settings.given
+    return {
+        "settings": settings.model_dump(
+            mode="json", exclude={"corpus", "processes", "out", "model", "given"}
+        ),
+        "model": identity(where),
+        "inputs": {
+            "trees": sha256_of(settings.corpus / "trees.parquet"),
+            "sentences": sha256_of(settings.corpus / "sentences.parquet"),
+            "given": sha256_of(given) if given else None,
+        },
+        "code": code_digest(__name__),
+        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+    }
+
+
+def _announce(shards: ShardSet) -> None:
+    removed = shards.sweep()
+    if removed:
+        say(f"removed {len(removed)} files of another plan, e.g. {removed[0]}")
+    current = shards.count - len(shards.missing())
+    if current:
+        say(f"{current} of {shards.count} shards are already there and current")
+
+
+def _summary(out: Path, tally: Tally, skipped: int) -> None:
+    table(f"candidates in {out}", ("outcome", "count"), tally.rows())
+    if skipped:
+        say(f"{skipped:,} sentences offered no reference span")
+
+
+class _Progress:
+    """Pairs done by all processes, seen from rank 0: its own batches, the others' shards."""
+
+    def __init__(
+        self, meter: Meter, shards: ShardSet, units: Sequence[range], todo: Sequence[int] | None
+    ) -> None:
+        self._meter, self._shards, self._units = meter, shards, units
+        self._silent = todo is None
+        self._open = set(range(len(units))) - set(todo or ())
+        self._own = 0
+        self._others = 0
+
+    def batch(self, pairs: int) -> None:
+        self._own += pairs
+        self._show()
+
+    def look(self) -> None:
+        """Count shards that other processes have finished since the last look."""
+        if self._silent:
+            return
+        for index in sorted(self._open):
+            if self._shards.is_current(index):
+                self._open.discard(index)
+                self._others += len(self._units[index])
+        self._show()
+
+    def _show(self) -> None:
+        if not self._silent:
+            self._meter.at(self._own + self._others)
+
+    def wait(self) -> None:
+        """Until every unit of every process is there; a dead worker ends us through its launcher."""
+        self.look()
+        while self._open:
+            time.sleep(0.2)
+            self.look()
