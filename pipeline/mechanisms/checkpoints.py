@@ -17,11 +17,15 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers import logging as transformers_logging
 
 from pipeline.ground.errors import ModelError
 from pipeline.ground.files import read_json, sha256_of
 
 __all__ = ["READY", "identity", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
+
+# A bar over the few milliseconds of loading hides the progress that matters.
+transformers_logging.disable_progress_bar()
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -62,10 +66,10 @@ def identity(where: str) -> str:
     return f"{where}@{getattr(AutoConfig.from_pretrained(where), '_commit_hash', None)}"
 
 
-def _load(factory: Any, where: str, role: str, dtype: torch.dtype) -> Any:
+def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: Any) -> Any:
     try:
         # safetensors only: loading pickled weights runs code that came with them.
-        return factory.from_pretrained(where, dtype=dtype, use_safetensors=True)
+        return factory.from_pretrained(where, dtype=dtype, use_safetensors=True, **options)
     except (OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:160]
         raise ModelError(
@@ -125,6 +129,21 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
 
     Raises:
-        ModelError: it cannot be loaded.
+        ModelError: it cannot be loaded, or the checkpoint lacks weights other than the pooler's.
     """
-    return _load(AutoModel, where, "an encoder", torch.float32), _tokenizer(where)
+    # The library would report at length that an LM's head is left over, which is as it should be.
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        encoder, info = _load(
+            AutoModel, where, "an encoder", torch.float32, output_loading_info=True
+        )
+    finally:
+        transformers_logging.set_verbosity(before)
+    missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise ModelError(
+            f"{where!r} lacks {len(missing)} of the encoder's weights, {missing[0]} first",
+            remedy="name a checkpoint of that architecture",
+        )
+    return encoder, _tokenizer(where)

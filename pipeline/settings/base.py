@@ -27,6 +27,8 @@ class Settings(BaseModel):
         arguments: fields given by position on the command line.
         corpus_field: the field whose folder name chooses the params.yaml entry.
         variant_field: the field whose value names a nested section, if the stage has kinds.
+        grid_fields: fields whose values are top-level keys of params.yaml, shared with the DVC
+            matrix, instead of keys of the section.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
@@ -36,6 +38,7 @@ class Settings(BaseModel):
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None
+    grid_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
@@ -87,7 +90,7 @@ class Settings(BaseModel):
             raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
         corpus = Path(explicit.get(cls.corpus_field, ".")).resolve().name
         variant = str(explicit.get(cls.variant_field)) if cls.variant_field else None
-        merged: dict[str, Any] = {}
+        merged = {key: document[key] for key in cls.grid_fields if key in document}
         for level in (section.get("default") or {}, section.get(corpus) or {}):
             # Nested sections are the kinds; those of other kinds are not this call's business.
             merged |= {key: value for key, value in level.items() if not isinstance(value, dict)}

@@ -19,6 +19,7 @@ class Ingest(Settings):
     )
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
+    grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
     reader: Literal["world", "genia", "ptb", "ptb-ext", "text"] = Field(
         description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."

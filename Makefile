@@ -1,0 +1,34 @@
+# Two commands from a fresh clone: `make demo` (the main job on the embedded default) and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# DVC does not put its own environment on PATH, and the stages call `conjoin`.
+RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
+
+.PHONY: demo test check setup clean
+
+demo: setup
+	$(RUN) dvc repro
+	@echo
+	@cat data/world/report/report.md
+	@echo "The report with its pictures: data/world/report/report.html"
+
+test: setup check
+	$(RUN) python -m pytest
+
+check: setup
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("conjoin needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,65 @@
+"""``conjoin fill``: coordinate a span of one sentence and look at the result."""
+
+import torch
+
+from pipeline.ground.console import say
+from pipeline.ground.coordination import Reject, Span, bracketed
+from pipeline.ground.errors import InputError, ModelError
+from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.checkpoints import locate
+from pipeline.mechanisms.infill import load_infiller
+from pipeline.mechanisms.naturaltext import join_words, split_words
+from pipeline.mechanisms.spans import UNLABELLED, Reference
+from pipeline.mechanisms.sync import Synchronizer
+from pipeline.settings.fill import Fill
+
+__all__ = ["find_span", "run"]
+
+
+def run(settings: Fill) -> None:
+    """Print the coordinated sentence of each model family, with brackets and scores.
+
+    Raises:
+        InputError: the span is not a part of the sentence, or is all of it.
+        ModelError: a model is missing or cannot fill masks.
+    """
+    words = tuple(split_words(settings.sentence))
+    span = find_span(words, settings.span)
+    reference = Reference("given", words, span, UNLABELLED, "unknown")
+    families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
+    if settings.model and len(families) > 1:
+        raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
+    for lm in families:
+        infiller = load_infiller(
+            lm,
+            locate(settings.model or f"models/{lm}", settings.corpus),
+            coordinator=settings.coordinator,
+            synchronizer=Synchronizer(settings.synchronize, settings.scores),
+            sync=settings.sync,
+            dtype=torch.float32,
+            device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
+        )
+        outcome = make_candidate(reference, infiller.fill([reference])[0], settings.coordinator)
+        candidate = outcome.candidate if isinstance(outcome, Reject) else outcome
+        score = "" if candidate.score is None else f"  (score {candidate.score:.2f})"
+        verdict = f"  rejected: {outcome.reason}" if isinstance(outcome, Reject) else ""
+        say(f"{lm}: {bracketed(candidate.words, candidate.conjuncts)}{score}{verdict}")
+
+
+def find_span(words: tuple[str, ...], text: str) -> Span:
+    """The words of a sentence whose natural text is ``text``; the first place if there are several.
+
+    Raises:
+        InputError: there is no such place at word boundaries, or it is the whole sentence.
+    """
+    natural = join_words(words)
+    for start in range(len(words)):
+        for end in range(start + 1, len(words) + 1):
+            if natural.slice(start, end) == text.strip():
+                if end - start == len(words):
+                    raise InputError("the span is the whole sentence", remedy="choose a part of it")
+                return Span(start, end)
+    raise InputError(
+        f"the span {text!r} is not in the sentence at word boundaries",
+        remedy=f"copy a part of: {natural.text}",
+    )

@@ -1,0 +1,51 @@
+"""Small random models that the tests build themselves: nothing is downloaded."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
+
+from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+TEXTS = [
+    "The old man saw a small dog near the harbor.",
+    "the girl who sold the lamp saw the old harbor yesterday and a man",
+    "harbors lamps quickly fathom unlock girls dogs near a small man",
+] * 20
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a random two-layer BERT with 160 positions."""
+    folder = tmp_path_factory.mktemp("tiny-bert")
+    tokenizer = train_wordpiece(TEXTS, 320, 160)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=160, initializer_range=0.5,
+    )  # fmt: skip
+    BertForMaskedLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a random T5 of two layers each way that stops now and then."""
+    folder = tmp_path_factory.mktemp("tiny-t5")
+    tokenizer = train_unigram(TEXTS, 300, 128)
+    torch.manual_seed(1)
+    config = T5Config(
+        vocab_size=len(tokenizer), d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2,
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, initializer_factor=4.0,
+    )  # fmt: skip
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

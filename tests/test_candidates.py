@@ -1,0 +1,57 @@
+"""From fills to candidates and rejects."""
+
+import pytest
+
+from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
+from pipeline.mechanisms.candidates import EMPTY, PUNCTUATION, SAME, make_candidate
+from pipeline.mechanisms.infill import Fill
+from pipeline.mechanisms.spans import Reference
+
+WORDS = ("The", "parser", "read", "ten", "trees", ".")
+REFERENCE = Reference("s1", WORDS, Span(3, 5), "NP", "CC0")
+
+
+def test_candidate_has_exact_boundaries() -> None:
+    """The fill's treebank tokens follow the coordinator, and both conjuncts are marked."""
+    made = make_candidate(REFERENCE, Fill("nine (old) graphs", -0.5, -0.4, -0.6), "and")
+    assert isinstance(made, Candidate)
+    assert made.coordinator == 5
+    assert made.words[5] == "and"
+    assert (
+        bracketed(made.words, made.conjuncts)
+        == "The parser read [ten trees] and [nine ( old ) graphs] ."
+    )
+    assert (made.label, made.reference, made.license) == ("NP", Span(3, 5), "CC0")
+    assert (made.score, made.score_append, made.score_prepend) == (-0.5, -0.4, -0.6)
+
+
+@pytest.mark.parametrize(
+    ("fill", "reason"),
+    [
+        (Fill(""), EMPTY),
+        (Fill("   "), EMPTY),
+        (Fill(", ."), PUNCTUATION),
+        (Fill("Ten trees"), SAME),
+        (Fill("ten <pad>", reason="special token in the fill"), "special token in the fill"),
+        (Fill("", reason="longer than the model allows"), "longer than the model allows"),
+    ],
+)
+def test_unusable_fill_is_rejected_with_its_reason(fill: Fill, reason: str) -> None:
+    """Every reject says why, and keeps what came to be."""
+    made = make_candidate(REFERENCE, fill, "and")
+    assert isinstance(made, Reject)
+    assert made.reason == reason
+    assert made.candidate.fill == fill.text
+    if not fill.text.strip():
+        assert (made.candidate.words, made.candidate.coordinator) == (WORDS, -1)
+
+
+def test_identity_is_the_content() -> None:
+    """Equal content has an equal id whatever the scores; another fill or span another id."""
+    one = make_candidate(REFERENCE, Fill("old graphs", -1.0), "and")
+    two = make_candidate(REFERENCE, Fill("old graphs", -2.0), "and")
+    other = make_candidate(REFERENCE, Fill("new graphs", -1.0), "and")
+    assert isinstance(one, Candidate)
+    assert isinstance(two, Candidate)
+    assert isinstance(other, Candidate)
+    assert one.candidate_id == two.candidate_id != other.candidate_id

@@ -1,0 +1,235 @@
+"""The generate stage: the same rows for any number of processes, resumable, nothing half-written."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.ground.coordination import Candidate, Sentence, Span
+from pipeline.ground.errors import ConjoinError, InputError, ModelError
+from pipeline.ground.files import folder_lock, read_json
+from pipeline.ground.schema import (
+    CANDIDATES,
+    REJECTS,
+    SENTENCES,
+    TREES,
+    read_candidates,
+    read_rejects,
+    sentence_row,
+    write_rows,
+)
+from pipeline.settings.generate import Generate
+from pipeline.stages.generate import run
+
+ROOT = Path(__file__).resolve().parents[1]
+TREE = (
+    "(S1 (S (NP (DT the) (JJ {a}) (NN man)) (VP (VBD saw) (NP (NP (DT a) (NN dog)) "
+    "(PP (IN near) (NP (DT the) (NN {b})))) (ADVP (RB yesterday)))))"
+)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, tiny_bert: Path, tiny_t5: Path) -> Path:
+    """A corpus folder with 30 parsed sentences of U and links to the tiny models."""
+    folder = tmp_path / "corpus"
+    pairs = [(a, b) for a in ("old", "small", "unfathomable") for b in ("lamp", "harbor")]
+    sentences, trees = [], []
+    for index in range(30):
+        a, b = pairs[index % len(pairs)]
+        words = ("the", a, "man", "saw", "a", "dog", "near", "the", b, "yesterday")
+        tree = TREE.format(a=a, b=b)
+        name = f"c/{index:02d}"
+        sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0"))
+        trees.append({"sentence_id": name, "parser": "treebank", "tree": tree})
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    write_rows(folder / "trees.parquet", TREES, trees)
+    (folder / "models").mkdir()
+    (folder / "models" / "bert").symlink_to(tiny_bert)
+    (folder / "models" / "t5").symlink_to(tiny_t5)
+    return folder
+
+
+def settings(corpus: Path, **more: object) -> Generate:
+    given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_size": 4, "references": 2, **more}
+    return Generate.model_validate(given)
+
+
+def shard_bytes(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.glob("*-of-*.parquet"))}
+
+
+def test_every_reference_becomes_a_candidate_or_a_counted_reject(corpus: Path) -> None:
+    """30 sentences with two references each leave 60 rows, and the manifest counts them."""
+    run(settings(corpus))
+    out = corpus / "candidates" / "t5-sync" / "seed-0"
+    rows = [c for p in sorted(out.glob("candidates-*.parquet")) for c in read_candidates(p)]
+    rejects = [r for p in sorted(out.glob("rejects-*.parquet")) for r in read_rejects(p)]
+    assert len(rows) + len(rejects) == 60
+    tally = read_json(out / "manifest.json")["tally"]
+    assert tally["kept"] == len(rows)
+    assert sum(tally["refused"].values()) == len(rejects)
+    for row in rows:
+        first, second = row.conjuncts
+        assert row.words[row.coordinator] == "and"
+        assert first.end == row.coordinator == second.start - 1
+        assert first == row.reference
+        assert row.license == "CC0"
+    assert len({r.candidate_id for r in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("lm", ["bert", "t5"])
+def test_shards_have_the_documented_schema_even_when_empty(corpus: Path, lm: str) -> None:
+    """Types come from the schema module, not from the rows."""
+    run(settings(corpus, lm=lm, sync=False))
+    out = corpus / "candidates" / f"{lm}-no-sync" / "seed-0"
+    for path in out.glob("candidates-*.parquet"):
+        assert pq.read_schema(path).equals(CANDIDATES)
+    for path in out.glob("rejects-*.parquet"):
+        assert pq.read_schema(path).equals(REJECTS)
+
+
+def test_one_two_and_three_processes_write_the_same_bytes(corpus: Path, tmp_path: Path) -> None:
+    """Shards and manifest do not depend on the number of worker processes or the hash seed."""
+    found = []
+    for processes, hash_seed in ((1, "0"), (2, "1"), (3, "2")):
+        out = tmp_path / f"out-{processes}"
+        line = settings(corpus, processes=processes, out=out).command_line()
+        subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "pipeline", *line],
+            check=True, cwd=ROOT, capture_output=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        )  # fmt: skip
+        found.append((shard_bytes(out), (out / "manifest.json").read_bytes()))
+    assert len(found[0][0]) == 16
+    assert found[0] == found[1] == found[2]
+
+
+def test_rerun_makes_only_what_is_missing_or_damaged(corpus: Path) -> None:
+    """A deleted and a truncated shard come back with the same bytes; the others are not touched."""
+    run(settings(corpus))
+    out = corpus / "candidates" / "t5-sync" / "seed-0"
+    before = shard_bytes(out)
+    times = {p.name: p.stat().st_mtime_ns for p in out.glob("*.parquet")}
+    lost, broken = sorted(out.glob("candidates-*.parquet"))[1:3]
+    lost.unlink()
+    broken.write_bytes(broken.read_bytes()[:100])
+    run(settings(corpus))
+    assert shard_bytes(out) == before
+    changed = {p.name for p in out.glob("*.parquet") if p.stat().st_mtime_ns != times[p.name]}
+    assert {lost.name, broken.name} <= changed
+    assert len(changed) == 4
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"synchronize": "mean"}, {"coordinator": "or"}, {"batch_size": 3}]
+)
+def test_changed_settings_make_every_shard_stale(corpus: Path, change: dict[str, object]) -> None:
+    """Shards of other settings are redone, never mixed."""
+    out = corpus / "out"
+    run(settings(corpus, out=out))
+    old = {pq.read_schema(p).metadata[b"conjoin.fingerprint"] for p in out.glob("*.parquet")}
+    run(settings(corpus, out=out, **change))
+    new = {pq.read_schema(p).metadata[b"conjoin.fingerprint"] for p in out.glob("*.parquet")}
+    assert len(old) == len(new) == 1
+    assert old != new
+
+
+def test_files_of_another_plan_are_removed(corpus: Path) -> None:
+    """A smaller unit means more shards; those of the old plan and temporary files go."""
+    out = corpus / "out"
+    run(settings(corpus, out=out, unit=60))
+    (out / ".candidates-00000-of-00001.parquet.1.tmp").write_text("half")
+    run(settings(corpus, out=out, unit=20))
+    names = {p.name for p in out.iterdir() if p.suffix in {".parquet", ".tmp"}}
+    assert names == {
+        f"{k}-0000{i}-of-00003.parquet" for k in ("candidates", "rejects") for i in range(3)
+    }
+
+
+def test_given_and_random_spans(corpus: Path, tmp_path: Path) -> None:
+    """Spans come from a file or at random as well as from the trees."""
+    given = tmp_path / "given.jsonl"
+    given.write_text('{"sentence_id": "c/03", "start": 6, "end": 9, "label": "PP"}\n')
+    run(settings(corpus, spans="given", given=given, out=corpus / "given"))
+    rows = rows_of(corpus / "given")
+    assert [(r.sentence_id, r.reference, r.label) for r in rows] == [("c/03", Span(6, 9), "PP")]
+    run(settings(corpus, spans="random", out=corpus / "random"))
+    assert {r.label for r in rows_of(corpus / "random")} == {"X"}
+
+
+def rows_of(folder: Path) -> list[Candidate]:
+    shards = zip(
+        sorted(folder.glob("candidates-*.parquet")),
+        sorted(folder.glob("rejects-*.parquet")),
+        strict=True,
+    )
+    return [
+        row
+        for kept, refused in shards
+        for row in [*read_candidates(kept), *(r.candidate for r in read_rejects(refused))]
+    ]
+
+
+def no_model(corpus: Path) -> None:
+    (corpus / "models" / "t5").unlink()
+
+
+def no_trees(corpus: Path) -> None:
+    (corpus / "trees.parquet").unlink()
+
+
+def flat_trees(corpus: Path) -> None:
+    rows = [{"sentence_id": "c/00", "parser": "p", "tree": "(S1 (X (X the) (X man)))"}]
+    write_rows(corpus / "trees.parquet", TREES, rows)
+
+
+def wrong_schema(corpus: Path) -> None:
+    write_rows(corpus / "trees.parquet", SENTENCES, [])
+
+
+def wrong_kind(corpus: Path) -> None:
+    (corpus / "models" / "t5").unlink()
+    (corpus / "models" / "t5").symlink_to((corpus / "models" / "bert").resolve())
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "message"),
+    [
+        (no_model, ModelError, "no such model folder"),
+        (no_trees, InputError, "no such file; run the stage that writes it"),
+        (flat_trees, InputError, "no sentence offers a reference span"),
+        (wrong_schema, InputError, "another schema than conjoin writes"),
+        (wrong_kind, ModelError, "no sentinel tokens"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_shard(
+    corpus: Path, damage: Callable[[Path], None], error: type[ConjoinError], message: str
+) -> None:
+    """Each bad input is named, and no Parquet file appears."""
+    damage(corpus)
+    with pytest.raises(error, match=message) as caught:
+        run(settings(corpus, out=corpus / "out"))
+    assert "\n" not in str(caught.value)
+    assert not list((corpus / "out").glob("*.parquet"))
+
+
+def test_a_second_run_is_refused_while_one_writes(corpus: Path) -> None:
+    """The folder's lock keeps two runs, or a run and the workers of a killed one, apart."""
+    out = corpus / "out"
+    for name in (".lock", ".workers"):
+        with folder_lock(out, name), pytest.raises(InputError, match="another conjoin process"):
+            run(settings(corpus, out=out))
+
+
+def test_command_line_round_trips(corpus: Path) -> None:
+    """The arguments handed to a launcher's processes make the same settings again."""
+    wanted = settings(corpus, sync=False, processes=3, given=Path("x y"), limit=5)
+    line = wanted.command_line()
+    assert line[:2] == ["generate", str(corpus)]
+    assert "--no-sync" in line
+    assert line[line.index("--given") + 1] == "x y"
+    assert line[line.index("--limit") + 1] == "5"

@@ -1,0 +1,125 @@
+"""Reference spans and twins."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pipeline.ground.coordination import Sentence, Span
+from pipeline.ground.errors import InputError
+from pipeline.mechanisms.spans import (
+    Reference,
+    constituent_spans,
+    draw_spans,
+    random_spans,
+    read_given_spans,
+)
+from pipeline.mechanisms.twins import make_twins
+
+TREE = (
+    "(S1 (S (NP (DT The) (NN parser)) (VP (VBD read) (NP (NP (CD ten) (NNS trees)) "
+    "(PP (IN in) (NP (DT the) (NN bank)))) (ADVP (RB quickly))) (. .)))"
+)
+WORDS = ("The", "parser", "read", "ten", "trees", "in", "the", "bank", "quickly", ".")
+
+
+def sentence(sentence_id: str = "s1") -> Sentence:
+    return Sentence(sentence_id, "d", "train", WORDS, None, TREE, (), "CC0")
+
+
+def test_constituents_exclude_root_and_other_labels() -> None:
+    """Every labelled constituent but the whole sentence is a possible reference (§3.3)."""
+    assert constituent_spans(WORDS, TREE) == [
+        (Span(0, 2), "NP"),
+        (Span(2, 9), "VP"),
+        (Span(3, 5), "NP"),
+        (Span(3, 8), "NP"),
+        (Span(5, 8), "PP"),
+        (Span(6, 8), "NP"),
+        (Span(8, 9), "ADVP"),
+    ]
+
+
+def test_unary_chain_takes_the_topmost_label_once() -> None:
+    """A span that is S over VP is one reference, labelled S."""
+    words = ("He", "tried", "to", "go", "home")
+    tree = "(S (NP (PRP He)) (VP (VBD tried) (S (VP (TO to) (VP (VB go) (NP (NN home)))))))"
+    spans = dict(constituent_spans(words, tree))
+    assert spans[Span(2, 5)] == "S"
+    assert len(spans) == 5
+
+
+def test_draw_is_a_function_of_seed_and_sentence_id() -> None:
+    """The same seed and id give the same spans; another seed or id may not."""
+    drawn = [
+        [r.span for r in draw_spans(sentence(name), tree=TREE, references=2, seed=seed)]
+        for name in ("a", "b", "c", "d")
+        for seed in (0, 1)
+    ]
+    again = [r.span for r in draw_spans(sentence("a"), tree=TREE, references=2, seed=0)]
+    assert drawn[0] == again
+    assert len({tuple(spans) for spans in drawn}) > 1
+    assert all(len(set(spans)) == 2 for spans in drawn)
+
+
+def test_draw_takes_what_there_is() -> None:
+    """Asking for more references than constituents gives each once."""
+    drawn = draw_spans(sentence(), tree=TREE, references=99, seed=0)
+    assert [r.span for r in drawn] == [span for span, _ in constituent_spans(WORDS, TREE)]
+
+
+def test_random_spans_are_distinct_parts_of_the_sentence() -> None:
+    """Random spans stay inside, are never the whole sentence, and never punctuation only."""
+    for seed in range(50):
+        spans = [s for s, _ in random_spans(WORDS, random.Random(seed), 4)]
+        assert len(spans) == len(set(spans)) == 4
+        assert all(0 <= s.start < s.end <= len(WORDS) and len(s) < len(WORDS) for s in spans)
+        assert Span(9, 10) not in spans
+
+
+def test_given_spans_are_read(tmp_path: Path) -> None:
+    """JSON lines give reference spans, in order, label optional."""
+    path = tmp_path / "given.jsonl"
+    path.write_text(
+        '{"sentence_id": "s1", "start": 3, "end": 8, "label": "NP"}\n\n'
+        '{"sentence_id": "s1", "start": 0, "end": 2}\n'
+    )
+    first, second = read_given_spans(path, {"s1": sentence()})
+    assert (first.span, first.label) == (Span(3, 8), "NP")
+    assert (second.span, second.label) == (Span(0, 2), "X")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nonsense", "not a given span"),
+        ("[1, 2]", "not a given span"),
+        ('{"sentence_id": "s9", "start": 0, "end": 1}', r"no such sentence in U \(sentence s9\)"),
+        ('{"sentence_id": "s1", "start": 4, "end": 4}', r"span \[4, 4\) is empty"),
+        ('{"sentence_id": "s1", "start": 0, "end": 10}', "whole"),
+        ('{"sentence_id": "s1", "start": 5, "end": 11}', "outside the 10 words"),
+    ],
+)
+def test_wrong_given_span_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:
+    """A wrong span is one error with file, line and remedy."""
+    path = tmp_path / "given.jsonl"
+    path.write_text('{"sentence_id": "s1", "start": 0, "end": 2}\n' + line + "\n")
+    with pytest.raises(InputError, match=message) as caught:
+        read_given_spans(path, {"s1": sentence()})
+    assert f"{path}:2:" in str(caught.value)
+
+
+def test_twins_put_the_mask_after_and_before() -> None:
+    """S′(1) reads "X and mask", S′(2) "mask and X" (§3.1), in natural spacing."""
+    reference = Reference("s1", WORDS, Span(5, 8), "PP", "CC0")
+    twins = make_twins(reference, "and", "<extra_id_0>")
+    assert twins.append == "The parser read ten trees in the bank and <extra_id_0> quickly."
+    assert twins.prepend == "The parser read ten trees <extra_id_0> and in the bank quickly."
+
+
+def test_twins_repeat_the_mask_for_bert() -> None:
+    """BERT's twins hold as many masks as they are told to."""
+    reference = Reference("s1", WORDS, Span(8, 9), "ADVP", "CC0")
+    twins = make_twins(reference, "or", "[MASK]", 3)
+    assert twins.append.endswith("quickly or [MASK] [MASK] [MASK].")
+    assert twins.prepend.endswith("bank [MASK] [MASK] [MASK] or quickly.")
