@@ -1,5 +1,7 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
+from typing import Literal
+
 import torch
 
 from pipeline.ground.console import say
@@ -26,6 +28,7 @@ def run(settings: Fill) -> None:
     words = tuple(split_words(settings.sentence))
     span = find_span(words, settings.span)
     reference = Reference("given", words, span, UNLABELLED, "unknown")
+    families: tuple[Literal["bert", "t5"], ...]
     families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
     if settings.model and len(families) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")

@@ -1,0 +1,96 @@
+"""The command line: settings become options, problems become one line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import COMMANDS
+from pipeline.ground.errors import InputError
+from pipeline.settings.fill import Fill
+from pipeline.tools.fill import find_span, run
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def conjoin(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "pipeline", *arguments],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_every_setting(command: str) -> None:
+    """Each field of the settings class is an option or argument with its help text."""
+    done = conjoin(command, "--help")
+    assert done.returncode == 0
+    settings, _ = COMMANDS[command]
+    for name in settings.model_fields:
+        assert (
+            name if name in settings.arguments else f"--{name.replace('_', '-')}"
+        ) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "x", "--mode", "baseline", "--delta", "1.5"], "train.delta = 1.5: "),
+        (
+            ["train", "x", "--mode", "baseline", "--k", "17"],
+            "K must not exceed N_batch, was 17 > 16",
+        ),
+        (["train", "x"], "mode filter needs --candidates"),
+        (["generate", "no-such-corpus"], "no such file"),
+        (["generate", "x", "--params", "no.yaml"], "no.yaml: no such file"),
+        (["train", "x", "--dleta", "1"], "No such option: --dleta"),
+        (["gnerate"], "No such command 'gnerate'"),
+    ],
+)
+def test_a_problem_is_told_with_exit_code_2(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    """What is wrong is named on standard error, without a traceback."""
+    arguments = [str(tmp_path / a) if a in {"x", "no-such-corpus"} else a for a in arguments]
+    done = conjoin(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_fill_prints_both_families_with_brackets(
+    tmp_path: Path, tiny_bert: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line per family, the reference span in brackets as it stood."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "bert").symlink_to(tiny_bert)
+    (tmp_path / "models" / "t5").symlink_to(tiny_t5)
+    sentence = "The old man saw a dog near the harbor."
+    run(Fill(sentence=sentence, span="a dog", corpus=tmp_path))
+    bert, t5 = capsys.readouterr().out.splitlines()
+    assert bert.startswith("bert: The old man saw [a dog] and [")
+    assert t5.startswith("t5: The old man saw [a dog] and [")
+
+
+@pytest.mark.parametrize(
+    ("span", "message"),
+    [
+        ("a cat", "not in the sentence at word boundaries"),
+        ("do", "not in the sentence at word boundaries"),
+        ("He saw a dog.", "the span is the whole sentence"),
+    ],
+)
+def test_wrong_span_says_what_the_sentence_is(span: str, message: str) -> None:
+    """A span that is no proper part of the sentence at word boundaries is refused."""
+    with pytest.raises(InputError, match=message):
+        find_span(("He", "saw", "a", "dog", "."), span)
+
+
+def test_span_is_found_in_natural_spelling() -> None:
+    """Clitics and punctuation are matched as the user writes them."""
+    words = ("They", "did", "n't", "sell", "(", "old", ")", "lamps", ".")
+    span = find_span(words, "didn't sell (old)")
+    assert (span.start, span.end) == (1, 7)
