@@ -4,6 +4,7 @@ A folder that holds only ``ready.json`` stands for the model it names; ``pretrai
 params.yaml names a ready model.
 """
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from pipeline.ground.files import read_json, sha256_of
 __all__ = ["READY", "identity", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
 
 # A bar over the few milliseconds of loading hides the progress that matters.
-transformers_logging.disable_progress_bar()
+transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -133,7 +134,7 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """
     # The library would report at length that an LM's head is left over, which is as it should be.
     before = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
+    transformers_logging.set_verbosity(logging.ERROR)
     try:
         encoder, info = _load(
             AutoModel, where, "an encoder", torch.float32, output_loading_info=True

@@ -1,0 +1,148 @@
+"""Algorithm 1 of the paper: training with generation and filtering (§4).
+
+The names and line numbers are the paper's:
+
+     1: train M on L                                      9:       B ← B ∪ {(x', y')}
+     2: repeat                                           10:     end if
+     3:   B ← {}                                         11:     k ← k + 1
+     4:   k ← 0                                          12:   end while
+     5:   while |B| < K and k < K_max do                 13:   B ← B ∪ SAMPLE(L, N_batch - K)
+     6:     x ← SAMPLE(U, 1)                             14:   update M on B
+     7:     (x', y') ← G(x)                              15: until convergence
+     8:     if CALCSCORE((x', y'), M) ≥ δ then           16: return M
+
+Lines 6 and 7 are one: G has run beforehand, and U is drawn together with what G made of it. Which
+draw stands where is a pure function of the step, so nothing but M carries over from one to the next.
+"""
+# ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.stream import Drawn
+
+__all__ = [
+    "Constants",
+    "Labelled",
+    "Model",
+    "Trial",
+    "Unlabelled",
+    "Verdict",
+    "algorithm1",
+    "inspect",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """N_batch, K (≤ N_batch), K_max and δ; and how many updates line 1 takes."""
+
+    N_batch: int
+    K: int
+    K_max: int
+    delta: float
+    warm_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What CalcScore says of a candidate.
+
+    ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
+    the boundary is the predictor's own. ``score`` is its probability; ``reason``, if any, is why
+    it has none, and then the score is -inf, below every δ.
+    """
+
+    example: Example
+    score: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One turn of the while loop: the candidate, the verdict, and whether line 9 was reached."""
+
+    drawn: Drawn
+    verdict: Verdict
+    accepted: bool
+
+
+class Unlabelled(Protocol):
+    """U behind G: see ``stream.CandidateStream``."""
+
+    def sample(self, index: int) -> Drawn:
+        """Draw number ``index``."""
+
+
+class Labelled(Protocol):
+    """L: see ``stream.LabelledStream``."""
+
+    def sample(self, position: int, count: int) -> list[Example]:
+        """``count`` examples from ``position`` on."""
+
+
+class Model(Protocol):
+    """M with what it takes to train it: see ``training.Learner``."""
+
+    @property
+    def converged(self) -> bool:
+        """Line 15: steps are used up, or validation has stopped improving."""
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        """Line 8, for several candidates at once; the weights do not change."""
+
+    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+        """Line 14; ``trials`` are for the record."""
+
+
+def inspect(U: Unlabelled, M: Model, constants: Constants, first: int) -> list[Trial]:
+    """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
+
+    Scoring runs in rounds of min(K - |B|, K_max - k): as many as the loop would examine even if all
+    of them were accepted. So exactly the candidates are examined, in exactly the order and with
+    exactly the outcome, of the loop that takes one at a time, in fewer passes through the encoder.
+
+    Args:
+        U: the candidates.
+        M: the model, which does not change meanwhile.
+        constants: K, K_max and δ.
+        first: number of this step's first draw from U.
+
+    Returns:
+        All that were examined, in order; B is those accepted.
+    """
+    trials: list[Trial] = []
+    B: list[Example] = []  # 3
+    k = 0  # 4
+    while len(B) < constants.K and k < constants.K_max:  # 5
+        round_size = min(constants.K - len(B), constants.K_max - k)
+        drawn = [U.sample(first + k + ahead) for ahead in range(round_size)]  # 6, 7
+        for candidate, verdict in zip(drawn, M.calc_score(drawn), strict=True):
+            accepted = verdict.score >= constants.delta  # 8
+            if accepted:
+                B.append(verdict.example)  # 9
+            trials.append(Trial(candidate, verdict, accepted))
+            k += 1  # 11
+    return trials
+
+
+def algorithm1(M: Model, L: Labelled, U: Unlabelled | None, constants: Constants) -> None:
+    """Train M in place until it has converged.
+
+    Without U this is the baseline: line 1 goes on to the end. If fewer than K candidates are
+    accepted the batch is that much smaller: line 13 always adds N_batch - K.
+    """
+    step = 0
+    N_batch, K, warm = constants.N_batch, constants.K, constants.warm_steps
+    while not M.converged:
+        if U is None or step < warm:
+            M.update(L.sample(step * N_batch, N_batch), [])  # 1
+        else:
+            since = step - warm
+            trials = inspect(U, M, constants, since * constants.K_max)  # 3-12
+            B = [trial.verdict.example for trial in trials if trial.accepted]
+            B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
+            M.update(B, trials)  # 14
+        step += 1

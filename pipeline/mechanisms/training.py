@@ -1,0 +1,228 @@
+"""M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1)."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pipeline.ground.coordination import Sentence, Span
+from pipeline.ground.errors import ModelError
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.algorithm1 import Trial, Verdict
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.journal import Journal
+from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.stream import Drawn
+
+__all__ = ["Learner", "Schedule", "learnable", "validation_accuracy"]
+
+_FOR_DROPOUT = 3  # apart from the streams of the same seed in stream.py
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The numbers of §5.1, with the names of ``settings.train``."""
+
+    steps: int
+    warm_steps: int
+    learning_rate: float
+    weight_decay: float
+    clip: float
+    eval_every: int
+    patience: int
+    seed: int
+
+
+class Learner:
+    """The model M of Algorithm 1 with its optimizer, journal and best weights so far.
+
+    AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
+    biases and layer norms do not (the paper does not say). Dropout masks are a pure function of
+    (seed, step).
+
+    Args:
+        predictor: the weights.
+        validation: sentences to choose the best step by.
+        schedule: the numbers.
+        self_train: learn the predictor's own boundary of a candidate instead of the generated one.
+        notify: called after every update with (updates done, a short note).
+
+    Attributes:
+        step: updates done.
+        history: one dictionary per validation, as in ``history.jsonl``.
+        best_step: the step of the best validation accuracy; the earliest of equals.
+        best_accuracy: that accuracy, in [0, 1].
+        journal: the candidates examined.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        validation: Sequence[Example],
+        schedule: Schedule,
+        *,
+        self_train: bool = False,
+        notify: Callable[[int, str], None] = lambda done, note: None,
+    ) -> None:
+        self.predictor, self.validation, self.schedule = predictor, validation, schedule
+        self.journal = Journal()
+        self.step = self.best_step = 0
+        self.best_accuracy = -1.0
+        self.history: list[dict[str, Any]] = []
+        self._self_train, self._notify = self_train, notify
+        self._losses: list[float] = []
+        self._recent: deque[float] = deque(maxlen=20)
+        self._best: dict[str, Tensor] = {}
+        self._stalled = False
+        matrices = [p for p in predictor.parameters() if p.ndim > 1]
+        vectors = [p for p in predictor.parameters() if p.ndim <= 1]
+        self._optimizer = torch.optim.AdamW(
+            [
+                {"params": matrices, "weight_decay": schedule.weight_decay},
+                {"params": vectors, "weight_decay": 0.0},
+            ],
+            lr=schedule.learning_rate,
+        )
+
+    @property
+    def converged(self) -> bool:
+        """Line 15: all steps are done, or ``patience`` steps passed without improvement.
+
+        Steps within ``warm_steps`` are not counted as passed (§5.1: "for 1,000 steps after the
+        initial 1,000 steps").
+        """
+        return self._stalled or self.step >= self.schedule.steps
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        """Line 8: the probability of each candidate's structure, without dropout or gradient."""
+        words = [drawn.words for drawn in candidates]
+        ks = [drawn.coordinator for drawn in candidates]
+        extents = [drawn.extent for drawn in candidates]
+        scores: list[float | None]
+        if self._self_train:
+            found = self.predictor.predict(words, ks)
+            extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
+            scores = [p.probability if p else None for p in found]
+        else:
+            scores = self.predictor.probability(words, ks, extents)
+        reasons: list[str | None] = [None] * len(words)
+        if None in scores:
+            reasons = self.predictor.obstacles(words, ks, extents)
+        return [
+            Verdict(
+                Example(words[m], (ks[m],), (extents[m],)),
+                -float("inf") if score is None else score,
+                reasons[m],
+            )
+            for m, score in enumerate(scores)
+        ]
+
+    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+        """Line 14, and validation when it is due. An empty batch changes no weight.
+
+        Raises:
+            ModelError: the loss or its gradient is not a number.
+        """
+        schedule = self.schedule
+        for group in self._optimizer.param_groups:
+            group["lr"] = schedule.learning_rate * (1 - self.step / schedule.steps)
+        seed = np.random.SeedSequence([schedule.seed, _FOR_DROPOUT, self.step])
+        torch.manual_seed(int(seed.generate_state(1)[0]))
+        self.step += 1
+        if batch:
+            self._losses.append(self._descend(batch))
+            self._recent.append(self._losses[-1])
+        self.journal.record(self.step, trials)
+        if self.step % schedule.eval_every == 0 or self.step == schedule.steps:
+            self._validate()
+        self._notify(self.step, self._note())
+
+    def _descend(self, batch: Sequence[Example]) -> float:
+        self.predictor.train()
+        self._optimizer.zero_grad()
+        loss = self.predictor.loss(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self.predictor.parameters(), self.schedule.clip)
+        if not (loss.isfinite() and norm.isfinite()):
+            figures = f"the loss is {float(loss.detach()):g}, its gradient's norm {float(norm):g}"
+            raise ModelError(
+                f"at step {self.step} {figures}",
+                remedy="lower the learning rate, or check the encoder's weights",
+            )
+        self._optimizer.step()
+        return float(loss.detach())
+
+    def _validate(self) -> None:
+        accuracy = validation_accuracy(self.predictor, self.validation)
+        if accuracy > self.best_accuracy:
+            self.best_step, self.best_accuracy = self.step, accuracy
+            weights = self.predictor.state_dict()
+            self._best = {name: value.cpu().clone() for name, value in weights.items()}
+        self.history.append(
+            {
+                "step": self.step,
+                "loss": sum(self._losses) / len(self._losses) if self._losses else None,
+                "validation_accuracy": accuracy,
+                "seen": self.journal.seen,
+                "accepted": self.journal.accepted,
+                "acceptance": self.journal.acceptance(),
+            }
+        )
+        self._losses.clear()
+        passed = self.step - max(self.best_step, self.schedule.warm_steps)
+        self._stalled = passed >= self.schedule.patience
+
+    def _note(self) -> str:
+        loss = f"{sum(self._recent) / len(self._recent):.3f}" if self._recent else "…"
+        valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "…"
+        accepted = f"{self.journal.accepted}/{self.journal.seen}"
+        return f"loss {loss}  valid {valid}  accepted {accepted}"
+
+    def restore_best(self) -> Predictor:
+        """The predictor with the weights of ``best_step``."""
+        self.predictor.load_state_dict(self._best)
+        return self.predictor.eval()
+
+
+def learnable(
+    sentences: Sequence[Sentence], predictor: Predictor
+) -> tuple[list[Example], list[Example], Tally]:
+    """The evaluable coordinations of sentences as examples.
+
+    Returns:
+        The examples to learn from, with only what the predictor can score; the same sentences with
+        everything in them, to be measured on; and the instances kept and refused.
+    """
+    learned, measured, tally = [], [], Tally()
+    for sentence in sentences:
+        found = [c for c in sentence.coordinations if c.is_evaluable]
+        ks = [c.coordinator for c in found]
+        extents = [Span(c.start, c.end) for c in found]
+        reasons = predictor.obstacles([sentence.words] * len(found), ks, extents)
+        kept = [m for m, reason in enumerate(reasons) if reason is None]
+        tally.keep(len(kept))
+        for reason in reasons:
+            if reason is not None:
+                tally.refuse(reason)
+        if found:
+            measured.append(Example(sentence.words, tuple(ks), tuple(extents)))
+        if kept:
+            chosen = tuple(ks[m] for m in kept), tuple(extents[m] for m in kept)
+            learned.append(Example(sentence.words, *chosen))
+    return learned, measured, tally
+
+
+def validation_accuracy(predictor: Predictor, examples: Sequence[Example]) -> float:
+    """Share of coordinators whose outer boundary is predicted exactly, in [0, 1].
+
+    An instance that the predictor cannot score counts as wrong.
+    """
+    words = [e.words for e in examples for _ in e.coordinators]
+    ks = [k for e in examples for k in e.coordinators]
+    gold = [extent for e in examples for extent in e.extents]
+    found = predictor.predict(words, ks)
+    return sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True)) / len(gold)

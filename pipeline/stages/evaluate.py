@@ -1,0 +1,184 @@
+"""``conjoin evaluate``: every run of a corpus against gold coordination (Table 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.ground.console import say, table, track
+from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Span
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import read_json, write_json
+from pipeline.ground.schema import PREDICTIONS, read_sentences, write_rows
+from pipeline.mechanisms.metrics import (
+    CRITERIA,
+    accuracy,
+    accuracy_by_category,
+    as_conjuncts,
+    categories,
+    judge,
+    mean_sd,
+)
+from pipeline.mechanisms.predictor import Predictor, best_device
+from pipeline.settings.evaluate import Evaluate
+
+__all__ = ["run"]
+
+_COLUMNS = [*CATEGORIES, "overall"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    sentence: Sentence
+    gold: Coordination
+
+
+def run(settings: Evaluate) -> None:
+    """Predict and score all evaluable coordinations of the split with every run's predictor.
+
+    All figures in ``metrics.json`` are fractions in [0, 1], or null where there is no instance (a
+    mean) or only one seed (an sd).
+
+    Raises:
+        InputError: there is no run, or the split has no evaluable coordination.
+        ModelError: a run's predictor cannot be loaded.
+    """
+    torch.set_num_threads(settings.threads)
+    folders = _runs(settings.corpus)
+    instances = _instances(settings)
+    out = settings.corpus / "evaluation"
+    (out / "metrics.json").unlink(missing_ok=True)
+    for stale in sorted((out / "predictions").glob("*.parquet")):
+        stale.unlink()
+    runs = [_evaluate(folder, instances, settings, out) for folder in track(folders, "evaluate")]
+    labels = [instance.gold.label for instance in instances]
+    metrics = {
+        "split": settings.split,
+        "instances": {name: len(members) for name, members in categories(labels).items()},
+        "runs": runs,
+        "summary": _summary(runs),
+    }
+    write_json(out / "metrics.json", metrics)
+    _tell(metrics)
+
+
+def _runs(corpus: Path) -> list[Path]:
+    """Folders of finished runs, in order of name; unfinished ones are named and left."""
+    finished = []
+    for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
+        if (folder / "run.json").is_file():
+            finished.append(folder)
+        else:
+            say(f"left out, for it has no run.json: {folder}")
+    if not finished:
+        raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
+    return finished
+
+
+def _instances(settings: Evaluate) -> list[_Instance]:
+    path = settings.corpus / "sentences.parquet"
+    found = list(read_sentences(path, lambda sentence: sentence.split == settings.split))
+    sentences = found[: settings.limit]
+    instances = [_Instance(s, c) for s in sentences for c in s.coordinations if c.is_evaluable]
+    if not instances:
+        raise InputError(
+            f"no evaluable coordination in split {settings.split!r}",
+            path=path,
+            remedy="choose another --split or a greater --limit",
+        )
+    return instances
+
+
+def _evaluate(
+    folder: Path, instances: Sequence[_Instance], settings: Evaluate, out: Path
+) -> dict[str, Any]:
+    card = read_json(folder / "run.json")
+    predictor = Predictor.load(folder / "predictor").to(best_device())
+    found = predictor.predict(
+        [instance.sentence.words for instance in instances],
+        [instance.gold.coordinator for instance in instances],
+        settings.batch_size,
+    )
+    rows, verdicts = [], []
+    for instance, prediction in zip(instances, found, strict=True):
+        gold, words = instance.gold, instance.sentence.words
+        conjuncts: tuple[Span, ...] = ()
+        if prediction is not None:
+            conjuncts = as_conjuncts(words, gold.coordinator, prediction.span)
+        verdicts.append(judge(gold, conjuncts))
+        rows.append(
+            {
+                "sentence_id": instance.sentence.sentence_id,
+                "coordinator": gold.coordinator,
+                "word": gold.word,
+                "label": gold.label,
+                "gold": [{"start": s.start, "end": s.end} for s in gold.conjuncts],
+                "predicted": [{"start": s.start, "end": s.end} for s in conjuncts],
+                "probability": prediction.probability if prediction else 0.0,
+            }
+        )
+    name = f"{card['system']}-{card['labelled']}-{card['seed']}.parquet"
+    write_rows(out / "predictions" / name, PREDICTIONS, rows)
+    labels = [instance.gold.label for instance in instances]
+    return {
+        **{key: card[key] for key in ("system", "mode", "labelled", "seed")},
+        "accuracy": accuracy_by_category(labels, [verdict["whole"] for verdict in verdicts]),
+        "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
+        "validation_accuracy": card["best_validation_accuracy"],
+        **{key: card[key] for key in ("best_step", "steps", "seen", "accepted")},
+        "unscored": sum(prediction is None for prediction in found),
+    }
+
+
+def _summary(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and sample standard deviation over seeds, by system and |L|."""
+
+    def key(entry: dict[str, Any]) -> tuple[int, str]:
+        return entry["labelled"], entry["system"]
+
+    summary = []
+    for (labelled, system), group in groupby(sorted(runs, key=lambda m: (*key(m), m["seed"])), key):
+        members = list(group)
+        columns = {name: mean_sd([m["accuracy"][name] for m in members]) for name in _COLUMNS}
+        criteria = {name: mean_sd([m["criteria"][name] for m in members]) for name in CRITERIA}
+        summary.append(
+            {
+                "system": system,
+                "labelled": labelled,
+                "seeds": [m["seed"] for m in members],
+                "mean": {name: value[0] for name, value in columns.items()},
+                "sd": {name: value[1] for name, value in columns.items()},
+                "criteria": {
+                    name: {"mean": mean, "sd": sd} for name, (mean, sd) in criteria.items()
+                },
+            }
+        )
+    return summary
+
+
+def _cell(mean: float | None, sd: float | None) -> str:
+    if mean is None:
+        return "-"
+    return f"{100 * mean:.2f}" + (f" ± {100 * sd:.2f}" if sd is not None else "")
+
+
+def _tell(metrics: dict[str, Any]) -> None:
+    counts = metrics["instances"]
+    table(
+        f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds",
+        ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in _COLUMNS)],
+        [
+            [
+                f"{entry['labelled']} {entry['system']}",
+                len(entry["seeds"]),
+                *(_cell(entry["mean"][name], entry["sd"][name]) for name in _COLUMNS),
+            ]
+            for entry in metrics["summary"]
+        ],
+    )
+    unscored = max(entry["unscored"] for entry in metrics["runs"])
+    if unscored:
+        say(f"Up to {unscored} instances could not be scored (too long, or at the edge): wrong.")

@@ -1,0 +1,217 @@
+"""Algorithm 1 against a hand-run trace and the loop that takes one candidate at a time."""
+# ruff: noqa: D102, N803, N806 - the fakes have their protocols' docstrings; names are the paper's
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.ground.coordination import Candidate, Span
+from pipeline.ground.errors import InputError
+from pipeline.ground.schema import CANDIDATES, SENTENCES, candidate_row, write_rows
+from pipeline.mechanisms.algorithm1 import Constants, Trial, Verdict, algorithm1, inspect
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.stream import CandidateStream, Drawn, LabelledStream
+
+WORDS = ("a", "and", "b")
+
+
+def drawn(index: int) -> Drawn:
+    return Drawn(f"c{index}", "NP", (*WORDS, str(index)), 1, Span(0, 3))
+
+
+class FakeU:
+    """U whose draw number n is candidate cn."""
+
+    def sample(self, index: int) -> Drawn:
+        return drawn(index)
+
+
+class FakeL:
+    """L whose example at position n carries n."""
+
+    def sample(self, position: int, count: int) -> list[Example]:
+        return [
+            Example(("l", str(n)), (1,), (Span(0, 3),)) for n in range(position, position + count)
+        ]
+
+
+class FakeM:
+    """A model with a fixed score for each candidate that notes what it is asked."""
+
+    def __init__(self, scores: Sequence[float], steps: int = 0) -> None:
+        self.scores, self.steps = scores, steps
+        self.rounds: list[list[str]] = []
+        self.batches: list[list[str]] = []
+        self.examined: list[list[str]] = []
+
+    @property
+    def converged(self) -> bool:
+        return len(self.batches) == self.steps
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        self.rounds.append([c.candidate_id for c in candidates])
+        return [
+            Verdict(Example(c.words, (1,), (c.extent,)), self.scores[int(c.candidate_id[1:])])
+            for c in candidates
+        ]
+
+    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+        self.batches.append([example.words[0][0] + example.words[-1] for example in batch])
+        self.examined.append([trial.drawn.candidate_id for trial in trials])
+
+
+def one_at_a_time(
+    scores: Sequence[float], constants: Constants, first: int
+) -> list[tuple[str, bool]]:
+    """Lines 3-12 as they are printed in the paper."""
+    accepted, k, examined = 0, 0, []
+    while accepted < constants.K and k < constants.K_max:
+        verdict = scores[first + k] >= constants.delta
+        accepted += verdict
+        examined.append((f"c{first + k}", verdict))
+        k += 1
+    return examined
+
+
+def test_hand_run_trace() -> None:
+    """K = 3, K_max = 6, δ = 0.7: rounds of 3, 2, 1 examine six and accept c1, c3 (δ itself) and c5."""
+    M = FakeM([0.1, 0.9, 0.69, 0.7, 0.2, 0.8, 0.99])
+    trials = inspect(FakeU(), M, Constants(8, 3, 6, 0.7, 0), 0)
+    assert M.rounds == [["c0", "c1", "c2"], ["c3", "c4"], ["c5"]]
+    assert [t.accepted for t in trials] == [False, True, False, True, False, True]
+    assert [t.drawn.candidate_id for t in trials] == ["c0", "c1", "c2", "c3", "c4", "c5"]
+
+
+def test_trace_ends_at_k_max() -> None:
+    """With K_max = 5 the last round is cut to what is left of the trials, and B stays short."""
+    M = FakeM([0.1, 0.2, 0.3, 0.9, 0.0, 0.9])
+    trials = inspect(FakeU(), M, Constants(8, 3, 5, 0.7, 0), 0)
+    assert M.rounds == [["c0", "c1", "c2"], ["c3", "c4"]]
+    assert [t.drawn.candidate_id for t in trials if t.accepted] == ["c3"]
+
+
+def test_trace_ends_when_b_is_full() -> None:
+    """Nothing is examined beyond the K-th acceptance."""
+    M = FakeM([0.9, 0.9, 0.9, 0.9])
+    assert len(inspect(FakeU(), M, Constants(8, 2, 4, 0.7, 0), 0)) == 2
+    assert M.rounds == [["c0", "c1"]]
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.0, 0.3, 0.7, 1.0, -float("inf")]), min_size=24, max_size=24),
+    K=st.integers(0, 8),
+    K_max=st.integers(0, 20),
+    delta=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    first=st.integers(0, 4),
+)
+def test_rounds_equal_the_sequential_loop(
+    scores: list[float], K: int, K_max: int, delta: float, first: int
+) -> None:
+    """Adaptive rounds examine and accept exactly what the one-at-a-time loop does."""
+    constants = Constants(16, K, K_max, delta, 0)
+    trials = inspect(FakeU(), FakeM(scores), constants, first)
+    examined = [(t.drawn.candidate_id, t.accepted) for t in trials]
+    assert examined == one_at_a_time(scores, constants, first)
+
+
+def test_impossible_candidates_are_never_accepted() -> None:
+    """Without filtering (δ = 0) all are accepted but those that cannot be scored."""
+    trials = inspect(FakeU(), FakeM([0.0, -float("inf"), 0.0]), Constants(4, 2, 3, 0.0, 0), 0)
+    assert [t.accepted for t in trials] == [True, False, True]
+
+
+def test_whole_algorithm_on_paper() -> None:
+    """Line 1 takes N_batch from L, then each batch has B and N_batch - K of L, never more."""
+    M = FakeM([0.9, 0.1, 0.9] + [0.1] * 3 + [0.9] * 3, steps=5)
+    algorithm1(M, FakeL(), FakeU(), Constants(4, 2, 3, 0.7, warm_steps=2))
+    assert M.batches == [
+        ["l0", "l1", "l2", "l3"],
+        ["l4", "l5", "l6", "l7"],
+        ["a0", "a2", "l8", "l9"],  # c0 and c2 accepted of c0, c1, c2
+        ["l10", "l11"],  # none accepted: the batch is smaller
+        ["a6", "a7", "l12", "l13"],  # full after two: c8 is not examined
+    ]
+    assert M.examined == [[], [], ["c0", "c1", "c2"], ["c3", "c4", "c5"], ["c6", "c7"]]
+
+
+def test_baseline_takes_all_from_l() -> None:
+    """Without U every batch is N_batch labelled examples, whatever warm_steps says."""
+    M = FakeM([], steps=3)
+    algorithm1(M, FakeL(), None, Constants(4, 2, 3, 0.7, warm_steps=1))
+    assert [len(batch) for batch in M.batches] == [4, 4, 4]
+    assert [name for batch in M.batches for name in batch] == [f"l{n}" for n in range(12)]
+
+
+def shard(folder: Path, number: int, candidates: Sequence[tuple[str, str]]) -> None:
+    rows = [
+        candidate_row(
+            Candidate(i, s, WORDS, 1, (Span(0, 1), Span(2, 3)), "NP", Span(0, 1), "b", None, None, None, "x")
+        )
+        for i, s in candidates
+    ]  # fmt: skip
+    write_rows(folder / f"candidates-{number:05d}-of-00002.parquet", CANDIDATES, rows)
+
+
+def test_many_candidates_do_not_favour_a_sentence(tmp_path: Path) -> None:
+    """s0 with 9 candidates (over two shards) and s1 with one are drawn equally often."""
+    shard(tmp_path, 1, [("other", "s1"), *((f"c{n}", "s0") for n in range(5, 9))])
+    shard(tmp_path, 0, [(f"c{n}", "s0") for n in range(5)])
+    U = CandidateStream(tmp_path, seed=3, scratch=tmp_path / "run")
+    counts = Counter(U.sample(n).candidate_id for n in range(2000))
+    assert (len(U), U.sentences, len(counts)) == (10, 2, 10)
+    assert 900 < counts["other"] < 1100
+    assert all(70 < counts[f"c{n}"] < 155 for n in range(9))
+    assert not list((tmp_path / "run").iterdir())  # the scratch copy leaves no file
+
+
+def test_draws_are_a_function_of_seed_and_index(tmp_path: Path) -> None:
+    """Any draw can be had without those before it; another seed gives another stream."""
+    shard(tmp_path, 0, [(f"c{n}", f"s{n}") for n in range(50)])
+    whole = [CandidateStream(tmp_path, 3, tmp_path).sample(n).candidate_id for n in range(20)]
+    U = CandidateStream(tmp_path, 3, tmp_path)
+    assert [U.sample(n).candidate_id for n in reversed(range(20))] == whole[::-1]
+    other = CandidateStream(tmp_path, 4, tmp_path)
+    assert [other.sample(n).candidate_id for n in range(20)] != whole
+
+
+def test_labelled_epochs_cover_l_once_each() -> None:
+    """Each epoch is a permutation of L, in an order of its own, and a function of the position."""
+    examples = [Example((str(n),), (), ()) for n in range(10)]
+    order = [e.words[0] for e in LabelledStream(examples, 5).sample(0, 30)]
+    epochs = [order[:10], order[10:20], order[20:]]
+    assert all(sorted(epoch) == sorted(epochs[0]) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 3
+    L = LabelledStream(examples, 5)
+    assert [e.words[0] for e in L.sample(17, 6)] == order[17:23]
+    assert [e.words[0] for e in L.sample(3, 4)] == order[3:7]
+
+
+def test_no_candidates_names_the_remedy(tmp_path: Path) -> None:
+    """An empty folder and one whose shards hold no row both say what to run."""
+    with pytest.raises(InputError, match="no candidates here; run `conjoin generate`"):
+        CandidateStream(tmp_path / "absent", 0, tmp_path)
+    shard(tmp_path, 0, [])
+    with pytest.raises(InputError, match="no candidates here"):
+        CandidateStream(tmp_path, 0, tmp_path)
+
+
+def test_bad_shards_are_named(tmp_path: Path) -> None:
+    """A damaged shard, another schema, and spans that do not fit the words stop with one line."""
+    path = tmp_path / "candidates-00000-of-00001.parquet"
+    path.write_bytes(b"PAR1 not really")
+    with pytest.raises(InputError, match=r"candidates-00000.*not a readable Parquet file"):
+        CandidateStream(tmp_path, 0, tmp_path)
+    write_rows(path, SENTENCES, [])
+    with pytest.raises(InputError, match="not the columns of a candidate shard"):
+        CandidateStream(tmp_path, 0, tmp_path)
+    spans = Span(0, 1), Span(2, 9)
+    wrong = Candidate(
+        "c", "s9", WORDS, 1, spans, "NP", spans[0], "b", None, None, None, license="x"
+    )  # fmt: skip
+    write_rows(path, CANDIDATES, [candidate_row(wrong)])
+    with pytest.raises(InputError, match=r"spans do not fit its words \(sentence s9\)"):
+        CandidateStream(tmp_path, 0, tmp_path).sample(0)

@@ -1,0 +1,236 @@
+"""The predictor: Eq. 3 against a naive loop, words and subwords, saving and loading, predictions."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from pipeline.ground.coordination import Span
+from pipeline.ground.errors import ModelError
+from pipeline.mechanisms.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
+from pipeline.mechanisms.endpoints import EndpointScorer
+from pipeline.mechanisms.predictor import Predictor
+
+VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
+
+
+def words(number: int, length: int) -> tuple[str, ...]:
+    """A random sentence with "and" at its third word."""
+    drawn = random.Random(number).choices(VOCABULARY, k=length)
+    return (*drawn[:2], "and", *drawn[3:])
+
+
+@pytest.fixture
+def model(tiny_bert: Path) -> Predictor:
+    """A random predictor in evaluation mode."""
+    return Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
+
+
+def naive_scores(scorer: EndpointScorer, h: torch.Tensor, k: int) -> dict[tuple[int, int], float]:
+    """Eq. 3 as printed: gather F(i, j, k) for each pair, send it through the MLP, softmax."""
+    mlp = torch.nn.Sequential(scorer.first, torch.nn.ReLU(), scorer.second)
+    pairs = [(i, j) for i in range(k) for j in range(k + 1, len(h))]
+    scores = [mlp(torch.cat([h[i] - h[k + 1], h[j] - h[k - 1]])) for i, j in pairs]
+    return dict(zip(pairs, torch.cat(scores).softmax(0).tolist(), strict=True))
+
+
+def test_scorer_equals_naive_double_loop() -> None:
+    """The factorised, batched scorer gives the naive loop's probabilities for all pairs."""
+    torch.manual_seed(0)
+    scorer = EndpointScorer(6, 5, 0.5).eval()
+    h = torch.randn(3, 9, 6)
+    instances = [(0, 1, 9), (0, 7, 9), (1, 2, 4), (2, 3, 6), (1, 1, 4)]
+    batched = [scores.exp() for scores in scorer(*scorer.project(h), instances)]
+    for found, (sentence, at, length) in zip(batched, instances, strict=True):
+        expected = naive_scores(scorer, h[sentence, :length], at)
+        for (i, j), value in expected.items():
+            assert found[i, j - at - 1].item() == pytest.approx(value, abs=1e-6)
+        assert found.sum().item() == pytest.approx(1, abs=1e-5)
+        assert found.numel() == len(expected)
+
+
+def test_scorer_has_the_naive_gradient() -> None:
+    """Training the factorised scorer is training the MLP: same loss, same gradients."""
+    torch.manual_seed(0)
+    scorer = EndpointScorer(6, 5, 0.0)
+    h = torch.randn(1, 7, 6)
+    loss = -scorer(*scorer.project(h), [(0, 3, 7)])[0][1, 2]
+    loss.backward()
+    found = [p.grad.clone() for p in scorer.parameters()]
+    scorer.zero_grad()
+    pairs = [(i, j) for i in range(3) for j in range(4, 7)]
+    f = torch.stack([torch.cat([h[0, i] - h[0, 4], h[0, j] - h[0, 2]]) for i, j in pairs])
+    scores = scorer.second(scorer.first(f).relu()).squeeze(1)
+    naive = -scores.log_softmax(0)[pairs.index((1, 6))]
+    naive.backward()
+    assert loss.item() == pytest.approx(naive.item(), abs=1e-6)
+    for one, parameter in zip(found, scorer.parameters(), strict=True):
+        torch.testing.assert_close(one, parameter.grad, atol=1e-6, rtol=1e-4)
+
+
+def test_predictions_equal_naive_encoding(model: Predictor) -> None:
+    """Last subword of each word, one sentence at a time, unpadded: the same argmax and probability."""
+    sentences = [words(n, 5 + n) for n in range(6)]
+    found = model.predict(sentences, [2] * 6, batch_size=3)
+    tokenizer = model.encoding.tokenizer
+    for sentence, prediction in zip(sentences, found, strict=True):
+        ids, last = [tokenizer.cls_token_id], []
+        for word in sentence:
+            ids += tokenizer(word, add_special_tokens=False)["input_ids"]
+            last.append(len(ids) - 1)
+        ids.append(tokenizer.sep_token_id)
+        with torch.no_grad():
+            h = model.encoder(torch.tensor([ids])).last_hidden_state[0, last]
+            scores = naive_scores(model.scorer, h, 2)
+        (i, j), probability = max(scores.items(), key=lambda item: item[1])
+        assert prediction is not None
+        assert prediction.span == Span(i, j + 1)
+        assert prediction.probability == pytest.approx(probability, abs=1e-6)
+
+
+def test_words_of_several_subwords(model: Predictor) -> None:
+    """A word's last subword stands for it; "zygote" is not in the vocabulary as a whole."""
+    encoded = model.encoding.encode([("zygote", "man")])[0]
+    assert encoded.last[0] == len(model.encoding.tokenizer.tokenize("zygote")) > 1
+    assert encoded.last[1] == len(encoded.ids) - 2
+
+
+def test_word_without_subwords_is_unknown(model: Predictor) -> None:
+    """A control character keeps its word index: it is read as the unknown token."""
+    encoded = model.encoding.encode([("the", "\u0001", "man")])[0]
+    assert len(encoded.last) == 3
+    assert encoded.ids[encoded.last[1]] == model.encoding.tokenizer.unk_token_id
+
+
+def test_tokenizer_without_unknown_token_is_refused(tiny_bert: Path) -> None:
+    """Without an unknown token the lost word is named."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    tokenizer.unk_token = None
+    with pytest.raises(ModelError, match=r"maps the word '\\x01' to nothing"):
+        WordEncoding(tokenizer, 160).encode([("the", "\u0001")])
+
+
+def test_what_cannot_be_scored_has_no_prediction(model: Predictor) -> None:
+    """A coordinator at the edge or in too long a sentence: None, in its place, with a reason."""
+    long = ("man", "and", *["zygote"] * 160)
+    sentences = [("and", "man", "saw"), ("man", "saw", "and"), long, words(0, 6), ("a",)]
+    ks = [0, 2, 1, 2, 0]
+    found = model.predict(sentences, ks)
+    assert [p is None for p in found] == [True, True, True, False, True]
+    assert model.obstacles(sentences, ks) == [EDGE, EDGE, TOO_LONG, None, EDGE]
+    assert model.probability(sentences, ks, [Span(0, 4)] * 5).count(None) == 4
+    assert (
+        model.obstacles([words(0, 6)] * 3, [2] * 3, [Span(2, 6), Span(0, 3), Span(0, 7)])
+        == [OUTSIDE] * 3
+    )
+
+
+def test_probabilities_sum_to_one(model: Predictor) -> None:
+    """Over all pairs of an instance; the prediction is the most probable of them."""
+    sentence = words(4, 8)
+    extents = [Span(i, j + 1) for i in range(2) for j in range(3, 8)]
+    found = model.probability([sentence] * 10, [2] * 10, extents)
+    values = [p for p in found if p is not None]
+    assert len(values) == 10
+    assert sum(values) == pytest.approx(1, abs=1e-5)
+    best = model.predict([sentence], [2])[0]
+    assert best is not None
+    assert (best.span, best.probability) == (
+        extents[values.index(max(values))], pytest.approx(max(values)),
+    )  # fmt: skip
+
+
+def test_batching_changes_nothing(model: Predictor) -> None:
+    """Order and batch size leave predictions alone."""
+    sentences = [words(n, 4 + n % 7) for n in range(20)]
+    usual = model.predict(sentences, [2] * 20)
+    for batch_size in (1, 7, 64):
+        backwards = model.predict(sentences[::-1], [2] * 20, batch_size)[::-1]
+        for one, other in zip(usual, backwards, strict=True):
+            assert one is not None
+            assert other is not None
+            assert one.span == other.span
+            assert one.probability == pytest.approx(other.probability, abs=1e-6)
+
+
+def test_each_sentence_is_encoded_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instances that share a sentence share its encoding, in prediction and in training."""
+    rows = []
+    forward = model.encoder.forward
+    monkeypatch.setattr(
+        model.encoder, "forward", lambda **given: (rows.append(len(given["input_ids"])), forward(**given))[1]
+    )  # fmt: skip
+    sentence, other = words(1, 9), words(2, 9)
+    model.predict([sentence, other, sentence, sentence], [2, 2, 3, 4])
+    model.loss([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
+    assert rows == [2, 1]
+
+
+def test_loss_is_the_mean_over_instances(model: Predictor) -> None:
+    """A sentence with two structures counts twice in a batch."""
+    one, two = words(1, 9), words(2, 7)
+    asked = [(one, 2, Span(1, 5)), (one, 4, Span(0, 9)), (two, 2, Span(0, 4))]
+    probabilities = model.probability(*map(list, zip(*asked, strict=True)))
+    expected = torch.tensor(probabilities).log().mean().neg().item()
+    examples = [
+        Example(one, (2, 4), (Span(1, 5), Span(0, 9))), Example(two, (2,), (Span(0, 4),)),
+    ]  # fmt: skip
+    assert model.loss(examples).item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
+    """CalcScore is the same every time, even in the middle of training."""
+    model.train()
+    sentence = words(3, 12)
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    first = model.probability([sentence], [2], [Span(0, 6)])
+    assert first == model.probability([sentence], [2], [Span(0, 6)])
+    assert model.training
+    assert torch.equal(state, torch.get_rng_state())
+    example = [Example(sentence, (2,), (Span(0, 6),))]
+    assert model.loss(example).item() != model.loss(example).item()
+
+
+def test_saved_predictor_stands_alone(
+    model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moved folder predicts the same with nothing else, names no path, and is replaced whole."""
+    folder = tmp_path / "run" / "predictor"
+    folder.mkdir(parents=True)
+    (folder / "stale.txt").write_text("old")
+    model.save(folder)
+    assert not (folder / "stale.txt").exists()
+    assert [p.name for p in folder.parent.iterdir()] == ["predictor"]
+    moved = shutil.move(folder, tmp_path / "elsewhere")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    loaded = Predictor.load(moved)
+    sentences = [words(n, 8) for n in range(5)]
+    assert loaded.predict(sentences, [2] * 5) == model.predict(sentences, [2] * 5)
+    assert not loaded.training
+    assert loaded.encoding.positions == 160
+    text = "".join(p.read_text() for p in sorted(moved.glob("*.json")))
+    assert str(tmp_path.parent) not in text
+
+
+def test_folder_of_another_kind_is_refused(model: Predictor, tmp_path: Path) -> None:
+    """No predictor, another version, and damaged weights: one line that names the folder."""
+    with pytest.raises(ModelError, match=r"empty: no predictor\.json here"):
+        Predictor.load(tmp_path / "empty")
+    folder = tmp_path / "predictor"
+    model.save(folder)
+    card = json.loads((folder / "predictor.json").read_text())
+    (folder / "predictor.json").write_text(json.dumps(card | {"version": 99}))
+    with pytest.raises(ModelError, match=r"predictor: .*'conjoin-predictor' version 99, not .* 1;"):
+        Predictor.load(folder)
+    (folder / "predictor.json").write_text(json.dumps(card | {"mlp_hidden": 9}))
+    with pytest.raises(ModelError, match=r"a damaged predictor: .*size mismatch"):
+        Predictor.load(folder)
+    (folder / "predictor.json").write_text(json.dumps(card))
+    (folder / "model.safetensors").write_bytes(b"short")
+    with pytest.raises(ModelError, match="a damaged predictor"):
+        Predictor.load(folder)

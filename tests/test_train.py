@@ -1,0 +1,427 @@
+"""Training, evaluation and prediction end to end on a corpus whose coordination is obvious."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM
+
+from pipeline.ground.coordination import Candidate, Coordination, Sentence, Span
+from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
+from pipeline.ground.files import read_json, sha256_of, write_json
+from pipeline.ground.schema import (
+    CANDIDATES,
+    PREDICTIONS,
+    SCORED,
+    SENTENCES,
+    candidate_row,
+    read_rows,
+    sentence_row,
+    write_rows,
+)
+from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.tokenizers import train_wordpiece
+from pipeline.settings.evaluate import Evaluate
+from pipeline.settings.predict import Predict
+from pipeline.settings.train import Train
+from pipeline.stages import evaluate, train
+from pipeline.tools import predict
+
+FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
+NOUNS = ["cats", "dogs", "birds", "fish", "cows", "pigs"]
+
+
+def coordinated(number: int) -> tuple[tuple[str, ...], int, tuple[Span, Span]]:
+    """A sentence of fillers around ``noun+ and noun+``; the structure is the run of nouns."""
+    draw = random.Random(number)
+    before = draw.choices(FILLERS, k=draw.randint(1, 4))
+    left, right = (draw.choices(NOUNS, k=draw.randint(1, 2)) for _ in "lr")
+    after = draw.choices(FILLERS, k=draw.randint(1, 4))
+    k = len(before) + len(left)
+    spans = Span(len(before), k), Span(k + 1, k + 1 + len(right))
+    return (*before, *left, "and", *right, *after), k, spans
+
+
+def sentence(number: int, split: str = "train", label: str = "NP") -> Sentence:
+    """The gold sentence of that number."""
+    words, k, spans = coordinated(number)
+    gold = (Coordination(k, "and", label, spans),)
+    return Sentence(f"s{number}", "d", split, words, None, None, gold, "test")
+
+
+def candidate(number: int) -> Candidate:
+    """A candidate of that number: right if even, cut short by a word on the left if odd."""
+    words, k, spans = coordinated(10_000 + number)
+    if number % 2:
+        spans = Span(spans[0].start - 1, k), spans[1]
+    label = "NP" if number % 3 else "VP"
+    return Candidate(
+        f"c{number}", f"u{number // 3}", words, k, spans, label, spans[0], "x", None, None, None, "test"
+    )  # fmt: skip
+
+
+def build(folder: Path) -> Path:
+    """A corpus folder: 40 sentences in L, 24 for validation, 30 for test, 60 candidates."""
+    sentences = [sentence(n) for n in range(64)]
+    sentences += [sentence(n, "test", ["NP", "VP", "UCP"][n % 3]) for n in range(64, 94)]
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    ids = [s.sentence_id for s in sentences]
+    write_json(folder / "draws/seed-0/40.json", {"labelled": ids[:40], "validation": ids[40:64]})
+    rows = [candidate_row(candidate(n)) for n in range(60)]
+    for shard in range(2):
+        path = folder / f"candidates/t5-sync/seed-0/candidates-0000{shard}-of-00002.parquet"
+        write_rows(path, CANDIDATES, rows[shard * 30 : shard * 30 + 30], {"fingerprint": "x"})
+    tokenizer = train_wordpiece([" ".join(s.words) for s in sentences] * 20, 400, 24)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=24, initializer_range=0.3,
+    )  # fmt: skip
+    BertForMaskedLM(config).save_pretrained(folder / "models/bert")
+    tokenizer.save_pretrained(folder / "models/bert")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus folder, for tests that add runs to it and change nothing else."""
+    return build(tmp_path_factory.mktemp("data") / "tiny")
+
+
+def settings(corpus: Path, **given: Any) -> Train:
+    """Settings that learn the tiny corpus in seconds."""
+    usual: dict[str, Any] = {
+        "corpus": corpus, "candidates": corpus / "candidates/t5-sync/seed-0", "labelled": 40,
+        "steps": 60, "warm_steps": 30, "eval_every": 10, "learning_rate": 0.01, "mlp_hidden": 16,
+        "dropout": 0.1, "delta": 0.4,
+    }  # fmt: skip
+    return Train(**usual | given)
+
+
+def history(run: Path) -> list[dict[str, Any]]:
+    """The validations of a run."""
+    return [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def runs(corpus: Path) -> Callable[[str], Path]:
+    """A finished run of each mode by name, trained when first asked for."""
+
+    def finished(mode: str) -> Path:
+        out = corpus / "runs" / mode / "40" / "seed-0"
+        if not out.exists():
+            train.run(settings(corpus, mode=mode))
+        return out
+
+    return finished
+
+
+def test_baseline_learns(runs: Callable[[str], Path]) -> None:
+    """Validation accuracy rises from below 40 % to above 70 %; no candidate is looked at."""
+    run = read_json(runs("baseline") / "run.json")
+    first, *_ = entries = history(runs("baseline"))
+    assert first["validation_accuracy"] < 0.4
+    assert run["best_validation_accuracy"] > 0.7
+    assert entries[-1]["loss"] < first["loss"] / 2
+    assert (run["seen"], run["candidates"], run["steps"]) == (0, 0, 60)
+    assert [entry["step"] for entry in entries] == [10, 20, 30, 40, 50, 60]
+    assert list(read_rows(runs("baseline") / "scored.parquet", SCORED)) == []
+
+
+def scored(run: Path) -> list[dict[str, Any]]:
+    """The candidates a run examined."""
+    return list(read_rows(run / "scored.parquet", SCORED))
+
+
+def test_filter_prefers_right_candidates(runs: Callable[[str], Path]) -> None:
+    """More of the right (even) than of the wrong (odd) candidates pass δ, and only those above it."""
+    rows = scored(runs("filter"))
+    assert all(row["accepted"] == (row["probability"] >= 0.4) for row in rows)
+    rate = [
+        sum(row["accepted"] for row in part) / len(part)
+        for part in ([row for row in rows if int(row["candidate_id"][1:]) % 2 == odd] for odd in (0, 1))
+    ]  # fmt: skip
+    assert rate[0] > 2 * rate[1]
+
+
+def test_books_balance(runs: Callable[[str], Path]) -> None:
+    """History, run.json and scored.parquet agree on what was seen and accepted, by step and label."""
+    run, entries, rows = (
+        read_json(runs("filter") / "run.json"), history(runs("filter")), scored(runs("filter")),
+    )  # fmt: skip
+    accepted = [row for row in rows if row["accepted"]]
+    assert run["seen"] == entries[-1]["seen"] == len(rows)
+    assert run["accepted"] == entries[-1]["accepted"] == len(accepted)
+    assert run["distinct"] == len({row["candidate_id"] for row in rows})
+    assert run["candidates"] == 60
+    for place, index in (("NP", 0), ("VP", 0), ("NP", 1), ("VP", 1)):
+        told = sum(e["acceptance"].get(place, [0, 0])[index] for e in entries)
+        assert told == sum(row["label"] == place for row in (accepted, rows)[index])
+    assert {row["step"] for row in rows} == set(range(31, 61))
+    for step in range(31, 61):
+        trials = [row["accepted"] for row in rows if row["step"] == step]
+        assert sum(trials) <= 8
+        assert len(trials) == 16 or (sum(trials) == 8 and trials[-1])
+    assert run["excluded"]["candidates"] == {"seen": len(rows), "kept": len(rows), "refused": {}}
+
+
+def test_no_filter_accepts_all(runs: Callable[[str], Path]) -> None:
+    """δ = 0: the first K candidates of every step are taken."""
+    rows = scored(runs("no-filter"))
+    assert len(rows) == 30 * 8
+    assert all(row["accepted"] for row in rows)
+
+
+def test_self_training_learns_its_own_boundaries(runs: Callable[[str], Path]) -> None:
+    """The boundary recorded is the predictor's argmax, so it differs from many generated ones."""
+    given = {f"c{n}": candidate(n).coordination for n in range(60)}
+    rows = scored(runs("self-train"))
+    own = [(row["start"], row["end"]) for row in rows]
+    generated = [(given[r["candidate_id"]].start, given[r["candidate_id"]].end) for r in rows]
+    wrong = [int(row["candidate_id"][1:]) % 2 == 1 for row in rows]
+    agree = [a == b for a, b in zip(own, generated, strict=True)]
+    assert sum(a for a, w in zip(agree, wrong, strict=True) if not w) > sum(
+        a for a, w in zip(agree, wrong, strict=True) if w
+    )
+    assert all(row["accepted"] == (row["probability"] >= 0.4) for row in rows)
+
+
+def digest(run: Path) -> dict[str, str]:
+    """What a run wrote, but for how long it took."""
+    return {p.name: sha256_of(p) for p in sorted(run.iterdir()) if p.name != "timing.json"}
+
+
+def test_equal_settings_give_equal_runs(runs: Callable[[str], Path], corpus: Path) -> None:
+    """A second run writes the same bytes, and another seed of fine-tuning would not."""
+    again = corpus / "again"
+    train.run(settings(corpus, mode="filter", out=again))
+    assert digest(again) == digest(runs("filter"))
+    assert set(digest(again)) == {"predictor", "history.jsonl", "run.json", "scored.parquet"}
+    assert str(corpus.parent) not in (again / "run.json").read_text()
+    write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
+    train.run(settings(corpus, mode="filter", seed=1, out=corpus / "other"))
+    assert digest(corpus / "other")["predictor"] != digest(again)["predictor"]
+
+
+def test_training_reads_no_test_sentence(runs: Callable[[str], Path], tmp_path: Path) -> None:
+    """Without the test split in the corpus the run is the same."""
+    corpus = build(tmp_path / "tiny")
+    kept = [sentence_row(sentence(n)) for n in range(64)]
+    write_rows(corpus / "sentences.parquet", SENTENCES, kept)
+    train.run(settings(corpus, mode="baseline"))
+    assert digest(corpus / "runs/baseline/40/seed-0") == digest(runs("baseline"))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "expected"),
+    [
+        ([0.1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], (2, 7)),  # counted from step 3; earliest of equals
+        ([0.1, 0.5, 0.5, 0.5, 0.6, 0.5, 0.6, 0.5, 0.5], (5, 9)),
+        ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], (10, 10)),
+    ],
+)
+def test_early_stopping(
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    accuracies: list[float],
+    expected: tuple[int, int],
+) -> None:
+    """Training stops after ``patience`` steps without improvement beyond the warm steps."""
+    given = iter(accuracies)
+    weights = []
+
+    def told(predictor: Predictor, _: object) -> float:
+        weights.append(predictor.scorer.first.weight.detach().clone())
+        return next(given)
+
+    monkeypatch.setattr("pipeline.mechanisms.training.validation_accuracy", told)
+    train.run(
+        settings(corpus, mode="baseline", steps=10, warm_steps=3, eval_every=1, patience=4, out=tmp_path)
+    )  # fmt: skip
+    run = read_json(tmp_path / "run.json")
+    assert (run["best_step"], run["steps"]) == expected
+    saved = Predictor.load(tmp_path / "predictor").scorer.first.weight
+    assert torch.equal(saved, weights[run["best_step"] - 1])
+
+
+def test_what_cannot_be_learned_is_counted(tmp_path: Path) -> None:
+    """A long sentence is left out of L, wrong in validation, and never accepted as a candidate."""
+    corpus = build(tmp_path / "tiny")
+    sentences = [sentence(n) for n in range(64)]
+
+    def longer(old: Sentence) -> Sentence:
+        words = (*old.words, *["here"] * 40)
+        return Sentence(old.sentence_id, "d", "train", words, None, None, old.coordinations, "test")
+
+    sentences[3], sentences[50] = longer(sentences[3]), longer(sentences[50])
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    rows = [candidate_row(candidate(n)) for n in range(20)]
+    for row in rows[:10]:
+        row["words"] += ["here"] * 40
+    folder = corpus / "long"
+    write_rows(folder / "candidates-00000-of-00001.parquet", CANDIDATES, rows)
+    train.run(settings(corpus, mode="no-filter", candidates=folder, steps=31, out=tmp_path / "run"))
+    excluded = read_json(tmp_path / "run" / "run.json")["excluded"]
+    reason = "sentence longer than the encoder"
+    assert excluded["labelled"] == {"seen": 40, "kept": 39, "refused": {reason: 1}}
+    assert excluded["validation"] == {"seen": 24, "kept": 23, "refused": {reason: 1}}
+    assert excluded["candidates"]["refused"][reason] > 0
+    for row in scored(tmp_path / "run"):
+        assert row["accepted"] == (int(row["candidate_id"][1:]) >= 10)
+        assert (row["probability"] > 0) == row["accepted"]
+    accuracies = [entry["validation_accuracy"] * 24 for entry in history(tmp_path / "run")]
+    assert accuracies == [pytest.approx(round(a)) for a in accuracies]
+
+
+def test_empty_batches_change_nothing(corpus: Path, tmp_path: Path) -> None:
+    """With K = N_batch and nothing accepted there is no update, and no loss to tell."""
+    train.run(settings(corpus, k=16, delta=1.0, steps=50, warm_steps=30, out=tmp_path))
+    entries = history(tmp_path)
+    assert [entry["loss"] is None for entry in entries] == [False] * 3 + [True] * 2
+    assert len({entry["validation_accuracy"] for entry in entries[2:]}) == 1
+
+
+def refusal(kind: type[ConjoinError], corpus: Path, out: Path, **given: Any) -> str:
+    """The message training stops with; nothing may have been written."""
+    with pytest.raises(kind) as caught:
+        train.run(settings(corpus, out=out, **given))
+    assert not out.exists() or not list(out.iterdir())
+    return str(caught.value)
+
+
+def test_bad_input_is_named(tmp_path: Path) -> None:
+    """Each mistake is one line with its place and its remedy, and leaves no file behind."""
+    corpus, out = build(tmp_path / "tiny"), tmp_path / "run"
+    draw = corpus / "draws/seed-0/40.json"
+    assert "250.json: no such file; run `conjoin ingest`" in refusal(
+        InputError, corpus, out, labelled=250
+    )
+    empty = corpus / "nothing"
+    assert "nothing: no candidates here; run `conjoin generate`" in refusal(
+        InputError, corpus, out, candidates=empty
+    )
+    assert "no such model folder" in refusal(ModelError, corpus, out, encoder="models/none")
+    assert "names a folder" in refusal(SettingsError, corpus, out, system="a/b")
+    assert "the loss is" in refusal(ModelError, corpus, out, mode="baseline", learning_rate=1e30)
+    file = corpus / "sentences.parquet"
+    with pytest.raises(InputError, match=r"sentences\.parquet/run: cannot write here"):
+        train.run(settings(corpus, out=file / "run"))
+    good = read_json(draw)
+    write_json(draw, good | {"validation": []})
+    assert "no coordination in the validation" in refusal(InputError, corpus, out)
+    write_json(draw, good | {"labelled": ["s70"]})
+    assert "not in the training split (sentence s70)" in refusal(InputError, corpus, out)
+    write_json(draw, good | {"labelled": []})
+    assert "no labelled sentence" in refusal(InputError, corpus, out)
+    write_json(draw, [])
+    assert "not a draw of L" in refusal(InputError, corpus, out)
+    draw.write_text("{")
+    assert "40.json:1: not JSON" in refusal(InputError, corpus, out)
+
+
+def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two seeds of a baseline: figures per run and their mean and sd, recounted from the rows."""
+    corpus = build(tmp_path / "tiny")
+    write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
+    for seed in (0, 1):
+        train.run(settings(corpus, mode="baseline", seed=seed))
+    (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
+    (corpus / "evaluation/predictions").mkdir(parents=True)
+    (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    assert metrics["split"] == "test"
+    assert metrics["instances"] == {
+        "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0,
+    }  # fmt: skip
+    files = sorted((corpus / "evaluation/predictions").iterdir())
+    assert [p.name for p in files] == ["baseline-40-0.parquet", "baseline-40-1.parquet"]
+    for path, run in zip(files, metrics["runs"], strict=True):
+        rows = list(read_rows(path, PREDICTIONS))
+        hits = [row["gold"] == row["predicted"] for row in rows]
+        assert run["accuracy"]["overall"] == run["criteria"]["exact"] == sum(hits) / 30 > 0.3
+        assert run["accuracy"]["PP"] is None
+        assert (run["system"], run["labelled"], run["steps"]) == ("baseline", 40, 60)
+    one, two = (run["accuracy"]["VP"] for run in metrics["runs"])
+    (summary,) = metrics["summary"]
+    assert summary["seeds"] == [0, 1]
+    assert summary["mean"]["VP"] == pytest.approx((one + two) / 2)
+    assert summary["sd"]["VP"] == pytest.approx(abs(one - two) / 2**0.5)
+    assert summary["criteria"]["whole"]["mean"] == summary["mean"]["overall"]
+    printed = capsys.readouterr().out
+    assert "no run.json" in printed
+    assert f"{100 * summary['mean']['overall']:.2f}" in printed
+
+
+def test_evaluation_counts_what_cannot_be_scored_as_wrong(
+    runs: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A test sentence longer than the encoder stays in the denominator with an empty prediction."""
+    runs("baseline")
+    corpus = build(tmp_path / "tiny")
+    long = sentence(64, "test")
+    words = (*long.words, *["here"] * 40)
+    long = Sentence("long", "d", "test", words, None, None, long.coordinations, "test")
+    write_rows(
+        corpus / "sentences.parquet",
+        SENTENCES,
+        [sentence_row(long), sentence_row(sentence(65, "test"))],
+    )
+    train_run = corpus / "runs/baseline/40/seed-0"
+    train_run.parent.mkdir(parents=True)
+    train_run.symlink_to(runs("baseline"))
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    rows = list(read_rows(corpus / "evaluation/predictions/baseline-40-0.parquet", PREDICTIONS))
+    assert [len(row["predicted"]) for row in rows] == [0, 2]
+    assert rows[0]["probability"] == 0
+    assert metrics["instances"]["overall"] == 2
+    assert metrics["runs"][0]["unscored"] == 1
+    assert metrics["runs"][0]["accuracy"]["overall"] <= 0.5
+
+
+def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
+    """No run, and a split without coordination, are named."""
+    corpus = build(tmp_path / "tiny")
+    with pytest.raises(InputError, match="no trained run here; run `conjoin train`"):
+        evaluate.run(Evaluate(corpus=corpus, threads=1))
+    (corpus / "runs/a/40/seed-0").mkdir(parents=True)
+    write_json(corpus / "runs/a/40/seed-0/run.json", {})
+    with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
+        evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
+
+
+def test_predict_prints_brackets(
+    runs: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each coordinator of a file gets a line; what has none is shown with the reason."""
+    text = tmp_path / "text.txt"
+    text.write_text(
+        "we saw cats and dogs near it\n\nAnd we saw fish.\n" + "here and " * 30 + "here\n"
+    )
+    capsys.readouterr()
+    predict.run(Predict(predictor=runs("baseline") / "predictor", text=text))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 30
+    sentence_, word, probability = lines[0].split("\t")
+    assert (sentence_, word) == ("we saw [cats] and [dogs] near it", "and")
+    assert 0.3 < float(probability) <= 1
+    assert lines[1] == "And we saw fish .\t-\tno coordinator between words"
+    assert lines[2].endswith("\tand\tsentence longer than the encoder")
+
+
+def test_predict_names_bad_text(runs: Callable[[str], Path], tmp_path: Path) -> None:
+    """A missing, an empty and a binary file are one line each."""
+    for name, content, message in (
+        ("empty", b"\n \n", "no sentence here"), ("binary", b"\xff\xfe", "not UTF-8 text"),
+    ):  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            predict.run(Predict(predictor=runs("baseline") / "predictor", text=tmp_path / name))
+    with pytest.raises(InputError, match="no such file"):
+        predict.run(Predict(predictor=runs("baseline") / "predictor", text=tmp_path / "none"))
