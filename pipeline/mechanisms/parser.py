@@ -1,0 +1,213 @@
+"""Constituency parsing of pretokenised sentences with stanza (§3.3 of the paper).
+
+Stanza has put trees on the wrong sentence before (its issues 882, 970, 997) and gives up a whole
+call for one bad sentence, so every tree is checked against its words and a failing batch is parsed
+again sentence by sentence.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import stanza
+from stanza.models.constituency.trainer import Trainer
+
+from pipeline.ground.errors import InputError, ModelError
+from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.trees import Tree, escape, unescape
+from pipeline.mechanisms.parser_training import PRETRAIN, ROOT, quiet
+
+__all__ = ["CARD", "Parsed", "Parser", "corpus_parser", "load_parser"]
+
+CARD = "parser.json"
+"""File in CORPUS/parser that says which parser made the trees: ``{"parser": …, "wrapper": …}``."""
+
+_Words = Sequence[str]
+_Run = Callable[[Sequence[_Words], Sequence[_Words]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The outcome for one sentence: a tree whose leaves are the words, or the reason for none."""
+
+    tree: Tree | None
+    reason: str | None
+
+
+class Parser:
+    """Parses pretokenised sentences.
+
+    Attributes:
+        name: what stands in the ``parser`` column of the trees.
+        needs_tags: whether ``parse`` must be given part-of-speech tags.
+    """
+
+    def __init__(self, name: str, run: _Run, *, needs_tags: bool, wrapper: str | None) -> None:
+        self.name, self.needs_tags = name, needs_tags
+        self._run, self._wrapper = run, wrapper
+
+    def parse(
+        self, sentences: Sequence[_Words], tags: Sequence[_Words] | None = None
+    ) -> list[Tree | None]:
+        """One tree per sentence, in order; None where there is none.
+
+        Args:
+            sentences: words as in ``Sentence.words``.
+            tags: a tag per word, for a parser that needs them.
+
+        Raises:
+            ModelError: the parser needs tags and has none.
+        """
+        return [parsed.tree for parsed in self.outcomes(sentences, tags)]
+
+    def outcomes(
+        self, sentences: Sequence[_Words], tags: Sequence[_Words] | None = None
+    ) -> list[Parsed]:
+        """As ``parse``, with the reason for each missing tree."""
+        if self.needs_tags and tags is None:
+            raise ModelError(
+                f"parser {self.name} was trained with part-of-speech tags",
+                remedy="parse a treebank with --tags treebank, or train one with --tags none",
+            )
+        given = tags or [["XX"] * len(words) for words in sentences]
+        outcomes = [Parsed(None, _defect(words)) for words in sentences]
+        sound = [index for index, parsed in enumerate(outcomes) if parsed.reason is None]
+        batch = self._attempt([sentences[i] for i in sound], [given[i] for i in sound])
+        if any(parsed.reason for parsed in batch):
+            batch = [self._attempt([sentences[i]], [given[i]])[0] for i in sound]
+        for index, parsed in zip(sound, batch, strict=True):
+            outcomes[index] = parsed
+        return outcomes
+
+    def _attempt(self, sentences: Sequence[_Words], tags: Sequence[_Words]) -> list[Parsed]:
+        if not sentences:
+            return []
+        try:
+            with quiet():
+                trees = self._run(sentences, tags)
+        except (AssertionError, IndexError, RuntimeError, TypeError, ValueError) as error:
+            return [Parsed(None, f"stanza failed: {type(error).__name__}")] * len(sentences)
+        if len(trees) != len(
+            sentences
+        ):  # stanza leaves broken sentences out, which shifts the rest
+            return [Parsed(None, "no tree found")] * len(sentences)
+        return [self._checked(tree, words) for tree, words in zip(trees, sentences, strict=True)]
+
+    def _checked(self, tree: Any, words: _Words) -> Parsed:
+        if tree is None:
+            return Parsed(None, "no tree found")
+        found = [unescape(word) for word in tree.leaf_labels()]
+        if found != [unescape(word) for word in words]:
+            return Parsed(None, "leaves differ from words")
+        return Parsed(_converted(tree, words, self._wrapper), None)
+
+
+def _defect(words: _Words) -> str | None:
+    if not words:
+        return "no words"
+    if any(not word or word.split() != [word] for word in words):
+        return "an empty word or a blank inside a word"
+    return None
+
+
+def _converted(tree: Any, words: _Words, wrapper: str | None) -> Tree:
+    """Stanza's tree as an nltk tree, with these words and the treebank's own root label."""
+    position = iter(words)
+
+    def convert(node: Any) -> Tree:
+        if node.is_preterminal():
+            return Tree(node.label, [escape(next(position))])
+        return Tree(node.label, [convert(child) for child in node.children])
+
+    converted = convert(tree)
+    if converted.label() == ROOT and len(converted) == 1:
+        converted = converted[0]
+    if wrapper is not None and converted.label() != wrapper:
+        converted = Tree(wrapper, [converted])
+    return converted
+
+
+def load_parser(source: str) -> Parser:
+    """A parser from a ``.pt`` file (with ``pretrain.pt`` and a card beside it), or by package name.
+
+    Raises:
+        InputError: there is no such file.
+        ModelError: stanza cannot load it, or the package has not been downloaded.
+    """
+    return _from_file(Path(source)) if source.endswith(".pt") else _from_package(source)
+
+
+def corpus_parser(folder: Path) -> Parser:
+    """The parser that ``preparse`` used, from CORPUS/parser.
+
+    Raises:
+        InputError: preparse has not run.
+        ModelError: it took the treebank's own trees, or the parser cannot be loaded.
+    """
+    source = str(read_json(folder / CARD, remedy="run `conjoin preparse`")["source"])
+    if source == "treebank":
+        raise ModelError(
+            "this corpus took its trees from the treebank and has no parser",
+            path=folder,
+            remedy="run `conjoin preparse` with --parser train",
+        )
+    return load_parser(str(folder / source) if source.endswith(".pt") else source)
+
+
+def _from_file(path: Path) -> Parser:
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="name a stanza .pt file")
+    pretrain, card = path.with_name(PRETRAIN), path.with_name(CARD)
+    files = {
+        "wordvec_pretrain_file": str(pretrain) if pretrain.exists() else None,
+        "charlm_forward_file": None,
+        "charlm_backward_file": None,
+        "device": "cpu",  # small models are slower on a GPU, and differ in the last digits
+    }
+    try:
+        with quiet():
+            model = Trainer.load(str(path), args=files).model
+    except Exception as error:  # stanza raises whatever comes, from KeyError to UnpicklingError
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise ModelError(f"stanza cannot load this parser: {reason}", path=path) from error
+
+    def run(sentences: Sequence[_Words], tags: Sequence[_Words]) -> list[Any]:
+        rows = [list(zip(w, t, strict=True)) for w, t in zip(sentences, tags, strict=True)]
+        return list(model.parse_tagged_words(rows, len(rows)))
+
+    trained = read_json(card) if card.exists() else {}
+    kind = "train" if trained else path.stem
+    return Parser(
+        f"stanza:{kind}:{sha256_of(path)[:8]}",
+        run,
+        needs_tags=model.args["tag_embedding_dim"] > 0,
+        wrapper=trained.get("wrapper"),
+    )
+
+
+def _from_package(package: str) -> Parser:
+    try:
+        with quiet():
+            pipeline = stanza.Pipeline(
+                "en",
+                processors="tokenize,pos,constituency",
+                package={"constituency": package},
+                download_method=None,
+                tokenize_pretokenized=True,
+                pos_batch_size=32,  # counted in sentences: 1,000 took 23 GB
+                verbose=False,
+            )
+    except (OSError, KeyError, ValueError, stanza.pipeline.core.PipelineRequirementsException) as e:
+        raise ModelError(
+            f"stanza has no English constituency package {package!r} on this machine",
+            remedy="run python -c \"import stanza; stanza.download('en', processors="
+            f"'tokenize,pos,constituency', package={{'constituency': '{package}'}})\"",
+        ) from e
+
+    def run(sentences: Sequence[_Words], tags: Sequence[_Words]) -> list[Any]:
+        del tags  # the pipeline tags for itself
+        document = pipeline([list(words) for words in sentences])
+        return [sentence.constituency for sentence in document.sentences]
+
+    return Parser(f"stanza:{package}", run, needs_tags=False, wrapper=None)

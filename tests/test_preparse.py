@@ -1,0 +1,309 @@
+"""The preparse stage and its stanza parser: what is learned from, what is parsed, what is refused."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from stanza.models.constituency.parse_tree import Tree as StanzaTree
+from stanza.models.constituency.tree_reader import read_trees
+
+from pipeline.ground.coordination import Sentence, is_unlabelled_seed
+from pipeline.ground.errors import InputError, ModelError
+from pipeline.ground.files import read_json
+from pipeline.ground.schema import SENTENCES, TREES, read_rows, sentence_row, write_rows
+from pipeline.ground.trees import leaves, parse_tree
+from pipeline.mechanisms import parser as parser_module
+from pipeline.mechanisms.parser import Parser, corpus_parser, load_parser
+from pipeline.mechanisms.parser_training import bracket_f1, train_parser, training_tree
+from pipeline.mechanisms.world import generate_sentences
+from pipeline.settings.preparse import Preparse
+from pipeline.stages import preparse
+
+SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
+SMALL = {"parser_trees": 40, "parser_epochs": 1, "parser_hidden": 16, "limit": 20}
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def _corpus(folder: Path, sentences: Sequence[Sentence] | None = None) -> Path:
+    if sentences is None:
+        sentences = list(generate_sentences(SOURCE, 180, 0))
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    return folder
+
+
+def _sentence(number: int, words: str, tree: str | None, split: str = "train") -> Sentence:
+    tags = ("NN",) * len(words.split())
+    return Sentence(f"t/{number}", "t", split, tuple(words.split()), tags, tree, (), "CC0-1.0")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus after a tiny `--parser train`."""
+    corpus = _corpus(tmp_path_factory.mktemp("corpus"))
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    return corpus
+
+
+def test_bracket_f1_counts_labelled_spans() -> None:
+    """By hand: of three brackets each, S and NP agree and the VP has another span."""
+    gold = parse_tree("(S1 (S (NP (D a) (N b)) (VP (V c) (N d))))")
+    guess = parse_tree("(ROOT (S (NP-SBJ (X a) (X b)) (X c) (VP (X d))))")
+    assert bracket_f1([gold], [guess]) == pytest.approx(2 / 3)
+    assert bracket_f1([gold], [gold]) == 1
+    assert bracket_f1([gold, gold], [gold, None]) == pytest.approx(2 * 3 / 9)
+    assert bracket_f1([gold], [parse_tree("(S1 (X (Y a) (Y b) (Y c) (Y d)))")]) == 0
+
+
+def test_bracket_f1_counts_a_unary_chain_as_often_as_it_stands() -> None:
+    """Two NP brackets over one word are matched by two, not by one."""
+    gold = parse_tree("(S1 (S (NP (NP (N a))) (V b)))")
+    guess = parse_tree("(S1 (S (NP (N a)) (V b)))")
+    assert bracket_f1([gold], [guess]) == pytest.approx(2 * 2 / 5)
+
+
+def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> None:
+    """S1 becomes ROOT, NP-SBJ becomes NP, brackets are escaped, tags are ours or XX."""
+    tree = parse_tree("(S1 (S (NP-SBJ=2 (-LRB- -LRB-) (NN x)) (VP (VB y))))")
+    assert training_tree(tree, ("(", "x", "y"), None) == (
+        "(ROOT (S (NP (XX -LRB-) (XX x)) (VP (XX y))))"
+    )
+    assert "(NN x)" in training_tree(tree, ("(", "x", "y"), ("-LRB-", "NN", "VB"))
+    with pytest.raises(ValueError, match="3 leaves for 2 words"):
+        training_tree(tree, ("(", "x"), None)
+    with pytest.raises(ValueError, match="3 leaves for 4 words"):
+        training_tree(tree, ("(", "x", "y", "z"), None)
+
+
+def test_trained_trees_cover_u_and_their_leaves_are_the_words(trained: Path) -> None:
+    """One row per sentence of U in its order, in the treebank's style, with the parser's name."""
+    sentences = [s for s in generate_sentences(SOURCE, 180, 0) if is_unlabelled_seed(s)][:20]
+    rows = list(read_rows(trained / "trees.parquet", TREES))
+    assert [row["sentence_id"] for row in rows] == [s.sentence_id for s in sentences]
+    digest = hashlib.sha256((trained / "parser" / "parser.pt").read_bytes()).hexdigest()
+    for row, sentence in zip(rows, sentences, strict=True):
+        tree = parse_tree(row["tree"])
+        assert tuple(leaves(tree)) == sentence.words
+        assert tree.label() == "S1"
+        assert "\n" not in row["tree"]
+        assert row["parser"] == f"stanza:train:{digest[:8]}"
+
+
+def test_the_report_counts_and_says_what_was_learned_from(trained: Path) -> None:
+    """preparse.json holds counts, sizes and an F1 between 0 and 1."""
+    report = read_json(trained / "preparse.json")
+    assert report["unlabelled"] == {"seen": 20, "kept": 20, "refused": {}}
+    training = report["training"]
+    assert (training["trees"], training["dev_trees"], training["epochs"]) == (40, 10, 1)
+    assert 0 <= training["f1"] <= 1
+
+
+def test_nothing_is_learned_from_u_dev_or_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The training trees are of the training split and outside U; the others are dev trees."""
+    sentences = list(generate_sentences(SOURCE, 180, 0))
+    seen: dict[str, Any] = {}
+
+    def spy(folder: Path, trees: list[str], dev: list[str], **_: Any) -> int:
+        seen.update(trees=trees, dev=dev)
+        raise InterruptedError
+
+    monkeypatch.setattr(preparse, "train_parser", spy)
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=1000))
+
+    def texts(chosen: list[Sentence]) -> set[str]:
+        return {training_tree(parse_tree(s.tree or ""), s.words, None) for s in chosen}
+
+    train = [s for s in sentences if s.split == "train"]
+    assert set(seen["trees"]) == texts([s for s in train if not is_unlabelled_seed(s)])
+    assert not set(seen["trees"]) & texts([s for s in train if is_unlabelled_seed(s)])
+    assert set(seen["dev"]) == texts([s for s in sentences if s.split == "dev"])
+
+
+def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
+    """The model file depends on the arguments alone, not on paths; another seed changes it."""
+    torch.set_num_threads(1)
+    trees = [
+        training_tree(parse_tree(s.tree or ""), s.words, s.tags)
+        for s in generate_sentences(SOURCE, 16, 0)
+    ]
+    digests = []
+    for name, seed in (("a", 0), ("b/c", 0), ("d", 1)):
+        folder = tmp_path / name
+        best = train_parser(folder, trees, trees[:4], epochs=1, hidden=8, tagged=True, seed=seed)
+        assert best == 1
+        digests.append([
+            hashlib.sha256((folder / file).read_bytes()).hexdigest()
+            for file in ("parser.pt", "pretrain.pt", "resources.json")
+        ])  # fmt: skip
+    assert digests[0] == digests[1]
+    assert digests[0][0] != digests[2][0]
+    assert str(tmp_path).encode() not in (tmp_path / "a" / "parser.pt").read_bytes()
+    tagged = load_parser(str(tmp_path / "a" / "parser.pt"))
+    assert tagged.needs_tags
+    with pytest.raises(ModelError, match="--tags treebank"):
+        tagged.parse([["A", "word"]])
+    assert len(tagged.parse([["A", "word"]], [["DT", "NN"]])) == 1
+
+
+def test_the_corpus_parser_parses_new_sentences_with_brackets(trained: Path) -> None:
+    """Words stanza spells differently keep their place; a bad sentence costs only itself."""
+    parser = corpus_parser(trained / "parser")
+    assert not parser.needs_tags
+    sentences = [["He", "(", "a", "cook", ")", "slept", "."], [], ["two words", "."], ["No", ""]]
+    trees = parser.parse([*sentences, ["Unheard-of", "1/2", "-RRB-", "."]])
+    assert [tree is None for tree in trees] == [False, True, True, True, False]
+    assert trees[0] is not None
+    assert leaves(trees[0]) == sentences[0]
+    reasons = [parsed.reason for parsed in parser.outcomes(sentences)]
+    assert reasons == [None, "no words", *["an empty word or a blank inside a word"] * 2]
+
+
+def test_the_parser_folder_is_a_stanza_pipeline_folder(trained: Path) -> None:
+    """Stanza's own Pipeline loads what was written and finds the same tree."""
+    import stanza  # noqa: PLC0415 (slow, and only this test speaks to it directly)
+
+    folder = trained / "parser"
+    pipeline = stanza.Pipeline(
+        lang="en", dir=str(folder), package=None, processors="tokenize,constituency",
+        download_method=None, allow_unknown_language=True, tokenize_pretokenized=True,
+        constituency_pretagged=True, constituency_model_path=str(folder / "parser.pt"),
+        constituency_pretrain_path=str(folder / "pretrain.pt"), use_gpu=False, verbose=False,
+    )  # fmt: skip
+    words = ["The", "baker", "sold", "the", "cake", "to", "a", "sailor", "."]
+    theirs = str(pipeline([words]).sentences[0].constituency)  # tags are empty there
+    ours = corpus_parser(folder).parse([words])[0]
+    assert ours is not None
+    labels = [node.label() for node in ours.subtrees(lambda t: t.height() > 2)]
+    assert re.findall(r"\((\w+) ", theirs) == ["ROOT", *labels[1:]]
+
+
+def _stanza_tree(words: Sequence[str]) -> StanzaTree:
+    return read_trees(f"(ROOT (S {' '.join(f'(XX {w})' for w in words)}))", use_tqdm=False)[0]
+
+
+def _parser(run: Any) -> Parser:
+    return Parser("fake", run, needs_tags=False, wrapper="TOP")
+
+
+def test_a_failing_batch_is_parsed_again_one_by_one() -> None:
+    """An assertion in stanza loses one sentence, not the batch."""
+    calls = []
+
+    def run(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        calls.append(len(sentences))
+        if any("bad" in words for words in sentences):
+            raise AssertionError("stuck")
+        return [_stanza_tree(words) for words in sentences]
+
+    outcomes = _parser(run).outcomes([["a", "b"], ["bad"], ["c"]])
+    assert [o.reason for o in outcomes] == [None, "stanza failed: AssertionError", None]
+    assert calls == [3, 1, 1, 1]
+    assert [o.tree.label() for o in outcomes if o.tree] == ["TOP", "TOP"]
+
+
+def test_trees_on_the_wrong_sentence_are_noticed() -> None:
+    """A shifted or shortened answer is parsed again, and refused if it stays wrong."""
+
+    def swapped(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        return [_stanza_tree(words) for words in reversed(sentences)]
+
+    outcomes = _parser(swapped).outcomes([["a"], ["b"]])
+    assert [leaves(o.tree) for o in outcomes if o.tree] == [["a"], ["b"]]
+
+    def wrong(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        return [_stanza_tree(["z"]) for _ in sentences]
+
+    assert [o.reason for o in _parser(wrong).outcomes([["a"]])] == ["leaves differ from words"]
+    outcomes = _parser(lambda *_: []).outcomes([["a"]])
+    assert [o.reason for o in outcomes] == ["no tree found"]
+
+
+def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) -> None:
+    """Missing trees and trees of other words are counted with their reason."""
+    good = _sentence(1, "a b c", "(S1 (S (X a) (X b) (X c)))")
+    rest = [_sentence(2, "a b c", None), _sentence(3, "a b c", "(S1 (S (X a) (X b) (X d)))")]
+    corpus = _corpus(tmp_path, [good, *rest, _sentence(4, "a b c", good.tree, "test")])
+    preparse.run(Preparse(corpus=corpus, parser="treebank", min_words=3))
+    rows = list(read_rows(corpus / "trees.parquet", TREES))
+    assert rows == [{"sentence_id": "t/1", "parser": "treebank", "tree": good.tree}]
+    refused = read_json(corpus / "preparse.json")["unlabelled"]["refused"]
+    assert refused == {"no tree in the treebank": 1, "leaves differ from words": 1}
+    with pytest.raises(ModelError, match="has no parser"):
+        corpus_parser(corpus / "parser")
+
+
+def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
+    """No U, no trees to learn from, no parse at all, a missing file, an unknown package."""
+    with pytest.raises(InputError, match="no such file"):
+        preparse.run(Preparse(corpus=tmp_path))
+    corpus = _corpus(tmp_path, [_sentence(1, "a b c", None), _sentence(2, "a b c", None)])
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({}, InputError, "lower --min-words"),
+        ({"min_words": 3}, InputError, "no training trees"),
+        ({"min_words": 3, "parser": "treebank"}, ModelError, "no tree in the treebank: 2"),
+        ({"min_words": 3, "parser": "nowhere/x.pt"}, InputError, "nowhere/x.pt: no such file"),
+        ({"min_words": 3, "parser": "no-such_package"}, ModelError, r"stanza\.download"),
+    ]
+    for options, error, message in cases:
+        with pytest.raises(error, match=message):
+            preparse.run(Preparse(corpus=corpus, **options))
+    assert not (corpus / "trees.parquet").exists()
+    (tmp_path / "broken.pt").write_bytes(b"not a model")
+    with pytest.raises(ModelError, match="cannot load this parser"):
+        load_parser(str(tmp_path / "broken.pt"))
+
+
+def test_a_corpus_without_dev_holds_training_trees_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F1 is never measured on trees that were learned from."""
+    sentences = [s for s in generate_sentences(SOURCE, 180, 0) if s.split == "train"]
+    seen: dict[str, Any] = {}
+
+    def spy(folder: Path, trees: list[str], dev: list[str], **_: Any) -> int:
+        seen.update(trees=trees, dev=dev)
+        raise InterruptedError
+
+    monkeypatch.setattr(preparse, "train_parser", spy)
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=50))
+    assert len(seen["trees"]) == 50
+    assert seen["dev"]
+    assert not set(seen["trees"]) & set(seen["dev"])
+
+
+def test_a_package_pipeline_is_asked_for_pretokenized_sentences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Packages go through stanza.Pipeline without download, tagging in small batches."""
+    asked: dict[str, Any] = {}
+
+    def pipeline(lang: str, **options: Any) -> Any:
+        asked.update(options, lang=lang)
+        return lambda rows: SimpleNamespace(
+            sentences=[SimpleNamespace(constituency=_stanza_tree(words)) for words in rows]
+        )
+
+    monkeypatch.setattr(parser_module.stanza, "Pipeline", pipeline)
+    parser = load_parser("ptb3-revised_charlm")
+    assert parser.name == "stanza:ptb3-revised_charlm"
+    tree = parser.parse([("a", "b")])[0]
+    assert tree is not None
+    assert tree.leaves() == ["a", "b"]
+    assert asked["package"] == {"constituency": "ptb3-revised_charlm"}
+    assert asked["download_method"] is None
+    assert asked["tokenize_pretokenized"] is True
+    assert asked["pos_batch_size"] <= 32
