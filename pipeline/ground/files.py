@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from pipeline.ground.errors import InputError
 
 __all__ = [
     "atomic",
+    "atomic_folder",
     "digest_of",
     "folder_lock",
     "read_json",
@@ -41,6 +43,26 @@ def atomic(path: Path) -> Iterator[Path]:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path`` that replaces it when the block succeeds.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        shutil.rmtree(path, ignore_errors=True)
+        os.replace(temporary, path)
+    except PermissionError as error:
+        raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,0 +1,214 @@
+"""The GENIA Treebank v1 in its XML: a .tar.gz, a folder of .xml files, or a folder with the .tar.gz.
+
+Entities and external references in the XML are refused. Articles are read in the order of their
+file names, so archive and folder give the same rows.
+"""
+
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from pipeline.ground.console import Meter
+from pipeline.ground.coordination import Sentence, Span
+from pipeline.ground.errors import InputError
+from pipeline.ground.tally import Tally
+from pipeline.ground.trees import escape
+from pipeline.mechanisms.readers.genia_rule import genia_coordinations
+
+__all__ = ["GENIA_LICENSE", "SHIPPED_SPLIT", "read_genia", "read_split_lists"]
+
+GENIA_LICENSE = "CC-BY-3.0 AND LicenseRef-PubMed"
+"""Annotation by the GENIA Project, text of the abstracts under PubMed's terms."""
+
+SHIPPED_SPLIT = Path(__file__).resolve().parents[2] / "resources" / "genia_split"
+
+_TAGS = {
+    "COMMA": ",",
+    "PERIOD": ".",
+    "COLON": ":",
+    "LRB": "-LRB-",
+    "RRB": "-RRB-",
+    "PRPP": "PRP$",
+    "WPP": "WP$",
+    "LQT": "``",
+    "RQT": "''",
+}
+
+
+def read_genia(
+    source: Path, tally: Tally, *, split_lists: Path | None = None
+) -> Iterator[Sentence]:
+    """Yield the sentences of all articles that a split list names.
+
+    ``doc_id`` is the PubMed id, ``sentence_id`` is ``genia/<PubMed id>/<id in the XML>``. The tree
+    has its categories without functions, no null elements, and ``S1`` around it.
+
+    Args:
+        source: the archive, the unpacked folder, or a folder that holds either.
+        tally: counts kept sentences, and those of articles in no list.
+        split_lists: folder with ``{train,dev,test}.pmids``; the shipped split if None.
+
+    Raises:
+        InputError: nothing to read, malformed XML, or a missing or inconsistent split list.
+    """
+    splits = read_split_lists(split_lists or SHIPPED_SPLIT)
+    articles = _articles(source)
+    absent = set(splits)
+    with Meter("ingest genia", len(articles)) as meter:
+        for path, data in articles:
+            root = _parse(path, data)
+            pmid = _pmid(path, root)
+            absent.discard(pmid)
+            sentences = list(root.iter("sentence"))
+            if pmid in splits:
+                for element in sentences:
+                    sentence = _sentence(path, pmid, splits[pmid], element)
+                    if sentence is None:
+                        tally.refuse("sentence without words")
+                    else:
+                        tally.keep()
+                        yield sentence
+            else:
+                tally.refuse("sentence of an article in no split list", len(sentences))
+            meter.advance()
+    if absent:
+        tally.refuse("article of a split list that the source lacks (counts articles)", len(absent))
+
+
+def read_split_lists(folder: Path) -> dict[str, str]:
+    """Map PubMed id (without leading zeros) to ``train``, ``dev`` or ``test``.
+
+    Raises:
+        InputError: a list is missing, has a line that is no number, or repeats another's article.
+    """
+    splits: dict[str, str] = {}
+    for name in ("train", "dev", "test"):
+        path = folder / f"{name}.pmids"
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except OSError as error:
+            raise InputError(
+                "missing split list",
+                path=path,
+                remedy="the folder must hold train.pmids, dev.pmids and test.pmids",
+            ) from error
+        for number, line in enumerate(lines, 1):
+            text = line.strip()
+            if not text:
+                continue
+            if not (text.isascii() and text.isdigit()):
+                raise InputError(
+                    f"not a PubMed id: {text[:40]!r}", path=path, line=number,
+                    remedy="one number per line",
+                )  # fmt: skip
+            if splits.setdefault(text.lstrip("0"), name) != name:
+                raise InputError(
+                    f"article {text} is in two split lists", path=path, line=number,
+                    remedy="remove one",
+                )  # fmt: skip
+    return splits
+
+
+def _articles(source: Path) -> list[tuple[str, bytes]]:
+    """Pairs of shown path and content of every .xml file, in the order of file names."""
+    if source.is_dir():
+        files = sorted(source.rglob("*.xml"), key=lambda path: (path.name, path))
+        if files:
+            return [(str(path), path.read_bytes()) for path in files]
+        archives = sorted([*source.glob("*.tar.gz"), *source.glob("*.tgz")])
+        if len(archives) != 1:
+            raise InputError(
+                f"expected .xml files or one .tar.gz, found {len(archives)} archives",
+                path=source,
+                remedy="see `conjoin corpora`",
+            )
+        source = archives[0]
+    if source.suffix == ".xml" and source.is_file():
+        return [(str(source), source.read_bytes())]
+    try:
+        with tarfile.open(source) as archive:
+            found = [
+                (member.name, handle.read())
+                for member in archive
+                if member.name.endswith(".xml") and (handle := archive.extractfile(member))
+            ]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError("no such file", path=source, remedy="see `conjoin corpora`") from error
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise InputError(
+            f"not a readable archive: {error}", path=source, remedy="download it again"
+        ) from error
+    if not found:
+        raise InputError("no .xml file in the archive", path=source, remedy="see `conjoin corpora`")
+    found.sort(key=lambda item: (item[0].rpartition("/")[2], item[0]))
+    return [(f"{source}/{name}", data) for name, data in found]
+
+
+def _parse(path: str, data: bytes) -> Element:
+    try:
+        root: Element = fromstring(data, forbid_dtd=False)
+    except ParseError as error:
+        raise InputError(
+            f"malformed XML: {error}", path=path, line=error.position[0], remedy="mend the file"
+        ) from error
+    except DefusedXmlException as error:
+        raise InputError(
+            f"XML with entities or external references is not read: {error}",
+            path=path,
+            remedy="remove them",
+        ) from error
+    return root
+
+
+def _pmid(path: str, root: Element) -> str:
+    pmid = (root.findtext(".//PMID") or "").strip().lstrip("0")
+    if not pmid.isdigit():
+        raise InputError(
+            "no PubMed id in the file", path=path, remedy="is it an article of the GENIA Treebank?"
+        )
+    return pmid
+
+
+def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | None:
+    sentence_id = f"genia/{pmid}/{element.get('id')}"
+    words: list[str] = []
+    tags: list[str] = []
+    spans: dict[Element, Span] = {}
+
+    def walk(node: Element) -> str:
+        start, category = len(words), node.get("cat")
+        if category is None or node.tag not in ("cons", "tok"):
+            raise InputError(
+                f"unexpected element <{node.tag}>, or one without cat", path=path,
+                sentence_id=sentence_id, remedy="is it the GENIA Treebank v1?",
+            )  # fmt: skip
+        if node.tag == "cons":
+            inner = " ".join(filter(None, [walk(child) for child in node]))
+            spans[node] = Span(start, len(words))
+            return f"({category} {inner})" if inner else ""
+        # A few tokens have inner blanks ("NF- kappaB"), which no word of a treebank may have.
+        word = "".join((node.text or "").split())
+        if word:
+            words.append(word)
+            tags.append(_TAGS.get(category, category))
+        spans[node] = Span(start, len(words))
+        return f"({tags[-1]} {escape(word)})" if word else ""
+
+    tree = " ".join(filter(None, [walk(child) for child in element]))
+    if not words:
+        return None
+    return Sentence(
+        sentence_id=sentence_id,
+        doc_id=pmid,
+        split=split,
+        words=tuple(words),
+        tags=tuple(tags),
+        tree=f"(S1 {tree})",
+        coordinations=tuple(genia_coordinations(element, spans)),
+        license=GENIA_LICENSE,
+    )

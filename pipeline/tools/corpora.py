@@ -1,0 +1,87 @@
+"""``conjoin corpora``: where each corpus comes from, and under which licence."""
+
+from dataclasses import dataclass
+
+from pipeline.ground.console import say
+from pipeline.settings.predict import Corpora
+
+__all__ = ["CORPORA", "Corpus", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus conjoin can read.
+
+    ``reader`` and ``place`` are the arguments of ``conjoin ingest``.
+    """
+
+    reader: str
+    name: str
+    source: str
+    place: str
+    licence: str
+    redistribution: str
+
+
+CORPORA = (
+    Corpus(
+        reader="world",
+        name="the embedded miniature world, English-like sentences from a grammar",
+        source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
+        place="data/raw/world",
+        licence="Apache-2.0",
+        redistribution="yes",
+    ),
+    Corpus(
+        reader="genia",
+        name="GENIA Treebank v1, 1,999 PubMed abstracts (Tateisi et al., 2005)",
+        source="http://www.geniaproject.org/genia-corpus/treebank, GENIA_treebank_v1.tar.gz; "
+        "split by D. McClosky, shipped as lists of PubMed ids",
+        place="data/raw/genia (the .tar.gz or what is in it)",
+        licence="annotation CC BY 3.0, (c) GENIA Project; text of the abstracts: PubMed terms",
+        redistribution="annotation yes, with attribution; abstracts within PubMed's terms",
+    ),
+    Corpus(
+        reader="ptb",
+        name="Penn Treebank 3, Wall Street Journal (Marcus et al., 1993); "
+        "coordination found by a heuristic",
+        source="https://catalog.ldc.upenn.edu/LDC99T42, folder parsed/mrg/wsj",
+        place="data/raw/ptb (the folders 00 to 24 of .mrg files)",
+        licence="LDC User Agreement (LDC99T42)",
+        redistribution="no: neither the text nor anything that contains it",
+    ),
+    Corpus(
+        reader="ptb-ext",
+        name="PTB.ext, the Penn Treebank with coordination annotated (Ficler & Goldberg, 2016); "
+        "the paper's PTB",
+        source="made by https://github.com/Jess1ca/CoordinationExtPTB from the trees of LDC99T42 "
+        "with the noun phrase bracketing of Vadas & Curran (2007)",
+        place="data/raw/ptb-ext/PTB.ext",
+        licence="LDC User Agreement (LDC99T42)",
+        redistribution="no: neither the text nor anything that contains it",
+    ),
+    Corpus(
+        reader="text",
+        name="your own text: one sentence per line, or running (--segment punkt, stanza)",
+        source="yours",
+        place="data/raw/text (.txt, .txt.gz, .txt.xz)",
+        licence="name it with --license",
+        redistribution="as that licence says",
+    ),
+)
+
+
+def run(settings: Corpora) -> None:
+    """Print what there is to know of each corpus before reading it."""
+    del settings
+    for corpus in CORPORA:
+        out = f"data/{corpus.reader}"
+        say(f"{corpus.reader}: {corpus.name}")
+        say(f"  from            {corpus.source}")
+        say(f"  put it in       {corpus.place}")
+        say(f"  licence         {corpus.licence}")
+        say(f"  redistribution  {corpus.redistribution}")
+        say(
+            f"  read it         conjoin ingest {corpus.reader} {corpus.place.split()[0]} --out {out}"
+        )
+        say("")
