@@ -1,0 +1,86 @@
+"""The finished training runs of a corpus, as the report reads them back."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import read_json
+
+__all__ = ["Run", "read_runs"]
+
+_REMEDY = "remove the run folder and run `conjoin train` again"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run folder.
+
+    ``history`` holds one record per validation (step, loss, validation_accuracy, seen, accepted,
+    and ``acceptance``: label → [accepted, seen] since the record before). ``card`` is ``run.json``;
+    ``seconds`` is None where no ``timing.json`` is.
+    """
+
+    folder: Path
+    system: str
+    mode: str
+    labelled: int
+    seed: int
+    card: dict[str, Any] = field(repr=False)
+    history: tuple[dict[str, Any], ...] = field(repr=False)
+    seconds: float | None
+
+    @property
+    def warm_steps(self) -> int:
+        """Updates before the first candidate joined (Algorithm 1, line 1)."""
+        return int(self.card.get("settings", {}).get("warm_steps", 0))
+
+
+def read_runs(corpus: Path) -> list[Run]:
+    """Every run with a ``run.json`` below ``corpus/runs``, by |L|, system and seed.
+
+    Raises:
+        InputError: a file of a run is malformed.
+    """
+    cards = sorted((corpus / "runs").glob("*/*/seed-*/run.json"))
+    runs = [_read(card.parent) for card in cards]
+    return sorted(runs, key=lambda run: (run.labelled, run.system, run.seed))
+
+
+def _read(folder: Path) -> Run:
+    card = read_json(folder / "run.json")
+    timing = folder / "timing.json"
+    try:
+        return Run(
+            folder=folder,
+            system=str(card["system"]),
+            mode=str(card["mode"]),
+            labelled=int(card["labelled"]),
+            seed=int(card["seed"]),
+            card=card,
+            history=_history(folder / "history.jsonl"),
+            seconds=float(read_json(timing)["seconds"]) if timing.is_file() else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"not the card of a run: {error!r}", path=folder / "run.json", remedy=_REMEDY
+        ) from error
+
+
+def _history(path: Path) -> tuple[dict[str, Any], ...]:
+    if not path.is_file():
+        return ()
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            record = json.loads(line)
+            records.append({**record, "step": int(record["step"])})
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"not a record of validation: {line[:40]!r}",
+                path=path,
+                line=number,
+                remedy=_REMEDY,
+            ) from error
+    return tuple(records)
