@@ -112,9 +112,15 @@ def folder_lock(folder: Path, name: str = ".lock", *, shared: bool = False) -> I
     """Hold a lock on ``folder`` for as long as the block, or the program it execs, runs.
 
     Raises:
-        InputError: another process holds it.
+        InputError: another process holds it, or the folder cannot be made or written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    except OSError as error:
+        raise InputError(
+            f"cannot write into this folder: {error.strerror}", path=folder, remedy="choose another"
+        ) from error
     with (folder / name).open("w") as handle:
         # A launcher that replaces this process by exec must go on holding the lock.
         os.set_inheritable(handle.fileno(), True)

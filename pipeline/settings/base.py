@@ -85,14 +85,26 @@ class Settings(BaseModel):
             raise SettingsError("no such file", path=params) from error
         except yaml.YAMLError as error:
             raise SettingsError(f"not YAML: {error}", path=params) from error
+        if not isinstance(document, dict):
+            raise SettingsError("must be a mapping of sections", path=params)
         section = document.get(cls.stage) or {}
         if not isinstance(section, dict):
             raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
         corpus = Path(explicit.get(cls.corpus_field, ".")).resolve().name
-        variant = str(explicit.get(cls.variant_field)) if cls.variant_field else None
+        levels = [section.get(name) or {} for name in ("default", corpus)]
+        if not all(isinstance(level, dict) for level in levels):
+            raise SettingsError(f"entries of section {cls.stage!r} must be mappings", path=params)
+        # Nested sections are the kinds; those of other kinds are not this call's business.
+        plain = [
+            {k: v for k, v in level.items() if cls.variant_field is None or not isinstance(v, dict)}
+            for level in levels
+        ]
+        variant = ""
+        if cls.variant_field:
+            unset = cls.model_fields[cls.variant_field].default
+            variant = str({**plain[0], **plain[1], **explicit}.get(cls.variant_field, unset))
         merged = {key: document[key] for key in cls.grid_fields if key in document}
-        for level in (section.get("default") or {}, section.get(corpus) or {}):
-            # Nested sections are the kinds; those of other kinds are not this call's business.
-            merged |= {key: value for key, value in level.items() if not isinstance(value, dict)}
-            merged |= level.get(variant) or {}
+        for level, own in zip(levels, plain, strict=True):
+            nested = level.get(variant) if cls.variant_field else None
+            merged |= own | (nested if isinstance(nested, dict) else {})
         return {str(key): value for key, value in merged.items()}

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pipeline.ground import console
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_text
-from pipeline.mechanisms import figures
+from pipeline.mechanisms.reporting import figures
 from pipeline.mechanisms.reporting.examples import Example, draw_examples
 from pipeline.mechanisms.reporting.findings import findings
 from pipeline.mechanisms.reporting.provenance import (

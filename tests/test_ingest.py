@@ -1,0 +1,275 @@
+"""The ingest stage: what it writes, the labelled draw, and nothing half-written."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.schema import read_sentences
+from pipeline.mechanisms.draw import draw, drawable
+from pipeline.settings.ingest import Ingest
+from pipeline.settings.predict import Corpora
+from pipeline.stages.ingest import READERS, run
+from pipeline.tools import corpora
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+ARCHIVE = SHARED / "data/genia/GENIA_treebank_v1.tar.gz"
+IDS = [f"s{i}" for i in range(100)]
+COORDINATED = "( (NP (NN oil) (CC and) (NN gas)) )\n"
+PLAIN = "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PP (IN to) (NP (NN Rome)))) (. .)) )\n"
+
+
+def treebank(folder: Path) -> Path:
+    """Train: 12 coordinated trees, one by plus, two without; test: one coordinated."""
+    folder.mkdir()
+    plus = COORDINATED.replace("and", "plus")
+    long = f"( (NP {'(NN word)' * 9} (CC But)) )\n"
+    (folder / "wsj_0201.mrg").write_text(COORDINATED * 12 + plus + PLAIN + long)
+    (folder / "wsj_2301.mrg").write_text(COORDINATED)
+    (folder / "wsj_2401.mrg").write_text(PLAIN)
+    return folder
+
+
+def ingest(source: Path, out: Path, **given: Any) -> None:
+    run(
+        Ingest.build(
+            {"reader": "ptb", "source": source, "out": out, "labelled": [5], **given}, None
+        )
+    )
+
+
+def test_everything_is_written(tmp_path: Path) -> None:
+    """Sentences in corpus order, draws per size and seed, and the counts."""
+    out = tmp_path / "out"
+    ingest(treebank(tmp_path / "ptb"), out, labelled=[5, 10], seeds=[0, 3])
+    sentences = list(read_sentences(out / "sentences.parquet"))
+    assert [s.sentence_id for s in sentences[:2]] == ["ptb/wsj_0201/1", "ptb/wsj_0201/2"]
+    assert len(sentences) == 16
+    assert {s.license for s in sentences} == {"LDC-User-Agreement"}
+    assert read_json(out / "ingest.json") == {
+        "reader": "ptb",
+        "splits": {
+            "train": {"sentences": 15, "with_coordination": 12, "instances": 12,
+                      "evaluable_instances": 12},
+            "dev": {"sentences": 0, "with_coordination": 0, "instances": 0,
+                    "evaluable_instances": 0},
+            "test": {"sentences": 1, "with_coordination": 1, "instances": 1,
+                     "evaluable_instances": 1},
+        },
+        "labels": {"train": {"NP": 12}, "dev": {}, "test": {"NP": 1}},
+        "unlabelled_seeds": {"without_coordination": 3, "of_10_words_or_more": 1},
+        "refused": {"tree of a file outside sections 02-23": 1},
+        "draws": {
+            f"seed-{seed}/{n}": {"labelled": n, "validation": n // 5}
+            for seed in (0, 3) for n in (5, 10)
+        },
+    }  # fmt: skip
+    stored = read_json(out / "draws/seed-3/10.json")
+    expected = draw(drawable(sentences), 10, 3)
+    assert stored == {
+        "labelled": list(expected.labelled),
+        "validation": list(expected.validation),
+    }
+    assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
+        "sentences.parquet", "ingest.json", "draws",
+    }  # fmt: skip
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Two runs write equal files."""
+    source = treebank(tmp_path / "ptb")
+    for name in ("a", "b"):
+        ingest(source, tmp_path / name, seeds=[1])
+    for file in ("sentences.parquet", "ingest.json", "draws/seed-1/5.json"):
+        assert sha256_of(tmp_path / "a" / file) == sha256_of(tmp_path / "b" / file)
+
+
+def test_draws_of_an_earlier_ingest_are_removed(tmp_path: Path) -> None:
+    """After a second ingest only its own draws are there."""
+    source = treebank(tmp_path / "ptb")
+    ingest(source, tmp_path / "out", labelled=[5, 10])
+    ingest(source, tmp_path / "out", labelled=[10])
+    assert [p.name for p in (tmp_path / "out/draws").rglob("*.json")] == ["10.json"]
+
+
+def test_text_has_no_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A corpus without coordination is no error: the draws folder stays empty, and that is said."""
+    (tmp_path / "a.txt").write_text("The dog ran.\n")
+    ingest(tmp_path / "a.txt", tmp_path / "out", reader="text", license="CC0-1.0")
+    assert list((tmp_path / "out/draws").iterdir()) == []
+    assert "no labelled sets drawn" in capsys.readouterr().out
+    (sentence,) = read_sentences(tmp_path / "out/sentences.parquet")
+    assert (sentence.license, sentence.tags, sentence.tree) == ("CC0-1.0", None, None)
+
+
+def test_the_embedded_world_is_ingested(tmp_path: Path) -> None:
+    """The world's reader gives as many sentences as asked for, with coordination in train."""
+    world = Path(__file__).resolve().parents[1] / "data/raw/world"
+    ingest(world, tmp_path / "out", reader="world", sentences=90)
+    counts = read_json(tmp_path / "out/ingest.json")
+    assert sum(row["sentences"] for row in counts["splits"].values()) == 90
+    assert counts["splits"]["train"]["with_coordination"] > 6
+
+
+def test_every_reader_of_the_settings_is_there() -> None:
+    """The choices of the option and the readers are the same."""
+    assert set(READERS) == set(Ingest.model_fields["reader"].annotation.__args__)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"labelled": [5, 500]}, "a draw of 500 needs 600 training .* the corpus has 12"),
+        ({"source": "nothing"}, "no such file or folder"),
+        ({"reader": "genia"}, "found 0 archives"),
+        ({"reader": "ptb-ext"}, "no such file"),
+    ],
+)
+def test_errors_leave_no_trace(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    """On any error the corpus folder is not even made."""
+    source = treebank(tmp_path / "ptb")
+    if "source" in given:
+        given = {**given, "source": tmp_path / given["source"]}
+    with pytest.raises(InputError, match=message):
+        ingest(**{"source": source, "out": tmp_path / "out", **given})
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_error_keeps_what_an_earlier_ingest_wrote(tmp_path: Path) -> None:
+    """A failing second run leaves the files of the first as they were."""
+    source, out = treebank(tmp_path / "ptb"), tmp_path / "out"
+    ingest(source, out)
+    before = {p: sha256_of(p) for p in out.rglob("*") if p.is_file()}
+    (source / "wsj_2302.mrg").write_text("( (NP (NN dog))")
+    with pytest.raises(InputError, match=r"wsj_2302\.mrg:1: "):
+        ingest(source, out)
+    assert {p: sha256_of(p) for p in out.rglob("*") if p.is_file()} == before
+
+
+def test_repeated_ids_are_told(tmp_path: Path) -> None:
+    """The same file twice in a folder would give two sentences one id."""
+    source = treebank(tmp_path / "ptb")
+    (source / "copy").mkdir()
+    (source / "copy/wsj_2301.mrg").write_text(COORDINATED)
+    with pytest.raises(
+        InputError, match=r"2 sentences have the same id \(sentence ptb/wsj_2301/1\)"
+    ):
+        ingest(source, tmp_path / "out")
+
+
+def test_nothing_to_keep_is_told(tmp_path: Path) -> None:
+    """A source that yields no sentence is an error."""
+    (tmp_path / "wsj_2401.mrg").write_text(PLAIN)
+    with pytest.raises(InputError, match="no sentence to keep"):
+        ingest(tmp_path, tmp_path / "out")
+
+
+def test_command_line_prints_one_line_and_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing split list ends the command with exit code 2 and one line."""
+    arguments = ["ingest", "genia", "x", "--out", "y", "--split-lists", "no-lists"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["conjoin", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "conjoin: no-lists/train.pmids: missing split list; "
+        "the folder must hold train.pmids, dev.pmids and test.pmids"
+    ]
+
+
+@pytest.mark.skipif(
+    not ARCHIVE.exists(), reason="needs ../shared, which is not part of the repository"
+)
+def test_genia_prints_table_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command shows the paper's counts and its two draws."""
+    ingest(ARCHIVE, tmp_path / "out", reader="genia", labelled=[250, 500])
+    rows = [line.replace("│", " ").split() for line in capsys.readouterr().out.splitlines()]
+    for row in (
+        "sentences 14,326 1,361 1,360",
+        "with coordination 8,101 777 773",
+        "instances 11,596 1,146 1,166",
+        "evaluable instances 11,530 1,136 1,157",
+        "UCP 169 8 9",
+        "without coordination 6,225",
+        "of 10 words or more 5,927",
+        "and without coordinator word 5,571",
+        "sentence of an article in no split list 1,494",
+    ):
+        assert row.split() in rows
+    small, large = (read_json(tmp_path / f"out/draws/seed-0/{n}.json") for n in (250, 500))
+    assert (len(large["labelled"]), len(large["validation"])) == (500, 100)
+    assert set(small["labelled"]) < set(large["labelled"])
+
+
+def test_draw_has_its_sizes_and_no_overlap() -> None:
+    """Size n for training, n/5 for validation, disjoint and all from the ids given."""
+    drawn = draw(IDS, 50, 0)
+    assert (len(drawn.labelled), len(drawn.validation)) == (50, 10)
+    assert len({*drawn.labelled, *drawn.validation}) == 60
+    assert {*drawn.labelled, *drawn.validation} <= set(IDS)
+
+
+def test_draw_does_not_depend_on_order() -> None:
+    """It is a function of (seed, set of ids)."""
+    assert draw(reversed(IDS), 20, 7) == draw(IDS, 20, 7)
+    assert draw(IDS, 20, 7) != draw(IDS, 20, 8)
+
+
+def test_draw_is_fixed_for_ever() -> None:
+    """The very ids of one draw: another generator would silently be another experiment."""
+    drawn = draw(IDS[:12], 5, 0)
+    assert drawn.labelled == ("s11", "s10", "s3", "s6", "s7")
+    assert drawn.validation == ("s4",)
+
+
+def test_smaller_draws_are_parts_of_larger_ones() -> None:
+    """No validation sentence of one size is a training sentence of another."""
+    draws = [draw(IDS, n, 3) for n in (10, 40, 80)]
+    for small, large in pairwise(draws):
+        assert set(small.labelled) < set(large.labelled)
+        assert set(small.validation) < set(large.validation)
+    held_out = {i for d in draws for i in d.validation}
+    assert not held_out & {i for d in draws for i in d.labelled}
+
+
+def test_draw_refuses_what_it_cannot_do() -> None:
+    """Too few sentences, or a size without validation sentences."""
+    assert len(draw(IDS[:60], 50, 0).validation) == 10
+    with pytest.raises(InputError, match=r"needs 60 training sentences .* the corpus has 59"):
+        draw(IDS[:59], 50, 0)
+    with pytest.raises(SettingsError, match="at least 5, was 4"):
+        draw(IDS, 4, 0)
+
+
+def test_drawn_from_training_sentences_with_evaluable_coordination() -> None:
+    """Other splits, other coordinators and sentences without coordination are not drawn from."""
+
+    def sentence(name: str, split: str, *words: str) -> Sentence:
+        found = tuple(Coordination(1, w, "NP", (Span(0, 1), Span(2, 3))) for w in words)
+        return Sentence(name, "d", split, ("a", "b", "c"), None, None, found, "L")
+
+    sentences = [
+        sentence("and", "train", "and"), sentence("BUT", "train", "BUT"),
+        sentence("plus", "train", "plus"), sentence("both", "train", "plus", "and/or"),
+        sentence("none", "train"), sentence("test", "test", "and"),
+    ]  # fmt: skip
+    assert drawable(sentences) == ["and", "BUT", "both"]
+
+
+def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every reader is described, with licence and the command that reads it."""
+    corpora.run(Corpora.build({}, None))
+    out = capsys.readouterr().out
+    for reader in READERS:
+        assert f"conjoin ingest {reader} data/raw/{reader}" in out
+    for fact in ("LDC99T42", "CC BY 3.0", "PubMed", "Apache-2.0", "no: neither the text"):
+        assert fact in out

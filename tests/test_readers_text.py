@@ -1,0 +1,97 @@
+"""Plain text: lines or punkt's sentences, as treebank tokens."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+
+from pipeline.ground.coordination import Sentence
+from pipeline.ground.errors import InputError, ModelError
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.readers.text import read_text
+
+
+def read(source: Path, segment: str = "line", tally: Tally | None = None) -> list[Sentence]:
+    return list(read_text(source, tally or Tally(), segment=segment, license_="L"))
+
+
+def test_one_sentence_per_line(tmp_path: Path) -> None:
+    """Each line that is not blank is a training sentence named after its line."""
+    path = tmp_path / "a.txt"
+    path.write_text(
+        'He said "it isn\'t (5%) 1/2".\n\nThe dog\u2019s bone\u2028fell.\n', encoding="utf-8"
+    )
+    tally = Tally()
+    first, second = read(path, tally=tally)
+    assert first == Sentence(
+        sentence_id="text/a.txt/1",
+        doc_id="a.txt",
+        split="train",
+        words=("He", "said", "``", "it", "is", "n't", "(", "5", "%", ")", "1/2", "''", "."),
+        tags=None,
+        tree=None,
+        coordinations=(),
+        license="L",
+    )
+    assert second.sentence_id == "text/a.txt/3"
+    assert second.words == ("The", "dog", "'s", "bone", "fell", ".")
+    assert tally.to_dict() == {"seen": 3, "kept": 2, "refused": {"blank line": 1}}
+
+
+@pytest.mark.parametrize("blank", [False, True])
+def test_running_text_is_cut_by_punkt(tmp_path: Path, blank: bool) -> None:
+    """Sentences end where punkt says; hard-wrapped lines are joined only where blank lines show it."""
+    break_ = "\n" if blank else " "
+    text = f"Mr. Smith sold it.  Then{break_}he left.\n" + "\n" * blank + "It is over. Really\n"
+    (tmp_path / "a.txt").write_text(text)
+    found = [" ".join(s.words) for s in read(tmp_path / "a.txt", "punkt")]
+    assert found == ["Mr. Smith sold it .", "Then he left .", "It is over .", "Really"]
+
+
+def test_folders_and_compressed_files(tmp_path: Path) -> None:
+    """Files are read in the order of their paths, packed or not."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/x.txt").write_text("Two.\n")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"One.\n"))
+    (tmp_path / "c.txt.xz").write_bytes(lzma.compress(b"Three."))
+    (tmp_path / "notes.md").write_text("not read")
+    assert [(s.sentence_id, s.words[0]) for s in read(tmp_path)] == [
+        ("text/a.txt.gz/1", "One"), ("text/b/x.txt/1", "Two"), ("text/c.txt.xz/1", "Three"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b" \n\n", "a.txt: the file is empty"),
+        ("a.txt", b"caf\xe9\n", "a.txt: not UTF-8 text"),
+        ("a.txt.xz", b"not packed", "a.txt.xz: cannot be read"),
+        ("a.txt.gz", b"not packed", "a.txt.gz: cannot be read"),
+        ("a.doc", b"x", r"no \.txt, \.txt\.gz or \.txt\.xz file"),
+    ],
+)
+def test_bad_text_is_told(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    """Empty, wrongly encoded and damaged files are named."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path)
+
+
+def test_missing_source_is_told(tmp_path: Path) -> None:
+    """A path that does not exist is an InputError."""
+    with pytest.raises(InputError, match="no such file or folder"):
+        read(tmp_path / "no.txt")
+
+
+def test_stanza_without_its_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where stanza's English model is missing the remedy names the download and punkt."""
+    stanza = pytest.importorskip("stanza")
+
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError("Resources file not found")
+
+    monkeypatch.setattr(stanza, "Pipeline", missing)
+    (tmp_path / "a.txt").write_text("One. Two.")
+    with pytest.raises(ModelError, match=r"stanza\.download.*--segment punkt"):
+        read(tmp_path / "a.txt", "stanza")
