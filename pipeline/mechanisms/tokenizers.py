@@ -59,7 +59,7 @@ def train_wordpiece(
     characters = _alphabet(texts)
     # Ties between merges go to the lower ids, so the alphabet must not take its ids by chance.
     fixed = [*_BERT_SPECIAL, *characters, *(f"##{char}" for char in characters)]
-    learner = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # type: ignore[call-arg]  # noqa: S106
+    learner = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
     learner.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     learner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
@@ -108,11 +108,9 @@ def train_unigram(
     backend.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=backend,
-        pad_token="<pad>",
-        eos_token="</s>",
-        unk_token="<unk>",
+        **dict(zip(("pad_token", "eos_token", "unk_token"), _T5_SPECIAL, strict=True)),
         extra_special_tokens=sentinels,
         model_input_names=["input_ids", "attention_mask"],
         model_max_length=max_length,

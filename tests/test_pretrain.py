@@ -1,0 +1,420 @@
+"""The pretrain stage: tokenizers, corruption, and small models that learn."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from pipeline.ground.coordination import Sentence
+from pipeline.ground.errors import InputError, ModelError, SettingsError
+from pipeline.ground.files import sha256_of
+from pipeline.ground.schema import SENTENCES, sentence_row, write_rows
+from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
+from pipeline.mechanisms.corruption import (
+    IGNORED,
+    Masking,
+    corrupt_spans,
+    draw_spans,
+    mask_tokens,
+    spread_to_tokens,
+)
+from pipeline.mechanisms.lmbatches import (
+    CorruptedSentence,
+    MaskedPairs,
+    encode_texts,
+    steps_of,
+)
+from pipeline.mechanisms.naturaltext import NaturalText, join_words
+from pipeline.mechanisms.tokenizers import (
+    SENTINELS,
+    sentinel_ids,
+    train_unigram,
+    train_wordpiece,
+)
+from pipeline.settings.pretrain import Pretrain
+from pipeline.stages.pretrain import run
+
+NOUNS = ("lamp", "harbor", "baker", "boat", "letter", "garden")
+VERBS = ("sold", "found", "painted", "carried")
+TINY: dict[str, Any] = {
+    "hidden": 16, "layers": 1, "heads": 2, "vocab_size": 260, "max_length": 64,
+    "batch_size": 8, "steps": 30, "learning_rate": 1e-2, "dropout": 0.0,
+}  # fmt: skip
+
+
+def _words(index: int) -> tuple[str, ...]:
+    a, b, v = NOUNS[index % 6], NOUNS[(index * 5 + 2) % 6], VERBS[index % 4]
+    if index % 3:
+        return ("The", a, v, "the", "old", b, "(", "near", "me", ")", ".")
+    return ("The", a, v, "a", b, ",", "but", "``", "slowly", "''", ".")
+
+
+def _corpus(folder: Path, *, train: int = 120, other: int = 30) -> Path:
+    def sentence(index: int, split: str, words: tuple[str, ...]) -> Sentence:
+        return Sentence(f"s{index}", f"d{index // 10}", split, words, None, None, (), "none")
+
+    rows = [sentence(i, "train", _words(i)) for i in range(train)]
+    rows += [
+        sentence(train + i, ("dev", "test")[i % 2], ("Zyzzyva", "zyzzyva", "."))
+        for i in range(other)
+    ]
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, rows))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[NaturalText]:
+    """Natural text of the little corpus."""
+    return [join_words(_words(i)) for i in range(120)]
+
+
+@pytest.fixture(scope="module")
+def wordpiece(texts: list[NaturalText]) -> Any:
+    """A BERT tokenizer for it."""
+    return train_wordpiece([text.text for text in texts], 260, 64)
+
+
+@pytest.fixture(scope="module")
+def unigram(texts: list[NaturalText]) -> Any:
+    """A T5 tokenizer for it."""
+    return train_unigram([text.text for text in texts], 200, 64)
+
+
+def _reloaded(tokenizer: Any, folder: Path) -> Any:
+    tokenizer.save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def _restored(source: list[int], target: list[int], sentinels: list[int], end: int) -> list[int]:
+    """The text that a corrupted input and its target came from."""
+    runs: dict[int, list[int]] = {}
+    for token in target[:-1]:
+        if token in sentinels:
+            runs[token] = current = []
+        else:
+            current.append(token)
+    assert target[-1] == end
+    assert source[-1] == end
+    return [t for token in source[:-1] for t in runs.get(token, [token])]
+
+
+def test_wordpiece_reloads_with_the_same_tokens(wordpiece: Any, tmp_path: Path) -> None:
+    """AutoTokenizer gives back a fast cased tokenizer with the five special tokens."""
+    loaded = _reloaded(wordpiece, tmp_path)
+    assert loaded.is_fast
+    assert loaded.mask_token_id is not None
+    assert loaded.model_max_length == 64
+    assert loaded.get_vocab() == wordpiece.get_vocab()
+    text = "The Lamp sold the unseenword."
+    assert loaded(text)["input_ids"] == wordpiece(text)["input_ids"]
+    assert loaded.unk_token_id not in loaded(text)["input_ids"]
+    assert loaded("Lamp")["input_ids"] != loaded("lamp")["input_ids"]
+    pair = loaded("The lamp.", "A boat.", return_token_type_ids=True)
+    assert pair["token_type_ids"] == [0] * 5 + [1] * 4
+    assert loaded.convert_ids_to_tokens(pair["input_ids"])[0] == "[CLS]"
+
+
+def test_unigram_reloads_with_sentinels(unigram: Any, tmp_path: Path) -> None:
+    """AutoTokenizer gives back a fast tokenizer whose sentinels are special tokens."""
+    loaded = _reloaded(unigram, tmp_path)
+    assert loaded.is_fast
+    assert "<extra_id_0>" in loaded.get_vocab()
+    assert sentinel_ids(loaded) == sentinel_ids(unigram)
+    assert len(sentinel_ids(loaded)) == SENTINELS
+    assert set(sentinel_ids(loaded)) <= set(loaded.all_special_ids)
+    assert loaded("a lamp")["input_ids"][-1] == loaded.eos_token_id
+    assert set(loaded("a lamp")) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.parametrize(
+    ("words", "start", "end"),
+    [
+        (_words(1), 3, 6),
+        (_words(1), 0, 2),
+        (_words(3), 3, 5),
+        (_words(1), 6, 10),
+        (_words(3), 7, 10),
+    ],
+)
+def test_a_sentinel_leaves_the_tokens_around_it(
+    unigram: Any, words: tuple[str, ...], start: int, end: int
+) -> None:
+    """Text with a sentinel has the tokens that corruption makes of the sentence itself."""
+    natural = join_words(words)
+    ((encoded,), _) = encode_texts(unigram, [natural], 64)
+    flags = np.zeros(len(words), dtype=bool)
+    flags[start:end] = True
+    noise = spread_to_tokens(flags, encoded.begins)
+    sentinels = sentinel_ids(unigram)
+    expected, _ = corrupt_spans(
+        encoded.ids.tolist(), noise.tolist(), sentinels, unigram.eos_token_id
+    )
+    left, right = natural.offsets[start][0], natural.offsets[end - 1][1]
+    shown = natural.text[:left] + "<extra_id_0>" + natural.text[right:]
+    assert unigram(shown)["input_ids"] == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40))
+def test_unigram_round_trip_on_ascii(unigram: Any, text: str) -> None:
+    """Any printable ASCII text with single spaces comes back from its tokens."""
+    text = f"The {text[:9]} lamp {text[9:]}".strip()
+    if any(token in text for token in unigram.all_special_tokens):
+        return
+    ids = unigram(text)["input_ids"]
+    assert unigram.decode(ids, skip_special_tokens=True) == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=40))
+def test_wordpiece_round_trip_on_ascii(wordpiece: Any, text: str) -> None:
+    """Any printable ASCII text comes back but for spaces, which BERT does not keep."""
+    if any(token in text for token in wordpiece.all_special_tokens):
+        return
+    back = wordpiece.decode(wordpiece(text)["input_ids"], skip_special_tokens=True)
+    assert back.replace(" ", "") == text.replace(" ", "")
+
+
+def test_wordpiece_round_trip_on_words(wordpiece: Any) -> None:
+    """Words with ordinary punctuation come back exactly."""
+    text = "The unseen baker sold a lamp, but slowly."
+    assert wordpiece.decode(wordpiece(text)["input_ids"], skip_special_tokens=True) == text
+
+
+def test_frequent_words_are_one_piece(wordpiece: Any, unigram: Any) -> None:
+    """Both vocabularies hold the frequent words whole, and neither glues punctuation to them."""
+    assert wordpiece.tokenize("the lamp.") == ["the", "lamp", "."]
+    assert unigram.tokenize("The lamp sold.") == ["▁The", "▁lamp", "▁sold", "."]
+
+
+def test_tokenizers_are_the_same_every_time(texts: list[NaturalText], tmp_path: Path) -> None:
+    """Trained again on the same text, both files have the same bytes."""
+    plain = [text.text for text in texts]
+    for train in (train_wordpiece, train_unigram):
+        digests = set()
+        for again in range(4):
+            train(plain, 230, 64).save_pretrained(tmp_path / f"{again}")
+            digests.add(sha256_of(tmp_path / f"{again}"))
+        assert len(digests) == 1
+
+
+def test_masking_is_80_10_10() -> None:
+    """Chosen positions are masked, replaced and kept at BERT's rates; others are untouched."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(10, 1010, (200, 500))
+    chosen = rng.random(ids.shape) < 0.2
+    masked, labels = mask_tokens(ids, chosen, Masking(0.2, 4, np.arange(10, 1010)), rng)
+    assert (labels[~chosen] == IGNORED).all()
+    assert (masked[~chosen] == ids[~chosen]).all()
+    assert (labels[chosen] == ids[chosen]).all()
+    assert (masked[chosen] == 4).mean() == pytest.approx(0.8, abs=0.01)
+    kept = (masked[chosen] == ids[chosen]).mean()
+    assert kept == pytest.approx(0.1, abs=0.01)
+    assert 1 - kept - (masked[chosen] == 4).mean() == pytest.approx(0.1, abs=0.01)
+    assert masked.min() >= 4
+
+
+@pytest.mark.parametrize(("length", "density", "mean"), [(200, 0.15, 3.0), (60, 0.3, 3.0)])
+def test_spans_have_the_density_and_length_asked_for(
+    length: int, density: float, mean: float
+) -> None:
+    """Over many draws the share of noise and the mean span length are as specified."""
+    rng = np.random.default_rng(1)
+    noise = spans = 0
+    for _ in range(2000):
+        flags = draw_spans(length, density, mean, rng, length)
+        noise += int(flags.sum())
+        spans += int((flags & ~np.concatenate([[False], flags[:-1]])).sum())
+    assert noise / (2000 * length) == pytest.approx(density, rel=0.05)
+    assert noise / spans == pytest.approx(mean, rel=0.05)
+
+
+def test_spans_reach_both_ends_and_every_length() -> None:
+    """In a short sentence spans begin and end anywhere, and a lone span has many lengths."""
+    rng = np.random.default_rng(2)
+    drawn = [draw_spans(12, 0.3, 3.0, rng, 50) for _ in range(3000)]
+    assert 0.1 < np.mean([d[0] for d in drawn]) < 0.5
+    assert 0.1 < np.mean([d[-1] for d in drawn]) < 0.5
+    lone = Counter(int(d.sum()) for d in drawn if (np.diff([0, *d.astype(int), 0]) == 1).sum() == 1)
+    assert {1, 2, 3, 4, 5} <= set(lone)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(100, 200), min_size=1, max_size=40),
+    st.floats(0.01, 0.95),
+    st.floats(1, 8),
+    st.integers(1, 6),
+    st.integers(0, 10**6),
+)
+def test_corruption_can_be_undone(
+    ids: list[int], density: float, mean: float, most: int, seed: int
+) -> None:
+    """Putting the target's spans back at the sentinels gives the text; sentinels are in order."""
+    flags = draw_spans(len(ids), density, mean, np.random.default_rng(seed), most)
+    assert flags.any()
+    sentinels = list(range(7))
+    source, target = corrupt_spans(ids, flags.tolist(), sentinels, 99)
+    assert _restored(source, target, sentinels, 99) == ids
+    used = [token for token in source if token < 7]
+    assert 1 <= len(used) <= most
+    assert [token for token in target if token < 7] == [*used, len(used)]
+
+
+def test_spans_hide_whole_words(unigram: Any, texts: list[NaturalText]) -> None:
+    """A word is hidden with all its tokens, and brackets and full stops are words of their own."""
+    natural = join_words(("The", "xylophones", "(", "old", ")", "."))
+    ((encoded,), _) = encode_texts(unigram, [natural], 64)
+    pieces = unigram.convert_ids_to_tokens(encoded.ids)
+    assert encoded.begins.sum() == 6
+    assert len(pieces) > 6
+    flags = np.array([False, True, False, False, True, False])
+    hidden = [p for p, f in zip(pieces, spread_to_tokens(flags, encoded.begins), strict=True) if f]
+    assert "".join(hidden) == "▁xylophones)"
+
+
+def test_long_and_unusable_sentences_are_counted(unigram: Any) -> None:
+    """Cut, empty and sentinel-bearing sentences each have their reason."""
+    inputs = [("a", "lamp"), ("lamp",) * 90, ("a", "<extra_id_3>"), ()]
+    encoded, tally = encode_texts(unigram, [join_words(words) for words in inputs], 20)
+    assert tally.to_dict() == {
+        "seen": 4,
+        "kept": 1,
+        "refused": {
+            "contains a special token of the model": 1,
+            "cut to 20 tokens": 1,
+            "no tokens": 1,
+        },
+    }
+    assert [len(text.ids) for text in encoded] == [2, 20]
+
+
+def test_bert_batches_are_pairs(wordpiece: Any, texts: list[NaturalText]) -> None:
+    """Inputs are [CLS] A [SEP] B [SEP] with token types, labels only where words were chosen."""
+    encoded, _ = encode_texts(wordpiece, texts, 30)
+    objective = MaskedPairs(wordpiece, rate=0.2, mean_span=1.0, types=True)
+    assert objective.extra == 3
+    chosen = whole = 0
+    for batch in steps_of(objective, encoded, batch_size=8, steps=60, seed=0):
+        ids, labels = batch["input_ids"], batch["labels"]
+        original = torch.where(labels == IGNORED, ids, labels)
+        for row, types, mask in zip(
+            original, batch["token_type_ids"], batch["attention_mask"], strict=True
+        ):
+            length = int(mask.sum())
+            separators = (row[:length] == wordpiece.sep_token_id).nonzero().flatten().tolist()
+            assert row[0] == wordpiece.cls_token_id
+            assert len(separators) == 2
+            assert separators[1] == length - 1
+            assert types[:length].tolist() == [0] * (separators[0] + 1) + [1] * (
+                length - separators[0] - 1
+            )
+        chosen += int((labels != IGNORED).sum())
+        whole += int(batch["attention_mask"].sum()) - 3 * len(ids)
+    assert chosen / whole == pytest.approx(0.2, abs=0.02)
+
+
+def test_bert_pairs_use_a_sentence_once(wordpiece: Any, texts: list[NaturalText]) -> None:
+    """An epoch has every sentence at most once, some in consecutive pairs, some by length."""
+    encoded, _ = encode_texts(wordpiece, texts, 30)
+    objective = MaskedPairs(wordpiece, rate=0.2, mean_span=1.0, types=True)
+    pairs = objective.examples(encoded, np.random.default_rng(3))
+    used = Counter(i for pair in pairs for i in pair)
+    assert max(used.values()) == 1
+    assert len(used) >= len(encoded) - 2
+    consecutive = sum(b == a + 1 for a, b in pairs)
+    assert 0.2 * len(pairs) < consecutive < 0.8 * len(pairs)
+
+
+def test_batches_are_a_function_of_seed_and_step(unigram: Any, texts: list[NaturalText]) -> None:
+    """The same seed gives the same tensors, a longer run begins with the shorter one."""
+    encoded, _ = encode_texts(unigram, texts, 30)
+    objective = CorruptedSentence(unigram, density=0.3, mean_span=3.0)
+
+    def drawn(steps: int, seed: int) -> list[list[list[int]]]:
+        found = steps_of(objective, encoded, batch_size=8, steps=steps, seed=seed)
+        return [batch["labels"].tolist() for batch in found]
+
+    assert drawn(40, 1)[:10] == drawn(10, 1)
+    assert drawn(10, 1) != drawn(10, 2)
+
+
+@pytest.mark.parametrize("lm", ["bert", "t5"])
+def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
+    """Thirty steps lower the validation loss; the same settings give the same bytes."""
+    a, b = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
+    cards = {}
+    for corpus, steps in ((a, 1), (a, 30), (b, 30)):
+        run(Pretrain(corpus=corpus, lm=lm, **{**TINY, "steps": steps}))
+        cards[corpus.name, steps] = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+    assert cards["a", 30]["validation_loss"] < cards["a", 1]["validation_loss"] - 0.3
+    assert cards["a", 30]["loss"] < cards["a", 1]["loss"] - 0.3
+    assert sha256_of(a / "models") == sha256_of(b / "models")
+    files = {p.name for p in (a / "models" / lm).iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", "pretrain.json"} <= files
+    assert cards["a", 30]["texts"]["kept"] == 120
+    load = load_masked_lm if lm == "bert" else load_seq2seq_lm
+    model, tokenizer = load(locate(f"models/{lm}", a))
+    assert model.config.vocab_size == len(tokenizer)
+    assert "Zyzzyva" not in "".join(tokenizer.get_vocab())
+
+
+def test_another_seed_gives_another_model(tmp_path: Path) -> None:
+    """The seed reaches the weights."""
+    corpus = _corpus(tmp_path)
+    digests = set()
+    for seed in (0, 1):
+        run(Pretrain(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
+        digests.add(sha256_of(corpus / "models/bert/model.safetensors"))
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize("lm", ["bert", "t5"])
+def test_training_continues_from_a_base(lm: str, tmp_path: Path) -> None:
+    """A saved base goes on with its own tokenizer, and its loss falls further."""
+    corpus = _corpus(tmp_path)
+    run(Pretrain(corpus=corpus, lm=lm, **TINY))
+    first = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+    base = tmp_path / "base"
+    (corpus / "models" / lm).rename(base)
+    run(Pretrain(corpus=corpus, lm=lm, base=str(base), **TINY))
+    second = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+    assert second["validation_loss"] < first["validation_loss"]
+    assert sha256_of(base / "tokenizer.json") == sha256_of(corpus / f"models/{lm}/tokenizer.json")
+
+
+def test_a_ready_model_is_only_named(tmp_path: Path) -> None:
+    """`ready` trains nothing and needs no text: the folder holds one file with the name."""
+    run(Pretrain(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
+    assert [p.name for p in (tmp_path / "models/t5").iterdir()] == [READY]
+    assert json.loads((tmp_path / "models/t5" / READY).read_text()) == {
+        "name": "google-t5/t5-large"
+    }
+    assert locate("models/t5", tmp_path) == "google-t5/t5-large"
+
+
+def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
+    """A missing base, a BERT as T5, no training text, heads that do not fit: one error each."""
+    corpus = _corpus(tmp_path / "c", train=30)
+    with pytest.raises(ModelError, match="no such model folder"):
+        run(Pretrain(corpus=corpus, base="./nowhere"))
+    with pytest.raises(ModelError, match="no such model folder"):
+        run(Pretrain(corpus=corpus, ready="/nowhere/at/all"))
+    with pytest.raises(SettingsError, match="not a multiple"):
+        run(Pretrain(corpus=corpus, hidden=16, heads=3, steps=1))
+    run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
+    with pytest.raises(ModelError, match="no sentinel tokens"):
+        run(Pretrain(corpus=corpus, lm="t5", base="models/bert"))
+    with pytest.raises(InputError, match="no such file"):
+        run(Pretrain(corpus=tmp_path / "none"))
+    with pytest.raises(InputError, match="training split"):
+        run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))
+    assert not list(tmp_path.glob("**/*.tmp"))
+    assert not (corpus / "models/t5").exists()
