@@ -35,8 +35,8 @@ def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForM
 
     A small model that sees little text spends most of it on finding out where to look. It learns
     sooner from larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
-    neighbouring tokens from the beginning: on 64k sentences of the miniature world the validation
-    loss fell from 4.21 to 3.27.
+    neighbouring tokens from the beginning: on 64k sentences of the miniature world those heads,
+    with positions twice as large as the weights, took the validation loss from 4.21 to 3.27.
 
     Raises:
         SettingsError: the heads do not divide the width.

@@ -14,6 +14,7 @@ from pipeline.ground.files import atomic_folder, write_json
 from pipeline.ground.schema import read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
+from pipeline.mechanisms.embeddings import embed_by_cooccurrence
 from pipeline.mechanisms.initialisation import new_bert, new_t5
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
@@ -60,6 +61,9 @@ def run(settings: Pretrain) -> None:
     held[drawn.choice(len(encoded), len(encoded) // _HELD_OUT, replace=False)] = True
     training = [text for text, out_ in zip(encoded, held, strict=True) if not out_]
     validation = [text for text, out_ in zip(encoded, held, strict=True) if out_]
+    if not settings.base:
+        ids = [text.ids for text in training]
+        embed_by_cooccurrence(model.get_input_embeddings(), ids, settings.seed)
     outcome = pretrain(model, objective, training, validation, settings=settings, device=device)
     if device.is_main_process:
         with atomic_folder(out) as folder:
