@@ -20,6 +20,7 @@ __all__ = ["new_bert", "new_t5"]
 
 _SPREAD = 0.8  # standard deviation of a new BERT's weights times the root of its width
 _POSITIONS = 2.8  # amplitude of its position embeddings in those deviations
+_BRANCH = 0.25  # its sublayers' outputs, against what they are added to
 _NEIGHBOURS, _SHARPNESS = (-1, 1, -2, 2), 2.0  # where its heads look first, and how firmly
 
 
@@ -37,6 +38,8 @@ def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForM
     sooner from larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
     neighbouring tokens from the beginning: on 64k sentences of the miniature world those heads,
     with positions twice as large as the weights, took the validation loss from 4.21 to 3.27.
+    Sublayers that begin quietly leave the words visible through the layers: without it four layers
+    stayed at token frequencies for 1,400 updates on GENIA.
 
     Raises:
         SettingsError: the heads do not divide the width.
@@ -62,6 +65,8 @@ def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForM
         positions.copy_(_sinusoids(*positions.shape) * _POSITIONS * spread)
         for layer in model.bert.encoder.layer:
             _look_to_neighbours(layer.attention.self, settings.heads)  # type: ignore[union-attr]
+            for branch in (layer.attention.output, layer.output):  # type: ignore[union-attr]
+                branch.dense.weight.mul_(_BRANCH)  # type: ignore[union-attr, operator]
     return model
 
 
