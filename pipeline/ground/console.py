@@ -18,7 +18,8 @@ from rich.table import Table
 
 __all__ = ["Meter", "say", "table", "track"]
 
-_out = Console(highlight=False)
+# Off a terminal rich would wrap tables at 80 columns, which is no width of a log file.
+_out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 _err = Console(stderr=True, highlight=False)
 _T = TypeVar("_T")
 
