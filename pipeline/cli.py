@@ -127,9 +127,10 @@ def _root(
 
 
 def main() -> None:
-    """Entry point: a ConjoinError is one line on standard error and exit code 2."""
+    """Entry point: what the user can mend is one line on standard error and exit code 2."""
     try:
         app()
-    except ConjoinError as error:
-        print(f"conjoin: {error}", file=sys.stderr)
+    except (ConjoinError, OSError, UnicodeDecodeError) as error:
+        # Files that cannot be opened or read are the user's to mend as well, whoever met them.
+        print(f"conjoin: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)

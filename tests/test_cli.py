@@ -48,6 +48,8 @@ def test_help_names_every_setting(command: str) -> None:
         (["generate", "x", "--params", "no.yaml"], "no.yaml: no such file"),
         (["train", "x", "--dleta", "1"], "No such option: --dleta"),
         (["gnerate"], "No such command 'gnerate'"),
+        (["train", "x", "--params", "pipeline"], "Is a directory"),
+        (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
 )
 def test_a_problem_is_told_with_exit_code_2(
@@ -73,6 +75,19 @@ def test_fill_prints_both_families_with_brackets(
     bert, t5 = capsys.readouterr().out.splitlines()
     assert bert.startswith("bert: The old man saw [a dog] and [")
     assert t5.startswith("t5: The old man saw [a dog] and [")
+
+
+def test_fill_refuses_a_sentence_the_model_cannot_take(tmp_path: Path, tiny_bert: Path) -> None:
+    """A sentence longer than the model, or with its mask string, is an error and no reject."""
+    for sentence, reason in (
+        ("a dog " * 90 + "sat near the man", "longer than the model allows"),
+        ("the man [MASK] a dog", "source contains a special token"),
+    ):
+        wanted = Fill(
+            sentence=sentence, span="the man", corpus=tmp_path, lm="bert", model=str(tiny_bert)
+        )
+        with pytest.raises(InputError, match=reason):
+            run(wanted)
 
 
 @pytest.mark.parametrize(

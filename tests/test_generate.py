@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import datasets
 import pyarrow.parquet as pq
 import pytest
 
@@ -30,6 +31,9 @@ TREE = (
     "(S1 (S (NP (DT the) (JJ {a}) (NN man)) (VP (VBD saw) (NP (NP (DT a) (NN dog)) "
     "(PP (IN near) (NP (DT the) (NN {b})))) (ADVP (RB yesterday)))))"
 )
+
+
+FLAT = "(X (X the) (X old) (X man) (X saw) (X a) (X dog) (X near) (X the) (X lamp) (X yesterday))"
 
 
 @pytest.fixture
@@ -183,7 +187,17 @@ def no_trees(corpus: Path) -> None:
 
 
 def flat_trees(corpus: Path) -> None:
-    rows = [{"sentence_id": "c/00", "parser": "p", "tree": "(S1 (X (X the) (X man)))"}]
+    rows = [{"sentence_id": "c/00", "parser": "p", "tree": FLAT}]
+    write_rows(corpus / "trees.parquet", TREES, rows)
+
+
+def strange_trees(corpus: Path) -> None:
+    rows = [{"sentence_id": "c/00", "parser": "p", "tree": TREE.format(a="new", b="lamp")}]
+    write_rows(corpus / "trees.parquet", TREES, rows)
+
+
+def strange_ids(corpus: Path) -> None:
+    rows = [{"sentence_id": "c/99", "parser": "p", "tree": TREE.format(a="old", b="lamp")}]
     write_rows(corpus / "trees.parquet", TREES, rows)
 
 
@@ -200,7 +214,9 @@ def wrong_kind(corpus: Path) -> None:
     ("damage", "error", "message"),
     [
         (no_model, ModelError, "no such model folder"),
-        (no_trees, InputError, "no such file; run the stage that writes it"),
+        (no_trees, InputError, "no such file; run `conjoin preparse` first"),
+        (strange_trees, InputError, r"not of this sentence \(sentence c/00\)"),
+        (strange_ids, InputError, r"not of this sentence \(sentence c/99\)"),
         (flat_trees, InputError, "no sentence offers a reference span"),
         (wrong_schema, InputError, "another schema than conjoin writes"),
         (wrong_kind, ModelError, "no sentinel tokens"),
@@ -215,6 +231,20 @@ def test_bad_input_is_one_line_and_leaves_no_shard(
         run(settings(corpus, out=corpus / "out"))
     assert "\n" not in str(caught.value)
     assert not list((corpus / "out").glob("*.parquet"))
+
+
+def test_shards_load_with_the_datasets_library(corpus: Path) -> None:
+    """A candidate folder is a dataset to anyone: `load_dataset` reads it without conjoin."""
+    run(settings(corpus, lm="bert"))
+    out = corpus / "candidates" / "bert-sync" / "seed-0"
+    loaded = datasets.load_dataset(
+        "parquet", data_files=str(out / "candidates-*.parquet"), split="train",
+        cache_dir=str(corpus / "cache"),
+    )  # fmt: skip
+    expected = [c for p in sorted(out.glob("candidates-*.parquet")) for c in read_candidates(p)]
+    assert [row["candidate_id"] for row in loaded] == [c.candidate_id for c in expected]
+    assert loaded[0]["words"] == list(expected[0].words)
+    assert loaded[0]["conjuncts"][1]["start"] == expected[0].conjuncts[1].start
 
 
 def test_a_second_run_is_refused_while_one_writes(corpus: Path) -> None:

@@ -201,6 +201,14 @@ def test_source_with_the_models_own_strings_is_refused(tiny_bert: Path, tiny_t5:
         assert bad.reason == "source contains a special token of the model"
 
 
+def test_reference_without_tokens_is_refused(tiny_bert: Path) -> None:
+    """A word that vanishes in tokenization leaves nothing to measure a fill by."""
+    empty = Reference("x", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
+    assert infiller("bert", tiny_bert).fill([empty])[0].reason == (
+        "reference span has no tokens for the model"
+    )
+
+
 def test_sentence_longer_than_the_model_is_refused(tiny_bert: Path) -> None:
     """A pair that does not fit the position embeddings is refused with that reason."""
     words = ("the", "old", "dog") * 60

@@ -77,6 +77,15 @@ def test_random_spans_are_distinct_parts_of_the_sentence() -> None:
         assert Span(9, 10) not in spans
 
 
+def test_random_lengths_are_spanberts() -> None:
+    """Lengths are geometric with p = 0.2, cut off at 10: mean 3.8 words, 22 % of them single."""
+    words = tuple(f"w{i}" for i in range(60))
+    lengths = [len(random_spans(words, random.Random(s), 1)[0][0]) for s in range(4000)]
+    assert max(lengths) == 10
+    assert sum(lengths) / len(lengths) == pytest.approx(3.8, abs=0.15)
+    assert lengths.count(1) / len(lengths) == pytest.approx(0.224, abs=0.03)
+
+
 def test_given_spans_are_read(tmp_path: Path) -> None:
     """JSON lines give reference spans, in order, label optional."""
     path = tmp_path / "given.jsonl"

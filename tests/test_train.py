@@ -358,6 +358,16 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     assert f"{100 * summary['mean']['overall']:.2f}" in printed
 
 
+def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) -> None:
+    """Two seeds of one system that differ in more than the seed are named, with the difference."""
+    corpus = build(tmp_path / "tiny")
+    for seed, delta in ((0, 0.4), (1, 0.5)):
+        card = {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
+        write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
+    with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
+        evaluate.run(Evaluate(corpus=corpus, threads=1))
+
+
 def test_evaluation_counts_what_cannot_be_scored_as_wrong(
     runs: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -100,7 +100,8 @@ class Candidate:
     ``reference`` is the reference span in the *source* sentence; ``conjuncts`` are spans in
     ``words``, the generated sentence. ``score`` is the mean synchronized log-probability per fill
     token; ``score_append`` and ``score_prepend`` are those of the same fill under S′(1) and S′(2)
-    alone (None where that context was not run, as without synchronization).
+    alone. Without synchronization only S′(1) is run: ``score_append`` equals ``score`` and
+    ``score_prepend`` is None.
     """
 
     candidate_id: str

@@ -15,6 +15,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -23,7 +24,15 @@ from transformers import logging as transformers_logging
 from pipeline.ground.errors import ModelError
 from pipeline.ground.files import read_json, sha256_of
 
-__all__ = ["READY", "identity", "load_encoder", "load_masked_lm", "load_seq2seq_lm", "locate"]
+__all__ = [
+    "READY",
+    "identity",
+    "length_limit",
+    "load_encoder",
+    "load_masked_lm",
+    "load_seq2seq_lm",
+    "locate",
+]
 
 # A bar over the few milliseconds of loading hides the progress that matters.
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -64,7 +73,19 @@ def identity(where: str) -> str:
     folder = Path(where)
     if folder.is_dir():
         return f"sha256:{sha256_of(folder)}"
-    return f"{where}@{getattr(AutoConfig.from_pretrained(where), '_commit_hash', None)}"
+    try:
+        config = AutoConfig.from_pretrained(where)
+    except (OSError, ValueError) as error:
+        raise _unloadable(where, "a model", error) from error
+    return f"{where}@{getattr(config, '_commit_hash', None)}"
+
+
+def _unloadable(where: str, role: str, error: Exception) -> ModelError:
+    reason = " ".join(str(error).split())[:160]
+    return ModelError(
+        f"cannot load {where!r} as {role}: {reason}",
+        remedy="name a safetensors checkpoint of that kind",
+    )
 
 
 def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: Any) -> Any:
@@ -72,19 +93,14 @@ def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: An
         # safetensors only: loading pickled weights runs code that came with them.
         return factory.from_pretrained(where, dtype=dtype, use_safetensors=True, **options)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:160]
-        raise ModelError(
-            f"cannot load {where!r} as {role}: {reason}",
-            remedy="name a safetensors checkpoint of that kind",
-        ) from error
+        raise _unloadable(where, role, error) from error
 
 
 def _tokenizer(where: str) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(where)
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:160]
-        raise ModelError(f"cannot load the tokenizer of {where!r}: {reason}") from error
+        raise _unloadable(where, "a tokenizer", error) from error
     if not tokenizer.is_fast:
         raise ModelError(
             f"the tokenizer of {where!r} has no fast version",
@@ -148,3 +164,13 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
             remedy="name a checkpoint of that architecture",
         )
     return encoder, _tokenizer(where)
+
+
+def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Most tokens the model takes: the tighter of tokenizer and position embeddings."""
+    positions = getattr(config, "max_position_embeddings", None) or getattr(
+        config, "n_positions", None
+    )
+    if positions and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
+        positions -= config.pad_token_id + 1  # their position ids begin after the padding index
+    return int(min(tokenizer.model_max_length, positions or tokenizer.model_max_length))

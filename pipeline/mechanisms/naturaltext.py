@@ -19,6 +19,7 @@ _NO_SPACE_BEFORE = frozenset(
 _NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
 _SHOWN = {"``": '"', "''": '"', "`": "'"}
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+_APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _tokenizer = NLTKWordTokenizer()
 
 
@@ -61,9 +62,10 @@ def split_words(text: str) -> list[str]:
     """Treebank words of natural text (a fill, or a sentence).
 
     The tokenizer takes a period at the very end for a full stop; after initials (``U.S.``) it is
-    put back, because a fill rarely ends a sentence.
+    put back, because a fill rarely ends a sentence. It knows only the straight apostrophe of
+    "isn't" and "dog's", so the curved one is straightened.
     """
-    words: list[str] = _tokenizer.tokenize(text)
+    words: list[str] = _tokenizer.tokenize(_APOSTROPHE.sub("'", text))
     if len(words) > 1 and words[-1] == "." and _INITIALS.fullmatch(words[-2]):
         words[-2:] = [words[-2] + "."]
     return words

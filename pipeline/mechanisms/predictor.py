@@ -27,7 +27,7 @@ from transformers import (
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
 from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.checkpoints import load_encoder
+from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer
 
@@ -36,7 +36,6 @@ __all__ = ["Prediction", "Predictor", "best_device"]
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
 _WEIGHTS, _CARD = "model.safetensors", "predictor.json"
-_NO_LIMIT = 1 << 30
 
 
 def best_device() -> torch.device:
@@ -77,8 +76,7 @@ class Predictor(nn.Module):
         self.config = config = cast(PretrainedConfig, encoder.config)
         self.mlp_hidden, self.dropout = mlp_hidden, dropout
         self.scorer = EndpointScorer(config.hidden_size, mlp_hidden, dropout)
-        positions = getattr(config, "max_position_embeddings", None) or _NO_LIMIT
-        self.encoding = WordEncoding(tokenizer, min(positions, tokenizer.model_max_length))
+        self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
 
     @classmethod
     def create(cls, where: str, *, mlp_hidden: int, dropout: float, seed: int) -> Self:

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,8 @@ from transformers import PreTrainedModel
 from pipeline.ground.console import Meter
 from pipeline.ground.errors import ModelError
 from pipeline.mechanisms.corruption import IGNORED
+from pipeline.mechanisms.decay import decay_groups
+from pipeline.mechanisms.heads import logits_at
 from pipeline.mechanisms.lmbatches import Batch, Objective, Text, steps_of
 from pipeline.settings.pretrain import Pretrain
 
@@ -67,16 +68,8 @@ def _loss_sum(model: nn.Module, batch: Batch, base: nn.Module | None) -> Tensor:
         )
     labelled = labels != IGNORED
 
-    def gather(_module: Any, _args: Any, output: Any) -> Any:
-        output.last_hidden_state = output.last_hidden_state[labelled].unsqueeze(0)
-        return output
-
-    hook = base.register_forward_hook(gather)
-    try:
-        inputs = {name: value for name, value in batch.items() if name != "labels"}
-        logits = model(**inputs).logits.squeeze(0)
-    finally:
-        hook.remove()
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    logits = logits_at(model, base, labelled, inputs)
     return nn.functional.cross_entropy(logits.float(), labels[labelled], reduction="sum")
 
 
@@ -104,7 +97,7 @@ def pretrain(
     torch.manual_seed(settings.seed)
     model.train()
     optimizer = torch.optim.AdamW(
-        _groups(model), lr=settings.learning_rate, betas=_BETAS, fused=True
+        decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
     )
     base = None if model.config.is_encoder_decoder else model.base_model
     wrapped, optimizer = device.prepare(model, optimizer)
@@ -150,15 +143,6 @@ def _own_part(batch: Batch, device: Accelerator) -> Batch:
         part = {name: value[:1] for name, value in batch.items()}
         part["labels"] = torch.full_like(part["labels"], IGNORED)
     return {name: value.to(device.device) for name, value in part.items()}
-
-
-def _groups(model: nn.Module) -> list[dict[str, Any]]:
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    return [
-        {"params": matrices, "weight_decay": _WEIGHT_DECAY},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
 
 
 def _ramp(settings: Pretrain) -> Callable[[int], float]:

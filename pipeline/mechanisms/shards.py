@@ -67,11 +67,11 @@ class ShardSet:
         write_rows(self.candidates(index), CANDIDATES, kept, metadata)
 
     def sweep(self) -> list[str]:
-        """Remove files of another plan and temporary files; returns their names."""
+        """Remove shards of another plan; returns their names."""
         own = {p for i in range(self.count) for p in (self.candidates(i), self.rejects(i))}
         strange = [
             path
-            for pattern in ("candidates-*.parquet", "rejects-*.parquet", ".*.tmp")
+            for pattern in ("candidates-*.parquet", "rejects-*.parquet")
             for path in sorted(self.folder.glob(pattern))
             if path not in own
         ]

@@ -20,7 +20,8 @@ __all__ = ["Reference", "constituent_spans", "draw_spans", "random_spans", "read
 UNLABELLED = "X"
 """Label of a reference span that is no constituent: the treebank's own mark for "unknown"."""
 
-_GEOMETRIC_P, _LONGEST = 0.2, 10  # SpanBERT (Joshi et al., 2020), §3.1
+_LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
+"""Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,7 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
     """Distinct random word sequences, lengths geometric and at most 10, as SpanBERT masks."""
     found: dict[Span, str] = {}
     for _ in range(20 * count):
-        length = 1
-        while length < _LONGEST and rng.random() >= _GEOMETRIC_P:
-            length += 1
-        length = min(length, len(words) - 1)
+        length = min(rng.choices(range(1, 11), weights=_LENGTHS)[0], len(words) - 1)
         start = rng.randrange(len(words) - length + 1)
         span = Span(start, start + length)
         if not _is_punctuation(words, span):

@@ -43,7 +43,9 @@ class CandidateStream:
     """SAMPLE(U, 1) followed by G: the generated candidates of a folder, drawn with replacement.
 
     A source sentence is drawn uniformly, then one of its candidates uniformly, so a sentence with
-    many candidates is not favoured. Rows keep the order of the shards' names.
+    many candidates is not favoured. Rows keep the order of the shards' names. Sentences all of
+    whose candidates generation rejected are not drawn, so unlike with a generator run on the spot
+    they use up no trial of K_max.
 
     Args:
         folder: the folder of ``candidates-*.parquet``.

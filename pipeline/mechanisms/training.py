@@ -13,6 +13,7 @@ from pipeline.ground.coordination import Sentence, Span
 from pipeline.ground.errors import ModelError
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.algorithm1 import Trial, Verdict
+from pipeline.mechanisms.decay import decay_groups
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.journal import Journal
 from pipeline.mechanisms.predictor import Predictor
@@ -78,13 +79,8 @@ class Learner:
         self._recent: deque[float] = deque(maxlen=20)
         self._best: dict[str, Tensor] = {}
         self._stalled = False
-        matrices = [p for p in predictor.parameters() if p.ndim > 1]
-        vectors = [p for p in predictor.parameters() if p.ndim <= 1]
         self._optimizer = torch.optim.AdamW(
-            [
-                {"params": matrices, "weight_decay": schedule.weight_decay},
-                {"params": vectors, "weight_decay": 0.0},
-            ],
+            decay_groups(predictor, schedule.weight_decay),
             lr=schedule.learning_rate,
         )
 

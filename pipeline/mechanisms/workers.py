@@ -44,7 +44,7 @@ def launch(command_line: Sequence[str], processes: int, out: Path) -> NoReturn:
         InputError: another run writes to ``out``, or workers of a killed one still do.
     """
     with folder_lock(out), folder_lock(out, _WORKERS):
-        pass
+        _sweep(out)
     with folder_lock(out):
         python = [sys.executable, "-m", "accelerate.commands.launch"]
         if torch.cuda.is_available():
@@ -60,6 +60,12 @@ def launch(command_line: Sequence[str], processes: int, out: Path) -> NoReturn:
         os.execv(sys.executable, python)  # noqa: S606
 
 
+def _sweep(out: Path) -> None:
+    """Remove what killed workers left half-written; only while both locks say that none is alive."""
+    for path in out.glob(".*.tmp"):
+        path.unlink()
+
+
 @contextmanager
 def working(out: Path, threads: int) -> Iterator[Worker]:
     """This process as a worker on ``out``, with its thread count pinned.
@@ -73,6 +79,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     if not in_launch():
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         with folder_lock(out), folder_lock(out, _WORKERS):
+            _sweep(out)
             yield Worker(0, 1, device)
         return
     state = PartialState(cpu=not torch.cuda.is_available())

@@ -25,4 +25,6 @@ class Fill(Settings):
     sync: bool = Field(True, description="Without it only S′(1) is filled.")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
     scores: Literal["logits", "logprobs"] = Field("logits", description="What f is applied to.")
-    coordinator: str = Field("and", min_length=1, description="The coordinator to insert.")
+    coordinator: str = Field(
+        "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
+    )

@@ -36,7 +36,9 @@ class Generate(Settings):
         None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
     )
     references: int = Field(1, ge=1, description="R: reference spans per sentence, distinct.")
-    coordinator: str = Field("and", min_length=1, description="The coordinator to insert.")
+    coordinator: str = Field(
+        "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
+    )
     seed: int = Field(0, ge=0, description="Seed of the span draw.")
     limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
     unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")

@@ -75,7 +75,25 @@ def _runs(corpus: Path) -> list[Path]:
             say(f"left out, for it has no run.json: {folder}")
     if not finished:
         raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
+    _check_alike(finished)
     return finished
+
+
+def _check_alike(folders: Sequence[Path]) -> None:
+    """Runs that are averaged may differ in nothing but their seed."""
+    first: dict[Path, tuple[Path, dict[str, Any]]] = {}
+    for folder in folders:
+        settings = dict(read_json(folder / "run.json").get("settings", {}))
+        # The candidates' folder names the seed too.
+        alike = {k: v for k, v in settings.items() if k not in {"seed", "candidates"}}
+        other, expected = first.setdefault(folder.parent, (folder, alike))
+        if alike != expected:
+            names = sorted(k for k in {*alike, *expected} if alike.get(k) != expected.get(k))
+            raise InputError(
+                f"differs from {other.name} in {', '.join(names)}, so their mean says nothing",
+                path=folder,
+                remedy="remove the older run, or give it a --system of its own",
+            )
 
 
 def _instances(settings: Evaluate) -> list[_Instance]:

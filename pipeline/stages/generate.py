@@ -1,7 +1,7 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import digest_of, sha256_of
 from pipeline.ground.schema import TREES, read_rows, read_sentences
 from pipeline.ground.tally import Tally
+from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.checkpoints import identity, locate
@@ -35,6 +36,12 @@ def run(settings: Generate) -> None:
         ModelError: the model lacks a mask token or sentinels.
     """
     out = settings.out or _default_out(settings)
+    if not (settings.corpus / "trees.parquet").is_file():
+        raise InputError(
+            "no such file",
+            path=settings.corpus / "trees.parquet",
+            remedy="run `conjoin preparse` first",
+        )
     if settings.processes > 1 and not workers.in_launch():
         workers.launch(settings.command_line(), settings.processes, out)
     with workers.working(out, settings.threads) as worker:
@@ -112,6 +119,7 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
             settings.corpus / "sentences.parquet", lambda s: s.sentence_id in trees
         )
     }
+    _check_leaves(settings.corpus / "trees.parquet", trees, sentences)
     if settings.spans == "given":
         if settings.given is None:
             raise SettingsError("generate.spans = 'given' needs --given FILE")
@@ -134,6 +142,19 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
             remedy="check what preparse printed",
         )
     return references, skipped
+
+
+def _check_leaves(path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]) -> None:
+    """Trees of another ingest would give spans of other words, silently."""
+    for sentence_id, tree in trees.items():
+        sentence = sentences.get(sentence_id)
+        if sentence is None or leaves(parse_tree(tree)) != list(sentence.words):
+            raise InputError(
+                "a tree that is not of this sentence",
+                path=path,
+                sentence_id=sentence_id,
+                remedy="run `conjoin preparse` again",
+            )
 
 
 def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:

@@ -38,9 +38,9 @@ def run(settings: Train) -> None:
         raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
     out = settings.out or settings.corpus / name
-    _check_writable(out)
     device = _prepare(settings.threads)
     labelled, validation = _draw(settings)
+    _check_writable(out)
     predictor = Predictor.create(
         locate(settings.encoder, settings.corpus),
         mlp_hidden=settings.mlp_hidden,

@@ -10,6 +10,7 @@ from pipeline.ground.errors import InputError, ModelError
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.checkpoints import locate
 from pipeline.mechanisms.infill import load_infiller
+from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
 from pipeline.mechanisms.sync import Synchronizer
@@ -22,7 +23,8 @@ def run(settings: Fill) -> None:
     """Print the coordinated sentence of each model family, with brackets and scores.
 
     Raises:
-        InputError: the span is not a part of the sentence, or is all of it.
+        InputError: the span is not a part of the sentence or is all of it, or the sentence is longer
+            than a model allows or holds its mask or sentinel strings.
         ModelError: a model is missing or cannot fill masks.
     """
     words = tuple(split_words(settings.sentence))
@@ -42,7 +44,10 @@ def run(settings: Fill) -> None:
             dtype=torch.float32,
             device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
         )
-        outcome = make_candidate(reference, infiller.fill([reference])[0], settings.coordinator)
+        fill = infiller.fill([reference])[0]
+        if fill.reason in UNUSABLE_SOURCE:
+            raise InputError(f"{lm}: {fill.reason}", remedy="shorten or change the sentence")
+        outcome = make_candidate(reference, fill, settings.coordinator)
         candidate = outcome.candidate if isinstance(outcome, Reject) else outcome
         score = "" if candidate.score is None else f"  (score {candidate.score:.2f})"
         verdict = f"  rejected: {outcome.reason}" if isinstance(outcome, Reject) else ""

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from nltk.tokenize import NLTKWordTokenizer
-
 from pipeline.ground.coordination import COORDINATORS, bracketed
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.metrics import as_conjuncts
+from pipeline.mechanisms.naturaltext import split_words
 from pipeline.mechanisms.predictor import Predictor, best_device
 from pipeline.settings.predict import Predict
 
@@ -30,8 +29,7 @@ def run(settings: Predict) -> None:
         ModelError: the predictor cannot be loaded.
     """
     predictor = Predictor.load(settings.predictor).to(best_device())
-    tokenizer = NLTKWordTokenizer()
-    sentences = (tokenizer.tokenize(line) for line in _lines(settings.text) if line.strip())
+    sentences = (split_words(line) for line in _lines(settings.text) if line.strip())
     empty = True
     while block := list(islice(sentences, _BLOCK)):
         empty = False

@@ -4,25 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.spans import Reference
 
 __all__ = [
+    "NO_TOKENS",
     "SOURCE_HAS_SPECIAL",
     "SPECIAL_IN_FILL",
     "TOO_LONG",
+    "UNUSABLE_SOURCE",
     "Fill",
     "Infiller",
-    "length_limit",
     "reference_tokens",
     "refused",
 ]
 
+NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
 SPECIAL_IN_FILL = "special token in the fill"
 TOO_LONG = "longer than the model allows"
+UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
+"""Reasons that lie in the source sentence, before the model wrote anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +65,6 @@ def reference_tokens(tokenizer: PreTrainedTokenizerBase, reference: Reference) -
     """n: how many subword tokens the reference span has in the model's vocabulary."""
     text = join_words(reference.words).slice(reference.span.start, reference.span.end)
     return len(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-def length_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
-    """Most tokens the model takes: the tighter of tokenizer and position embeddings."""
-    config = model.config
-    positions = getattr(config, "max_position_embeddings", None) or getattr(
-        config, "n_positions", None
-    )
-    if positions and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
-        positions -= config.pad_token_id + 1  # their position ids begin after the padding index
-    return int(min(tokenizer.model_max_length, positions or tokenizer.model_max_length))
 
 
 def refused(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> str | None:

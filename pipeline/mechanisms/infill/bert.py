@@ -1,18 +1,19 @@
 """Synchronized infilling with a masked LM (§3.2.1): all masks in one forward pass."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.mechanisms.checkpoints import load_masked_lm
+from pipeline.mechanisms.checkpoints import length_limit, load_masked_lm
+from pipeline.mechanisms.heads import logits_at
 from pipeline.mechanisms.infill.base import (
+    NO_TOKENS,
     SPECIAL_IN_FILL,
     TOO_LONG,
     Fill,
-    length_limit,
     reference_tokens,
     refused,
 )
@@ -39,7 +40,7 @@ class BertInfiller:
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
         self.coordinator, self.synchronizer, self.sync = coordinator, synchronizer, sync
-        self._limit = length_limit(model, tokenizer)
+        self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
 
     @classmethod
@@ -70,6 +71,8 @@ class BertInfiller:
         if reason := refused(self.tokenizer, reference):
             return reason
         count = reference_tokens(self.tokenizer, reference)
+        if not count:
+            return NO_TOKENS
         twins = make_twins(reference, self.coordinator, str(self.tokenizer.mask_token), count)
         pair = (twins.append, twins.prepend) if self.sync else (twins.append,)
         encoding = self.tokenizer(*pair, verbose=False)
@@ -102,7 +105,8 @@ class BertInfiller:
         if getattr(self.model.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = padded([types for _, types, _ in encoded], 0)
         at_masks = ids == self.tokenizer.mask_token_id
-        logits = self._logits_at(at_masks, inputs)  # [masks of the batch, V]
+        base = self.model.base_model
+        logits = logits_at(self.model, base, at_masks, inputs)  # [masks of the batch, V]
         # Row-major order puts each sequence's S′(1) masks before its S′(2) masks.
         counts = [count for _, _, count in encoded]
         per_row = torch.tensor(counts).repeat_interleave(2) if self.sync else torch.tensor(counts)
@@ -111,23 +115,6 @@ class BertInfiller:
         second = torch.cat(pieces[1::2]) if self.sync else None
         scored = self.synchronizer.choose(first, second)
         return [self._finish(scored, begin, count) for begin, count in _blocks(counts)]
-
-    def _logits_at(self, positions: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-        """Logits at the given positions only, ``[positions, V]``.
-
-        The head works position by position and costs more than a small encoder, so the hidden
-        states it does not need are taken away before it runs.
-        """
-
-        def gather(_module: Any, _args: Any, output: Any) -> Any:
-            output.last_hidden_state = output.last_hidden_state[positions].unsqueeze(0)
-            return output
-
-        hook = self.model.base_model.register_forward_hook(gather)
-        try:
-            return self.model(**inputs).logits.squeeze(0)  # type: ignore[no-any-return]
-        finally:
-            hook.remove()
 
     def _finish(self, scored: Scored, begin: int, count: int) -> Fill:
         block = slice(begin, begin + count)

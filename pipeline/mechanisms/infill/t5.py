@@ -13,12 +13,12 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from pipeline.mechanisms.checkpoints import load_seq2seq_lm
+from pipeline.mechanisms.checkpoints import length_limit, load_seq2seq_lm
 from pipeline.mechanisms.infill.base import (
+    NO_TOKENS,
     SPECIAL_IN_FILL,
     TOO_LONG,
     Fill,
-    length_limit,
     reference_tokens,
     refused,
 )
@@ -73,7 +73,7 @@ class T5Infiller:
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
         self.coordinator, self.synchronizer, self.sync = coordinator, synchronizer, sync
-        self._limit = length_limit(model, tokenizer)
+        self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
         vocabulary = tokenizer.get_vocab()
         self._prompt = [int(model.config.decoder_start_token_id), vocabulary[_SENTINEL]]
@@ -103,11 +103,13 @@ class T5Infiller:
         """Token ids of the twins of one reference, or why it cannot be filled."""
         if reason := refused(self.tokenizer, reference):
             return reason
+        if not (count := reference_tokens(self.tokenizer, reference)):
+            return NO_TOKENS
         twins = make_twins(reference, self.coordinator, _SENTINEL)
         texts = (twins.append, twins.prepend) if self.sync else (twins.append,)
         source = _Source(
             tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts),
-            reference_tokens(self.tokenizer, reference),
+            count,
         )
         return TOO_LONG if max(map(len, source.inputs)) > self._limit else source
 

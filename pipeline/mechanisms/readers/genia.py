@@ -162,6 +162,8 @@ def _parse(path: str, data: bytes) -> Element:
             path=path,
             remedy="remove them",
         ) from error
+    except (LookupError, ValueError) as error:
+        raise InputError(f"malformed XML: {error}", path=path, remedy="mend the file") from error
     return root
 
 

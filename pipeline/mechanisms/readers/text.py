@@ -2,18 +2,17 @@
 
 import gzip
 import lzma
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
 
 from pipeline.ground.console import Meter
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.ground.tally import Tally
+from pipeline.mechanisms.naturaltext import split_words
 
 __all__ = ["read_text"]
 
@@ -31,8 +30,6 @@ _ABBREVIATIONS = frozenset(
     | {"sr", "st", "vs"}
 )
 """Abbreviations that punkt need not learn: a short text has too few of them."""
-
-_APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 
 Segmenter = Callable[[str], list[str]]
 
@@ -60,13 +57,10 @@ def read_text(
     files = _files(source)
     texts = [(name, _read(path)) for name, path in files]
     cut = _segmenter(segment, [text for _, text in texts])
-    tokenizer = NLTKWordTokenizer()
     with Meter("ingest text", sum(len(text) for _, text in texts)) as meter:
         for name, text in texts:
             for number, sentence in _sentences(text, name, cut, tally, meter):
-                # The tokenizer knows only the straight apostrophe of "isn't" and "dog's".
-                straight = _APOSTROPHE.sub("'", sentence)
-                words = tuple(_guarded(tokenizer.tokenize, straight, name))
+                words = tuple(_guarded(split_words, sentence, name))
                 tally.keep()
                 yield Sentence(
                     sentence_id=f"text/{name}/{number}",

@@ -122,8 +122,14 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
         card = read_json(corpus / "preparse.json")
         kept = card.get("unlabelled", {}).get("kept")
         text = f"{card.get('parser', 'unknown')}" + ("" if kept is None else f"; {kept:,} trees")
-        f1 = (card.get("training") or {}).get("f1")
-        facts.append(("parser", text + ("" if f1 is None else f"; bracket F1 {100 * f1:.2f} %")))
+        if training := card.get("training"):
+            tags = "the treebank's tags" if training.get("tags") == "treebank" else "no tags"
+            text += f"; bracket F1 {100 * training['f1']:.2f} % on dev" if "f1" in training else ""
+            text += (
+                f"; learnt from {training.get('trees', 0):,} gold trees of training sentences "
+                f"outside U, most of them not in L, and read {tags}"
+            )
+        facts.append(("parser", text))
     for path in sorted((corpus / "models").glob("*/*.json")):
         if path.name in {"pretrain.json", "ready.json"}:
             facts.append((f"language model {path.parent.name}", _model(read_json(path))))
