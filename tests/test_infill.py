@@ -9,7 +9,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokeni
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
-from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, load_infiller
+from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, Task, load_infiller
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -39,15 +39,9 @@ def combine(kind: str, scores: str) -> Callable[[torch.Tensor, torch.Tensor], to
 def infiller(
     lm: str, where: Path, kind: str = "min", scores: str = "logits", *, sync: bool = True
 ) -> Infiller:
-    return load_infiller(
-        lm,  # type: ignore[arg-type]
-        str(where),
-        coordinator="and",
-        synchronizer=Synchronizer(kind, scores),  # type: ignore[arg-type]
-        sync=sync,
-        dtype=torch.float32,
-        device=torch.device("cpu"),
-    )
+    synchronizer = Synchronizer(kind, scores)  # type: ignore[arg-type]
+    task = Task("and", synchronizer, sync)
+    return load_infiller(lm, str(where), task)  # type: ignore[arg-type]
 
 
 def texts_around(reference: Reference) -> tuple[str, str, str]:
@@ -174,10 +168,8 @@ def test_scores_are_mean_log_probabilities(tiny_bert: Path) -> None:
     reference = REFERENCES[0]
     fill = infiller("bert", tiny_bert).fill([reference])[0]
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
-    model = BertInfiller.load(
-        str(tiny_bert), "and", Synchronizer(), sync=True, dtype=torch.float32,
-        device=torch.device("cpu"),
-    )  # fmt: skip
+    model = infiller("bert", tiny_bert)
+    assert isinstance(model, BertInfiller)
     encoded = model.encode(reference)
     assert not isinstance(encoded, str)
     ids, types, n = encoded
@@ -226,10 +218,8 @@ def test_model_without_mask_or_sentinels_is_one_line(tiny_bert: Path, tiny_t5: P
 
 def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
     """A fill in which the model wrote another sentinel carries that reason."""
-    model = T5Infiller.load(
-        str(tiny_t5), "and", Synchronizer(), sync=True, dtype=torch.float32,
-        device=torch.device("cpu"),
-    )  # fmt: skip
+    model = infiller("t5", tiny_t5)
+    assert isinstance(model, T5Infiller)
     stray = model.tokenizer.convert_tokens_to_ids("<extra_id_7>")
     # A bias on the output layer makes the model want one token: a real, if silly, model.
     head = model.model.get_output_embeddings()

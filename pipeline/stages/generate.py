@@ -19,7 +19,7 @@ from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.checkpoints import identity, locate
-from pipeline.mechanisms.infill import Infiller, load_infiller
+from pipeline.mechanisms.infill import Infiller, Task, load_infiller
 from pipeline.mechanisms.shards import ShardSet, unit_indices
 from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
 from pipeline.mechanisms.sync import Synchronizer
@@ -60,9 +60,11 @@ def run(settings: Generate) -> None:
                 infiller = load_infiller(
                     settings.lm,
                     where,
-                    coordinator=settings.coordinator,
-                    synchronizer=Synchronizer(settings.synchronize, settings.scores),
-                    sync=settings.sync,
+                    Task(
+                        settings.coordinator,
+                        Synchronizer(settings.synchronize, settings.scores),
+                        settings.sync,
+                    ),
                     dtype=getattr(torch, settings.dtype),
                     device=worker.device,
                 )

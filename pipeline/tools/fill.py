@@ -2,14 +2,12 @@
 
 from typing import Literal
 
-import torch
-
 from pipeline.ground.console import say
 from pipeline.ground.coordination import Reject, Span, bracketed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.checkpoints import locate
-from pipeline.mechanisms.infill import load_infiller
+from pipeline.mechanisms.infill import Task, load_infiller
 from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
@@ -34,15 +32,11 @@ def run(settings: Fill) -> None:
     families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
     if settings.model and len(families) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    task = Task(settings.coordinator, synchronizer, settings.sync)
     for lm in families:
         infiller = load_infiller(
-            lm,
-            locate(settings.model or f"models/{lm}", settings.corpus),
-            coordinator=settings.coordinator,
-            synchronizer=Synchronizer(settings.synchronize, settings.scores),
-            sync=settings.sync,
-            dtype=torch.float32,
-            device=torch.device("cuda" if torch.cuda.is_available() else "cpu"),
+            lm, locate(settings.model or f"models/{lm}", settings.corpus), task
         )
         fill = infiller.fill([reference])[0]
         if fill.reason in UNUSABLE_SOURCE:

@@ -4,37 +4,35 @@ from typing import Literal
 
 import torch
 
-from pipeline.mechanisms.infill.base import Fill, Infiller
+from pipeline.mechanisms.checkpoints import load_masked_lm, load_seq2seq_lm
+from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.t5 import T5Infiller
-from pipeline.mechanisms.sync import Synchronizer
 
-__all__ = ["BertInfiller", "Fill", "Infiller", "T5Infiller", "load_infiller"]
+__all__ = ["BertInfiller", "Fill", "Infiller", "T5Infiller", "Task", "load_infiller"]
 
 
 def load_infiller(
     lm: Literal["bert", "t5"],
     where: str,
+    task: Task,
     *,
-    coordinator: str,
-    synchronizer: Synchronizer,
-    sync: bool,
-    dtype: torch.dtype,
-    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
 ) -> Infiller:
     """The Infiller of a model family.
 
     Args:
         lm: the family: masked LM or encoder-decoder with sentinels.
         where: what to hand to ``from_pretrained``.
-        coordinator: the word that links the conjuncts.
-        synchronizer: f of Eq. 1 and 2.
-        sync: False fills S′(1) alone.
+        task: coordinator and synchronization.
         dtype: number format of the weights.
-        device: where the model runs.
+        device: where the model runs; None: the GPU if there is one.
 
     Raises:
         ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
     """
-    family = BertInfiller if lm == "bert" else T5Infiller
-    return family.load(where, coordinator, synchronizer, sync=sync, dtype=dtype, device=device)
+    load = load_masked_lm if lm == "bert" else load_seq2seq_lm
+    model, tokenizer = load(where, dtype)
+    model.to(device or torch.device("cuda" if torch.cuda.is_available() else "cpu"))  # type: ignore[arg-type]
+    return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)

@@ -1,13 +1,14 @@
 """The Infiller protocol: references in, fills out; and what all families share."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.spans import Reference
+from pipeline.mechanisms.sync import Synchronizer
 
 __all__ = [
     "NO_TOKENS",
@@ -17,9 +18,13 @@ __all__ = [
     "UNUSABLE_SOURCE",
     "Fill",
     "Infiller",
+    "Task",
+    "fill_usable",
     "reference_tokens",
     "refused",
 ]
+
+_Encoded = TypeVar("_Encoded")
 
 NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
@@ -43,6 +48,19 @@ class Fill:
     score_append: float | None = None
     score_prepend: float | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to embed in a sentence, and how to choose the fill.
+
+    ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
+    without ``sync`` only S′(1) is filled.
+    """
+
+    coordinator: str = "and"
+    synchronizer: Synchronizer = field(default_factory=Synchronizer)
+    sync: bool = True
 
 
 class Infiller(Protocol):
@@ -73,3 +91,12 @@ def refused(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> str | N
     if any(token in text for token in tokenizer.all_special_tokens):
         return SOURCE_HAS_SPECIAL
     return None
+
+
+def fill_usable(
+    encoded: Sequence[_Encoded | str], decode: Callable[[Sequence[_Encoded]], list[Fill]]
+) -> list[Fill]:
+    """Decode what could be encoded; a string is the reason why a reference could not."""
+    usable = [e for e in encoded if not isinstance(e, str)]
+    fills = iter(decode(usable) if usable else [])
+    return [Fill("", reason=e) if isinstance(e, str) else next(fills) for e in encoded]

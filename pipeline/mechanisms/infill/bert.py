@@ -1,24 +1,25 @@
 """Synchronized infilling with a masked LM (§3.2.1): all masks in one forward pass."""
 
 from collections.abc import Sequence
-from typing import Self
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.mechanisms.checkpoints import length_limit, load_masked_lm
+from pipeline.mechanisms.checkpoints import length_limit
 from pipeline.mechanisms.heads import logits_at
 from pipeline.mechanisms.infill.base import (
     NO_TOKENS,
     SPECIAL_IN_FILL,
     TOO_LONG,
     Fill,
+    Task,
+    fill_usable,
     reference_tokens,
     refused,
 )
 from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Scored, Synchronizer
+from pipeline.mechanisms.sync import Scored
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["BertInfiller"]
@@ -33,31 +34,11 @@ class BertInfiller:
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        coordinator: str,
-        synchronizer: Synchronizer,
-        *,
-        sync: bool = True,
+        task: Task,
     ) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        self.coordinator, self.synchronizer, self.sync = coordinator, synchronizer, sync
+        self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
-
-    @classmethod
-    def load(
-        cls,
-        where: str,
-        coordinator: str,
-        synchronizer: Synchronizer,
-        *,
-        sync: bool,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> Self:
-        """Load a checkpoint; the errors are those of ``load_masked_lm``."""
-        model, tokenizer = load_masked_lm(where, dtype)
-        model.to(device)  # type: ignore[arg-type]
-        return cls(model, tokenizer, coordinator, synchronizer, sync=sync)
 
     def size(self, reference: Reference) -> int:
         """Words of the input, which is what a forward pass costs."""
@@ -73,8 +54,8 @@ class BertInfiller:
         count = reference_tokens(self.tokenizer, reference)
         if not count:
             return NO_TOKENS
-        twins = make_twins(reference, self.coordinator, str(self.tokenizer.mask_token), count)
-        pair = (twins.append, twins.prepend) if self.sync else (twins.append,)
+        twins = make_twins(reference, self.task.coordinator, str(self.tokenizer.mask_token), count)
+        pair = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
         encoding = self.tokenizer(*pair, verbose=False)
         ids = list(encoding["input_ids"])
         if len(ids) > self._limit:
@@ -84,10 +65,7 @@ class BertInfiller:
     @torch.inference_mode()
     def fill(self, references: Sequence[Reference]) -> list[Fill]:
         """Fills by Eq. 1, one forward pass for the batch."""
-        encoded = [self.encode(reference) for reference in references]
-        usable = [e for e in encoded if not isinstance(e, str)]
-        fills = iter(self._decode(usable) if usable else [])
-        return [Fill("", reason=e) if isinstance(e, str) else next(fills) for e in encoded]
+        return fill_usable([self.encode(reference) for reference in references], self._decode)
 
     def _decode(self, encoded: Sequence[tuple[list[int], list[int], int]]) -> list[Fill]:
         width = max(len(ids) for ids, _, _ in encoded)
@@ -109,11 +87,13 @@ class BertInfiller:
         logits = logits_at(self.model, base, at_masks, inputs)  # [masks of the batch, V]
         # Row-major order puts each sequence's S′(1) masks before its S′(2) masks.
         counts = [count for _, _, count in encoded]
-        per_row = torch.tensor(counts).repeat_interleave(2) if self.sync else torch.tensor(counts)
+        per_row = (
+            torch.tensor(counts).repeat_interleave(2) if self.task.sync else torch.tensor(counts)
+        )
         pieces = torch.split(logits, per_row.tolist())
-        first = torch.cat(pieces[0::2]) if self.sync else logits
-        second = torch.cat(pieces[1::2]) if self.sync else None
-        scored = self.synchronizer.choose(first, second)
+        first = torch.cat(pieces[0::2]) if self.task.sync else logits
+        second = torch.cat(pieces[1::2]) if self.task.sync else None
+        scored = self.task.synchronizer.choose(first, second)
         return [self._finish(scored, begin, count) for begin, count in _blocks(counts)]
 
     def _finish(self, scored: Scored, begin: int, count: int) -> Fill:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -13,17 +12,19 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from pipeline.mechanisms.checkpoints import length_limit, load_seq2seq_lm
+from pipeline.mechanisms.checkpoints import length_limit
 from pipeline.mechanisms.infill.base import (
     NO_TOKENS,
     SPECIAL_IN_FILL,
     TOO_LONG,
     Fill,
+    Task,
+    fill_usable,
     reference_tokens,
     refused,
 )
 from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Scored, Synchronizer
+from pipeline.mechanisms.sync import Scored
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["T5Infiller"]
@@ -66,34 +67,14 @@ class T5Infiller:
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        coordinator: str,
-        synchronizer: Synchronizer,
-        *,
-        sync: bool = True,
+        task: Task,
     ) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        self.coordinator, self.synchronizer, self.sync = coordinator, synchronizer, sync
+        self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
         vocabulary = tokenizer.get_vocab()
         self._prompt = [int(model.config.decoder_start_token_id), vocabulary[_SENTINEL]]
         self._stops = frozenset({vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None})
-
-    @classmethod
-    def load(
-        cls,
-        where: str,
-        coordinator: str,
-        synchronizer: Synchronizer,
-        *,
-        sync: bool,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> Self:
-        """Load a checkpoint; the errors are those of ``load_seq2seq_lm``."""
-        model, tokenizer = load_seq2seq_lm(where, dtype)
-        model.to(device)  # type: ignore[arg-type]
-        return cls(model, tokenizer, coordinator, synchronizer, sync=sync)
 
     def size(self, reference: Reference) -> int:
         """Words of the reference first (they bound the steps), then of the sentence."""
@@ -105,8 +86,8 @@ class T5Infiller:
             return reason
         if not (count := reference_tokens(self.tokenizer, reference)):
             return NO_TOKENS
-        twins = make_twins(reference, self.coordinator, _SENTINEL)
-        texts = (twins.append, twins.prepend) if self.sync else (twins.append,)
+        twins = make_twins(reference, self.task.coordinator, _SENTINEL)
+        texts = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
         source = _Source(
             tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts),
             count,
@@ -116,10 +97,7 @@ class T5Infiller:
     @torch.inference_mode()
     def fill(self, references: Sequence[Reference]) -> list[Fill]:
         """Fills by Eq. 2: greedy, between a third and three times as long as the reference."""
-        encoded = [self.encode(reference) for reference in references]
-        usable = [e for e in encoded if not isinstance(e, str)]
-        fills = iter(self._decode(usable) if usable else [])
-        return [Fill("", reason=e) if isinstance(e, str) else next(fills) for e in encoded]
+        return fill_usable([self.encode(reference) for reference in references], self._decode)
 
     def _decode(self, sources: Sequence[_Source]) -> list[Fill]:
         pairs = len(sources)
@@ -145,10 +123,10 @@ class T5Infiller:
                 use_cache=True,
             ).logits[:, -1]
             banned = self._banned(sources, traces, logits.shape[-1])
-            prepend = logits[pairs:] if self.sync else None
-            scored = self.synchronizer.choose(logits[:pairs], prepend, banned)
+            prepend = logits[pairs:] if self.task.sync else None
+            scored = self.task.synchronizer.choose(logits[:pairs], prepend, banned)
             self._advance(scored, sources, traces, alive)
-            chosen = scored.tokens.repeat(2) if self.sync else scored.tokens
+            chosen = scored.tokens.repeat(2) if self.task.sync else scored.tokens
             step = chosen.unsqueeze(-1)
         return [self._finish(trace) for trace in traces]
 
