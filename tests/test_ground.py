@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +47,7 @@ from pipeline.ground.trees import (
 )
 from pipeline.settings.base import Settings
 from pipeline.settings.ingest import Ingest
+from pipeline.settings.pretrain import Pretrain
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = Sentence(
@@ -358,7 +359,7 @@ class Knead(Settings):
     grid_fields: ClassVar[tuple[str, ...]] = ("many",)
 
     corpus: Path = Field(description="Corpus.")
-    kind: str = Field("bert", description="Kind.")
+    kind: Literal["bert", "t5"] = Field("bert", description="Kind.")
     a: int = Field(1, ge=0, description="a")
     b: int = Field(1, description="b")
     d: int = Field(1, description="d")
@@ -422,6 +423,13 @@ def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> No
     (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}}")
     with pytest.raises(SettingsError, match=r"ingest\.text = .*: no such setting"):
         Ingest.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
+
+
+def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
+    """A nested section that is no kind of the stage is a typing error, not somebody else's."""
+    (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}}")
+    with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; there are: bert, t5"):
+        Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
 
 
 def test_missing_params_file_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ section per kind, which goes over the plain keys of its level.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -103,6 +103,13 @@ class Settings(BaseModel):
         if cls.variant_field:
             unset = cls.model_fields[cls.variant_field].default
             variant = str({**plain[0], **plain[1], **explicit}.get(cls.variant_field, unset))
+            kinds = get_args(cls.model_fields[cls.variant_field].annotation)
+            for key in (k for level in levels for k, v in level.items() if isinstance(v, dict)):
+                if key not in kinds:
+                    raise SettingsError(
+                        f"{cls.stage}.{key}: no such kind; there are: {', '.join(kinds)}",
+                        path=params,
+                    )
         merged = {key: document[key] for key in cls.grid_fields if key in document}
         for level, own in zip(levels, plain, strict=True):
             nested = level.get(variant) if cls.variant_field else None
