@@ -1,13 +1,15 @@
 """What the two Penn Treebank readers share: trees without empty elements, and their reading-off."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from nltk.tree import Tree
 
+from pipeline.ground.coordination import Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.trees import base_label, escape, leaves, one_line
 
-__all__ = ["is_tag", "read_off", "without_empty"]
+__all__ = ["constituents_of", "is_tag", "read_off", "without_empty"]
 
 _ROOTS = frozenset({"S1", "TOP", "ROOT", ""})
 
@@ -15,6 +17,22 @@ _ROOTS = frozenset({"S1", "TOP", "ROOT", ""})
 def is_tag(node: Tree) -> bool:
     """Whether a node is a part-of-speech tag over one word."""
     return len(node) == 1 and not isinstance(node[0], Tree)
+
+
+def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
+    """Each constituent above the tags, inner ones first, with the spans of its children."""
+
+    def walk(node: Tree, start: int) -> Iterator[tuple[Tree, list[Span]]]:
+        if is_tag(node):
+            return
+        spans = []
+        for child in node:
+            spans.append(Span(start, start + len(child.leaves())))
+            yield from walk(child, start)
+            start = spans[-1].end
+        yield node, spans
+
+    yield from walk(tree, 0)
 
 
 def without_empty(tree: Tree, path: Path, line: int) -> Tree | None:

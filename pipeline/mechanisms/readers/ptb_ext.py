@@ -12,11 +12,11 @@ from pathlib import Path
 from nltk.tree import Tree
 
 from pipeline.ground.console import Meter
-from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.coordination import Coordination, Sentence
 from pipeline.ground.errors import InputError
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import base_label, parse_tree, unescape
-from pipeline.mechanisms.readers.brackets import is_tag, read_off, without_empty
+from pipeline.mechanisms.readers.brackets import constituents_of, is_tag, read_off, without_empty
 
 __all__ = ["Layout", "read_ptb_ext"]
 
@@ -140,14 +140,7 @@ def _pop_last(node: Tree) -> Tree:
 
 def _coordinations(tree: Tree, tally: Tally) -> list[Coordination]:
     found: list[Coordination] = []
-
-    def walk(node: Tree, start: int) -> int:
-        if is_tag(node):
-            return start + 1
-        spans, end = [], start
-        for child in node:
-            begun, end = end, walk(child, end)
-            spans.append(Span(begun, end))
+    for node, spans in constituents_of(tree):
         marks = [i for i, child in enumerate(node) if child.label() == _COORDINATOR]
         if marks:
             conjuncts = [i for i, child in enumerate(node) if _is_conjunct(child)]
@@ -163,7 +156,4 @@ def _coordinations(tree: Tree, tally: Tally) -> list[Coordination]:
                 )
             else:
                 tally.refuse("coordinator without conjuncts on both sides (counts coordinators)")
-        return end
-
-    walk(tree, 0)
     return sorted(found, key=lambda c: c.coordinator)

@@ -15,7 +15,7 @@ from nltk.tree import Tree
 
 from pipeline.ground.coordination import Coordination, Span
 from pipeline.ground.trees import base_label, unescape
-from pipeline.mechanisms.readers.brackets import is_tag
+from pipeline.mechanisms.readers.brackets import constituents_of, is_tag
 from pipeline.mechanisms.readers.segments import PRECONJUNCTIONS, conjunct_children
 
 __all__ = ["ptb_coordinations"]
@@ -32,22 +32,8 @@ def ptb_coordinations(tree: Tree) -> list[Coordination]:
     Args:
         tree: a tree without empty elements; function tags may be there.
     """
-    found: list[Coordination] = []
-
-    def walk(node: Tree, start: int) -> int:
-        if is_tag(node):
-            return start + 1
-        spans, end = [], start
-        for child in node:
-            begun, end = end, walk(child, end)
-            spans.append(Span(begun, end))
-        coordination = _coordination(node, spans)
-        if coordination is not None:
-            found.append(coordination)
-        return end
-
-    walk(tree, 0)
-    return sorted(found, key=lambda c: c.coordinator)
+    found = [_coordination(node, spans) for node, spans in constituents_of(tree)]
+    return sorted((c for c in found if c is not None), key=lambda c: c.coordinator)
 
 
 def _kind(child: Tree) -> str:
