@@ -4,7 +4,6 @@ A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer)
 (the encoder's), the tokenizer's files, and ``predictor.json``.
 """
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from transformers import (
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
-from pipeline.ground.files import read_json, write_json
+from pipeline.ground.files import atomic_folder, read_json, write_json
 from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer
@@ -96,9 +95,7 @@ class Predictor(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
-        temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-        temporary.mkdir(parents=True)
-        try:
+        with atomic_folder(folder) as temporary:
             self.config.save_pretrained(temporary)
             self.encoding.tokenizer.save_pretrained(temporary)
             weights = {name: value.contiguous() for name, value in self.state_dict().items()}
@@ -109,10 +106,6 @@ class Predictor(nn.Module):
             )
             # safetensors makes its file readable by the owner alone, unlike all others.
             shutil.copymode(temporary / _CARD, temporary / _WEIGHTS)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.replace(temporary, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -91,15 +91,21 @@ class ShardSet:
             tally.refuse(entry["values"], entry["counts"])
         return tally
 
-    def write_manifest(self, about: dict[str, Any]) -> None:
-        """Write ``manifest.json``: ``about``, the tally, and rows and sha256 of every shard."""
+    def write_manifest(self, about: dict[str, Any]) -> Tally:
+        """Write ``manifest.json``: ``about``, the tally, and rows and sha256 of every shard.
+
+        Returns:
+            The tally.
+        """
+        tally = self.tally()
         files = [p for i in range(self.count) for p in (self.candidates(i), self.rejects(i))]
         shards = [
             {"file": p.name, "rows": pq.read_metadata(p).num_rows, "sha256": sha256_of(p)}
             for p in files
         ]
-        body = {"fingerprint": self.fingerprint, "tally": self.tally().to_dict(), "shards": shards}
+        body = {"fingerprint": self.fingerprint, "tally": tally.to_dict(), "shards": shards}
         write_json(self.folder / MANIFEST, {**about, **body})
+        return tally
 
 
 def _fingerprint_of(path: Path) -> str | None:

@@ -76,8 +76,8 @@ def run(settings: Generate) -> None:
             if worker.rank == 0:
                 done.wait()
         if worker.rank == 0:
-            shards.write_manifest({**about, "sentences_without_reference": skipped})
-            _summary(out, shards.tally(), skipped)
+            tally = shards.write_manifest({**about, "sentences_without_reference": skipped})
+            _summary(out, tally, skipped)
 
 
 def decode_unit(
