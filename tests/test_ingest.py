@@ -12,6 +12,7 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.schema import read_sentences
 from pipeline.mechanisms.draw import draw, drawable
+from pipeline.mechanisms.naturaltext import join_words
 from pipeline.settings.ingest import Ingest
 from pipeline.settings.predict import Corpora
 from pipeline.stages.ingest import READERS, run
@@ -63,12 +64,15 @@ def test_everything_is_written(tmp_path: Path) -> None:
         },
         "labels": {"train": {"NP": 12}, "dev": {}, "test": {"NP": 1}},
         "unlabelled_seeds": {"without_coordination": 3, "of_10_words_or_more": 1},
+        "raw_text": 15,
         "refused": {"tree of a file outside sections 02-23": 1},
         "draws": {
             f"seed-{seed}/{n}": {"labelled": n, "validation": n // 5}
             for seed in (0, 3) for n in (5, 10)
         },
     }  # fmt: skip
+    lines = (out / "text.txt").read_text().splitlines()
+    assert lines == [join_words(s.words).text for s in sentences if s.split == "train"]
     stored = read_json(out / "draws/seed-3/10.json")
     expected = draw(drawable(sentences), 10, 3)
     assert stored == {
@@ -76,7 +80,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         "validation": list(expected.validation),
     }
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
-        "sentences.parquet", "ingest.json", "draws",
+        "sentences.parquet", "text.txt", "ingest.json", "draws",
     }  # fmt: skip
 
 
@@ -114,6 +118,18 @@ def test_the_embedded_world_is_ingested(tmp_path: Path) -> None:
     counts = read_json(tmp_path / "out/ingest.json")
     assert sum(row["sentences"] for row in counts["splits"].values()) == 90
     assert counts["splits"]["train"]["with_coordination"] > 6
+
+
+def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
+    """`raw` lines follow those of the training split, and repeat none of the sentences."""
+    world = Path(__file__).resolve().parents[1] / "data/raw/world"
+    ingest(world, tmp_path / "out", reader="world", sentences=90, raw=40)
+    sentences = list(read_sentences(tmp_path / "out/sentences.parquet"))
+    lines = (tmp_path / "out/text.txt").read_text().splitlines()
+    training = [join_words(s.words).text for s in sentences if s.split == "train"]
+    assert lines[: len(training)] == training
+    assert len(lines) == len(training) + 40
+    assert not {join_words(s.words).text for s in sentences} & set(lines[len(training) :])
 
 
 def test_every_reader_of_the_settings_is_there() -> None:
@@ -229,6 +245,8 @@ def test_draw_is_fixed_for_ever() -> None:
     drawn = draw(IDS[:12], 5, 0)
     assert drawn.labelled == ("s11", "s10", "s3", "s6", "s7")
     assert drawn.validation == ("s4",)
+    assert draw(IDS[:12], 5, 0, 3).validation[-1:] == drawn.validation
+    assert len(draw(IDS[:12], 5, 0, 3).validation) == 3
 
 
 def test_smaller_draws_are_parts_of_larger_ones() -> None:

@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, ModelError, SettingsError
-from pipeline.ground.files import sha256_of
-from pipeline.ground.schema import SENTENCES, sentence_row, write_rows
+from pipeline.ground.files import sha256_of, write_text
 from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
 from pipeline.mechanisms.corruption import (
     IGNORED,
@@ -25,6 +23,7 @@ from pipeline.mechanisms.corruption import (
     mask_tokens,
     spread_to_tokens,
 )
+from pipeline.mechanisms.initialisation import new_t5
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,
@@ -56,16 +55,9 @@ def _words(index: int) -> tuple[str, ...]:
     return ("The", a, v, "a", b, ",", "but", "``", "slowly", "''", ".")
 
 
-def _corpus(folder: Path, *, train: int = 120, other: int = 30) -> Path:
-    def sentence(index: int, split: str, words: tuple[str, ...]) -> Sentence:
-        return Sentence(f"s{index}", f"d{index // 10}", split, words, None, None, (), "none")
-
-    rows = [sentence(i, "train", _words(i)) for i in range(train)]
-    rows += [
-        sentence(train + i, ("dev", "test")[i % 2], ("Zyzzyva", "zyzzyva", "."))
-        for i in range(other)
-    ]
-    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, rows))
+def _corpus(folder: Path, *, train: int = 120) -> Path:
+    lines = [join_words(_words(i)).text for i in range(train)]
+    write_text(folder / "text.txt", "".join(f"{line}\n" for line in lines))
     return folder
 
 
@@ -353,17 +345,18 @@ def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
     cards = {}
     for corpus, steps in ((a, 1), (a, 30), (b, 30)):
         run(Pretrain(corpus=corpus, lm=lm, **{**TINY, "steps": steps}))
-        cards[corpus.name, steps] = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+        cards[corpus.name, steps] = json.loads(
+            (corpus / f"models/{lm}/seed-0/pretrain.json").read_text()
+        )
     assert cards["a", 30]["validation_loss"] < cards["a", 1]["validation_loss"] - 0.3
     assert cards["a", 30]["loss"] < cards["a", 1]["loss"] - 0.3
     assert sha256_of(a / "models") == sha256_of(b / "models")
-    files = {p.name for p in (a / "models" / lm).iterdir()}
+    files = {p.name for p in (a / "models" / lm / "seed-0").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "pretrain.json"} <= files
     assert cards["a", 30]["texts"]["kept"] == 120
     load = load_masked_lm if lm == "bert" else load_seq2seq_lm
-    model, tokenizer = load(locate(f"models/{lm}", a))
+    model, tokenizer = load(locate(f"models/{lm}", a, 0))
     assert model.config.vocab_size == len(tokenizer)
-    assert "Zyzzyva" not in "".join(tokenizer.get_vocab())
 
 
 def test_another_seed_gives_another_model(tmp_path: Path) -> None:
@@ -372,8 +365,36 @@ def test_another_seed_gives_another_model(tmp_path: Path) -> None:
     digests = set()
     for seed in (0, 1):
         run(Pretrain(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
-        digests.add(sha256_of(corpus / "models/bert/model.safetensors"))
+        digests.add(sha256_of(corpus / f"models/bert/seed-{seed}/model.safetensors"))
     assert len(digests) == 2
+
+
+def test_a_shared_model_is_trained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `shared` every seed has the weights of seed 0, copied; other text is trained anew."""
+    corpus = _corpus(tmp_path)
+    tiny = {**TINY, "steps": 2}
+    for seed in (0, 3):
+        run(Pretrain(corpus=corpus, lm="bert", seed=seed, shared=True, **tiny))
+    assert "the same as seed-0, copied" in capsys.readouterr().out
+    assert sha256_of(corpus / "models/bert/seed-0") == sha256_of(corpus / "models/bert/seed-3")
+    _corpus(tmp_path, train=100)
+    run(Pretrain(corpus=corpus, lm="bert", seed=3, shared=True, **tiny))
+    assert "copied" not in capsys.readouterr().out
+    assert sha256_of(corpus / "models/bert/seed-0") != sha256_of(corpus / "models/bert/seed-3")
+
+
+def test_t5_looks_at_neighbours_first(unigram: Any) -> None:
+    """Each head of a new T5 prefers one near token, and a decoder's none that comes later."""
+    torch.manual_seed(0)
+    model = new_t5(Pretrain(corpus=Path(), lm="t5", hidden=32, heads=4, layers=1), unigram)
+
+    def favourites(stack: Any, query: int) -> list[int]:
+        attention = stack.block[0].layer[0].SelfAttention
+        bias = attention.compute_bias(12, 12, device=torch.device("cpu"))[0, :, query]
+        return (bias.argmax(-1) - query).tolist()
+
+    assert favourites(model.encoder, 5) == [-1, 1, -2, 2]
+    assert favourites(model.decoder, 5) == [0, -1, -2, -1]
 
 
 @pytest.mark.parametrize("lm", ["bert", "t5"])
@@ -381,23 +402,25 @@ def test_training_continues_from_a_base(lm: str, tmp_path: Path) -> None:
     """A saved base goes on with its own tokenizer, and its loss falls further."""
     corpus = _corpus(tmp_path)
     run(Pretrain(corpus=corpus, lm=lm, **TINY))
-    first = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+    first = json.loads((corpus / f"models/{lm}/seed-0/pretrain.json").read_text())
     base = tmp_path / "base"
-    (corpus / "models" / lm).rename(base)
+    (corpus / "models" / lm / "seed-0").rename(base)
     run(Pretrain(corpus=corpus, lm=lm, base=str(base), **TINY))
-    second = json.loads((corpus / f"models/{lm}/pretrain.json").read_text())
+    second = json.loads((corpus / f"models/{lm}/seed-0/pretrain.json").read_text())
     assert second["validation_loss"] < first["validation_loss"]
-    assert sha256_of(base / "tokenizer.json") == sha256_of(corpus / f"models/{lm}/tokenizer.json")
+    assert sha256_of(base / "tokenizer.json") == sha256_of(
+        corpus / f"models/{lm}/seed-0/tokenizer.json"
+    )
 
 
 def test_a_ready_model_is_only_named(tmp_path: Path) -> None:
     """`ready` trains nothing and needs no text: the folder holds one file with the name."""
     run(Pretrain(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
-    assert [p.name for p in (tmp_path / "models/t5").iterdir()] == [READY]
-    assert json.loads((tmp_path / "models/t5" / READY).read_text()) == {
+    assert [p.name for p in (tmp_path / "models/t5/seed-0").iterdir()] == [READY]
+    assert json.loads((tmp_path / "models/t5/seed-0" / READY).read_text()) == {
         "name": "google-t5/t5-large"
     }
-    assert locate("models/t5", tmp_path) == "google-t5/t5-large"
+    assert locate("models/t5", tmp_path, 0) == "google-t5/t5-large"
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
@@ -411,10 +434,10 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
         run(Pretrain(corpus=corpus, hidden=16, heads=3, steps=1))
     run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
     with pytest.raises(ModelError, match="no sentinel tokens"):
-        run(Pretrain(corpus=corpus, lm="t5", base="models/bert"))
+        run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
     with pytest.raises(InputError, match="no such file"):
         run(Pretrain(corpus=tmp_path / "none"))
-    with pytest.raises(InputError, match="training split"):
+    with pytest.raises(InputError, match="no sentence to learn from"):
         run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))
     assert not list(tmp_path.glob("**/*.tmp"))
-    assert not (corpus / "models/t5").exists()
+    assert not (corpus / "models/t5/seed-0").exists()

@@ -1,5 +1,6 @@
 """The miniature world: trees, tags, words and coordinations agree, and the corpus has its shape."""
 
+import hashlib
 import subprocess
 import sys
 from collections import Counter
@@ -162,6 +163,7 @@ def test_a_larger_corpus_begins_with_the_smaller_and_seeds_differ() -> None:
     """Sentence i is a pure function of seed and i."""
     small = list(generate_sentences(SOURCE, 50, 3))
     assert small == list(generate_sentences(SOURCE, 80, 3))[:50]
+    assert small[20:] == list(generate_sentences(SOURCE, 30, 3, first=20))
     assert small != list(generate_sentences(SOURCE, 50, 4))
 
 
@@ -181,6 +183,12 @@ def test_equal_in_another_process_with_another_hash_seed() -> None:
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(digests) == 1
+
+
+def test_the_world_is_fixed_for_ever() -> None:
+    """The very bytes of seed 0, the same with every Python that conjoin runs on."""
+    digest = hashlib.sha256(repr(list(generate_sentences(SOURCE, 500, 0))).encode()).hexdigest()
+    assert digest == "e98cd366f8b50350d7865e44d51a23121b7c76944ea51c55366c14913ca2debe"
 
 
 @pytest.mark.parametrize(

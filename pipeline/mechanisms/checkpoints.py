@@ -41,12 +41,13 @@ READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
 
 
-def locate(name: str, corpus: Path | None = None) -> str:
+def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> str:
     """What to hand to ``from_pretrained`` for ``name``.
 
     Args:
         name: a folder inside the corpus (``models/bert``), any folder, or a hub name.
         corpus: the corpus folder.
+        seed: which of several models in a folder of ``seed-*``; such a folder needs one.
 
     Raises:
         ModelError: a path that looks local does not exist or holds no model.
@@ -61,6 +62,8 @@ def locate(name: str, corpus: Path | None = None) -> str:
                 remedy="run `conjoin pretrain`, or name a hub model",
             )
         return name
+    if seed is not None and (folder / f"seed-{seed}").is_dir():
+        folder /= f"seed-{seed}"
     if (folder / READY).is_file():
         return locate(str(read_json(folder / READY)["name"]), corpus)
     if not (folder / "config.json").is_file():

@@ -30,8 +30,8 @@ def drawable(sentences: Iterable[Sentence]) -> list[str]:
     ]
 
 
-def draw(ids: Iterable[str], size: int, seed: int) -> Draw:
-    """Draw ``size`` training and ``size // 5`` validation sentences.
+def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None) -> Draw:
+    """Draw ``size`` training and ``validation`` (unset: ``size // 5``) other sentences.
 
     A pure function of (seed, set of ids): each id has a pseudo-random key of its own, and training
     sentences are taken from the small end of the keys, validation sentences from the large end. So
@@ -42,6 +42,7 @@ def draw(ids: Iterable[str], size: int, seed: int) -> Draw:
         ids: ids to draw from (``drawable``).
         size: n, the number of training sentences.
         seed: number of the draw.
+        validation: number of validation sentences.
 
     Raises:
         SettingsError: ``size`` is below 5, which leaves no validation sentence.
@@ -50,7 +51,7 @@ def draw(ids: Iterable[str], size: int, seed: int) -> Draw:
     if size < SMALLEST:
         raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {size}")
     order = sorted(set(ids), key=lambda name: (_key(seed, name), name))
-    held_out = size // 5
+    held_out = size // 5 if validation is None else validation
     if len(order) < size + held_out:
         raise InputError(
             f"a draw of {size} needs {size + held_out:,} training sentences with coordination, "

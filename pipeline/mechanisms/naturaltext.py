@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nltk.tokenize import NLTKWordTokenizer
 
-__all__ = ["NaturalText", "join_words", "split_words"]
+__all__ = ["NaturalText", "find_words", "join_words", "split_words"]
 
 _NO_SPACE_BEFORE = frozenset(
     {",", ".", ";", ":", "?", "!", "%", ")", "]", "}", "''", "'", "...", "n't", "'s", "'re"}
@@ -20,6 +20,7 @@ _NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
 _SHOWN = {"``": '"', "''": '"', "`": "'"}
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
+_WORD = re.compile(r"\w+(?:[-'\u2019./]\w+)*|[^\w\s]")
 _tokenizer = NLTKWordTokenizer()
 
 
@@ -56,6 +57,11 @@ def join_words(words: Sequence[str]) -> NaturalText:
         offsets.append((start, len(text)))
         glue_next = after
     return NaturalText(text, tuple(offsets))
+
+
+def find_words(text: str) -> NaturalText:
+    """Raw text with the offsets of what looks like its words and punctuation marks."""
+    return NaturalText(text, tuple(match.span() for match in _WORD.finditer(text)))
 
 
 def split_words(text: str) -> list[str]:

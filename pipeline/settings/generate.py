@@ -24,7 +24,7 @@ class Generate(Settings):
     lm: Literal["bert", "t5"] = Field("t5", description="Language model family that fills.")
     model: str | None = Field(
         None,
-        description="Model folder or hub name; unset: CORPUS/models/LM, which pretrain writes.",
+        description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes.",
     )
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")

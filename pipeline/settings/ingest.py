@@ -35,9 +35,13 @@ class Ingest(Settings):
     license: str = Field(
         "unknown", description="ptb, ptb-ext, text: licence recorded with every sentence."
     )
-    labelled: list[int] = Field(
-        [250], description="Sizes of L to draw; each draw has size/5 validation sentences more."
+    labelled: list[int] = Field([250], description="Sizes of L to draw.")
+    validation: int | None = Field(
+        None, ge=1, description="Validation sentences of each draw; unset: a fifth of its size."
     )
     seeds: list[int] = Field([0], description="One draw per size and seed.")
     sentences: int = Field(9000, ge=30, description="world: how many sentences to make.")
+    raw: int = Field(
+        0, ge=0, description="world: how many more to write as raw text only, for pretrain."
+    )
     seed: int = Field(0, ge=0, description="world: seed of the grammar.")

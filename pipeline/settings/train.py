@@ -32,7 +32,8 @@ class Train(Settings):
     labelled: int = Field(250, ge=1, description="|L|: which labelled draw to use.")
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
-        "models/bert", description="Encoder: a folder in the corpus, any folder, or a hub name."
+        "models/bert",
+        description="Encoder: a folder in the corpus (its seed-SEED, if any), any folder, or a hub name.",
     )
     n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
     k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")

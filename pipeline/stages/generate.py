@@ -46,7 +46,7 @@ def run(settings: Generate) -> None:
         workers.launch(settings.command_line(), settings.processes, out)
     with workers.working(out, settings.threads) as worker:
         references, skipped = _plan(settings)
-        where = locate(settings.model or f"models/{settings.lm}", settings.corpus)
+        where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
         about = _about(settings, where, worker.device)
         units = unit_indices(len(references), settings.unit)
         shards = ShardSet(out, len(units), digest_of(about))

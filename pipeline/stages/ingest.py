@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pipeline.ground.console import say, table
 from pipeline.ground.coordination import COORDINATORS, Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import folder_lock, write_json
+from pipeline.ground.files import folder_lock, write_json, write_text
 from pipeline.ground.schema import SENTENCES, sentence_row, write_rows
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.draw import Draw, draw, drawable
+from pipeline.mechanisms.naturaltext import join_words
 from pipeline.settings.ingest import Ingest
 
 __all__ = ["READERS", "run"]
@@ -27,6 +29,14 @@ def _world(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
     for sentence in generate_sentences(settings.source, settings.sentences, settings.seed):
         tally.keep()
         yield sentence
+
+
+def _raw_world(settings: Ingest) -> Iterator[Sentence]:
+    from pipeline.mechanisms.world import generate_sentences  # noqa: PLC0415
+
+    return generate_sentences(
+        settings.source, settings.raw, settings.seed, first=settings.sentences
+    )
 
 
 def _genia(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
@@ -84,12 +94,34 @@ def run(settings: Ingest) -> None:
     drawn = {f"seed-{s}/{n}": _sizes(d) for (s, n), d in draws.items()}
     with folder_lock(settings.out):
         write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+        lines = _write_text(settings, sentences)
         _write_draws(settings.out / "draws", draws)
         write_json(
             settings.out / "ingest.json",
-            {"reader": settings.reader, **counts, "refused": refused, "draws": drawn},
+            {
+                "reader": settings.reader,
+                **counts,
+                "raw_text": lines,
+                "refused": refused,
+                "draws": drawn,
+            },
         )
     _show(settings, counts, tally, draws)
+    say(
+        f"written: {settings.out / 'sentences.parquet'}; raw text of {lines:,} sentences for pretrain"
+    )
+
+
+def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
+    """Write the raw text that language models may learn from; returns the number of its lines.
+
+    Held-out sentences are what the models are later judged on, so they are not in it.
+    """
+    more = _raw_world(settings) if settings.reader == "world" else ()
+    training = (sentence for sentence in sentences if sentence.split == "train")
+    lines = [join_words(sentence.words).text for sentence in chain(training, more)]
+    write_text(settings.out / "text.txt", "".join(f"{line}\n" for line in lines))
+    return len(lines)
 
 
 def _check(sentences: list[Sentence], source: Path) -> None:
@@ -108,7 +140,11 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, int],
     ids = drawable(sentences)
     if not ids:
         return {}
-    return {(s, n): draw(ids, n, s) for s in settings.seeds for n in settings.labelled}
+    return {
+        (s, n): draw(ids, n, s, settings.validation)
+        for s in settings.seeds
+        for n in settings.labelled
+    }
 
 
 def _sizes(drawn: Draw) -> dict[str, int]:
@@ -191,4 +227,3 @@ def _show(
         say(f"draw seed {seed}, n = {size}: {size} labelled, {len(drawn.validation)} validation")
     if not draws:
         say("no coordination in the training split: no labelled sets drawn")
-    say(f"written: {settings.out / 'sentences.parquet'}")

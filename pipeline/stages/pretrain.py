@@ -1,6 +1,7 @@
 """``conjoin pretrain``: a BERT or a T5 from a corpus's own training text, or a pointer to one."""
 
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,12 +9,18 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import atomic_folder, write_json
-from pipeline.ground.schema import read_sentences
+from pipeline.ground.files import atomic_folder, digest_of, read_json, sha256_of, write_json
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
+from pipeline.mechanisms.checkpoints import (
+    READY,
+    identity,
+    load_masked_lm,
+    load_seq2seq_lm,
+    locate,
+)
 from pipeline.mechanisms.embeddings import embed_by_cooccurrence
 from pipeline.mechanisms.initialisation import new_bert, new_t5
 from pipeline.mechanisms.lmbatches import (
@@ -22,34 +29,46 @@ from pipeline.mechanisms.lmbatches import (
     Objective,
     encode_texts,
 )
-from pipeline.mechanisms.naturaltext import NaturalText, join_words
+from pipeline.mechanisms.naturaltext import NaturalText, find_words
 from pipeline.mechanisms.pretraining import Outcome, accelerator, pretrain
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 from pipeline.settings.pretrain import Pretrain
 
 __all__ = ["run"]
 
+_CARD = "pretrain.json"
 _HELD_OUT = 100  # one sentence in so many measures and does not train
 
 
 def run(settings: Pretrain) -> None:
-    """Write ``CORPUS/models/LM/``: a checkpoint, or ``ready.json`` naming a ready one.
+    """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
+
+    A model that was made before from the same text with the same settings and code is copied, so
+    that runs of several seeds can share one without saying so to the stages after this.
 
     Raises:
         InputError: there is no training text.
         ModelError: the base model is missing, or lacks a mask token or sentinels.
         SettingsError: the heads do not divide the width.
     """
-    out = settings.corpus / "models" / settings.lm
+    out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
     if settings.ready:
         locate(settings.ready, settings.corpus)
         with atomic_folder(out) as folder:
             write_json(folder / READY, {"name": settings.ready})
         say(f"{settings.lm}: {settings.ready} is used as it is")
         return
+    if settings.shared:
+        settings = settings.model_copy(update={"seed": 0})
+    texts = _texts(settings.corpus / "text.txt")
+    fingerprint = _fingerprint(settings)
+    if known := _made_before(out.parent, fingerprint):
+        with atomic_folder(out) as folder:
+            shutil.copytree(known, folder, dirs_exist_ok=True)
+        say(f"{out}: the same as {known.name}, copied")
+        return
     torch.set_num_threads(settings.threads)
     device = accelerator()
-    texts = _texts(settings.corpus / "sentences.parquet")
     torch.manual_seed(settings.seed)
     model, tokenizer = _continued(settings) if settings.base else _new(settings, texts)
     objective, longest = _objective(settings, model, tokenizer)
@@ -69,21 +88,50 @@ def run(settings: Pretrain) -> None:
         with atomic_folder(out) as folder:
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
-            card = {"lm": settings.lm, "base": settings.base, "vocabulary": len(tokenizer)}
-            write_json(
-                folder / "pretrain.json", card | asdict(outcome) | {"texts": tally.to_dict()}
-            )
+            card = {
+                "lm": settings.lm,
+                "base": settings.base,
+                "vocabulary": len(tokenizer),
+                "fingerprint": fingerprint,
+                "texts": tally.to_dict(),
+            }
+            write_json(folder / _CARD, card | asdict(outcome))
         _tell(out, outcome, tally)
     device.wait_for_everyone()
 
 
 def _texts(path: Path) -> list[NaturalText]:
-    """The training text; dev and test sentences are what the models are later judged on."""
-    sentences = read_sentences(path, lambda sentence: sentence.split == "train")
-    texts = [join_words(sentence.words) for sentence in sentences]
+    """Raw text, a sentence a line; dev and test sentences, which models are judged on, are not in it."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy="run `conjoin ingest`") from error
+    texts = [find_words(line) for line in lines if line.strip()]
     if not texts:
-        raise InputError("no sentence of the training split", path=path)
+        raise InputError("no sentence to learn from", path=path)
     return texts
+
+
+def _fingerprint(settings: Pretrain) -> str:
+    """Digest of everything the weights depend on."""
+    base = locate(settings.base, settings.corpus) if settings.base else None
+    return digest_of(
+        {
+            "settings": settings.model_dump(mode="json", exclude={"corpus", "base"}),
+            "base": identity(base) if base else None,
+            "text": sha256_of(settings.corpus / "text.txt"),
+            "code": code_digest(__name__),
+            "torch": torch.__version__,
+        }
+    )
+
+
+def _made_before(models: Path, fingerprint: str) -> Path | None:
+    """The folder of a model with this fingerprint, or None."""
+    for card in sorted(models.glob(f"seed-*/{_CARD}")):
+        if read_json(card).get("fingerprint") == fingerprint:
+            return card.parent
+    return None
 
 
 def _new(

@@ -42,7 +42,7 @@ def run(settings: Train) -> None:
     labelled, validation = _draw(settings)
     _check_writable(out)
     predictor = Predictor.create(
-        locate(settings.encoder, settings.corpus),
+        locate(settings.encoder, settings.corpus, settings.seed),
         mlp_hidden=settings.mlp_hidden,
         dropout=settings.dropout,
         seed=settings.seed,

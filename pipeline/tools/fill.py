@@ -36,7 +36,7 @@ def run(settings: Fill) -> None:
     task = Task(settings.coordinator, synchronizer, settings.sync)
     for lm in families:
         infiller = load_infiller(
-            lm, locate(settings.model or f"models/{lm}", settings.corpus), task
+            lm, locate(settings.model or f"models/{lm}", settings.corpus, seed=0), task
         )
         fill = infiller.fill([reference])[0]
         if fill.reason in UNUSABLE_SOURCE:

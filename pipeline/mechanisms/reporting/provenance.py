@@ -130,9 +130,14 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
                 f"outside U, most of them not in L, and read {tags}"
             )
         facts.append(("parser", text))
-    for path in sorted((corpus / "models").glob("*/*.json")):
+    for path in sorted((corpus / "models").glob("*/seed-*/*.json")):
         if path.name in {"pretrain.json", "ready.json"}:
-            facts.append((f"language model {path.parent.name}", _model(read_json(path))))
+            facts.append(
+                (
+                    f"language model {path.parent.parent.name}, {path.parent.name}",
+                    _model(read_json(path)),
+                )
+            )
     for name, what in (
         ("encoder", "encoder of the predictor"), ("steps", "updates at most"),
         ("n_batch", "N_batch"), ("learning_rate", "learning rate"),

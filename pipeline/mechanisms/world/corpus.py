@@ -42,8 +42,8 @@ def _draft(lexicon: Lexicon, rng: Random) -> ReadOff | None:
     return draft if len(draft.words) <= _LONGEST else None
 
 
-def generate_sentences(source: Path, count: int, seed: int) -> Iterator[Sentence]:
-    """Yield ``count`` sentences with tags, tree and coordinations.
+def generate_sentences(source: Path, count: int, seed: int, first: int = 0) -> Iterator[Sentence]:
+    """Yield sentences ``first`` up to ``first + count`` with tags, tree and coordinations.
 
     Sentence ``i`` depends on the lexicon, ``seed`` and ``i`` alone, so a larger corpus begins with
     the smaller one, on any Python version.
@@ -52,12 +52,13 @@ def generate_sentences(source: Path, count: int, seed: int) -> Iterator[Sentence
         source: folder that holds ``lexicon.yaml`` (data/raw/world).
         count: how many sentences.
         seed: seed of the grammar.
+        first: index of the first sentence.
 
     Raises:
         InputError: the lexicon is missing or malformed.
     """
     lexicon = load_lexicon(source / "lexicon.yaml")
-    for index in range(count):
+    for index in range(first, first + count):
         rng = Random(f"world/{seed}/{index}")
         draft = _draft(lexicon, rng)
         while draft is None:
