@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 # DVC does not put its own environment on PATH, and the stages call `conjoin`.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
+# What QUICK=1 leaves out: all but one seed, one size of L, one language model.
+QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm t5|--system t5
+
 .PHONY: demo test check setup clean
 
 demo: setup
-	$(RUN) dvc repro
+	$(RUN) conjoin repro $(if $(QUICK),--skip '$(QUICK_SKIP)')
 	@echo
 	@cat data/world/report/report.md
 	@echo "The report with its pictures: data/world/report/report.html"

@@ -2,13 +2,14 @@
 
 ConjoinError
 ├── InputError     bad data: malformed XML or brackets, an empty file, a wrong span
+├── CellError      a cell of the pipeline that failed when `conjoin repro` ran it
 ├── SettingsError  bad options: an unknown params.yaml key, a value out of range
 └── ModelError     a model that cannot do what is asked: no mask token, no sentinels
 """
 
 from pathlib import Path
 
-__all__ = ["ConjoinError", "InputError", "ModelError", "SettingsError"]
+__all__ = ["CellError", "ConjoinError", "InputError", "ModelError", "SettingsError"]
 
 
 class ConjoinError(Exception):
@@ -39,6 +40,10 @@ class ConjoinError(Exception):
 
 class InputError(ConjoinError):
     """The data is malformed, empty, missing or inconsistent."""
+
+
+class CellError(ConjoinError):
+    """The command of a cell of dvc.yaml failed."""
 
 
 class SettingsError(ConjoinError):

@@ -1,0 +1,144 @@
+"""``conjoin repro``: the cells of dvc.yaml, several at a time, with one display and their times."""
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import psutil
+
+from pipeline.ground.console import Meter, say, table
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import read_json, write_json
+from pipeline.mechanisms.lanes import Cell, Done, run_cells
+from pipeline.settings.repro import Repro
+
+__all__ = ["TIMES", "run"]
+
+TIMES = Path("data/times.json")
+"""What every cell took when it last ran: ``{cell: {stage, command, seconds, cpu_seconds}}``."""
+
+_LOGS = Path("data/logs")
+_EXPECTED = {
+    "preparse": 90,
+    "pretrain": 45,
+    "evaluate": 25,
+    "audit": 25,
+    "generate": 15,
+    "train": 12,
+}
+_OTHERS = 8
+"""Rough seconds of a cell of the embedded world: for the time left, and long ones begin first."""
+_UNSAID = {"--params", "--candidates", "--mode"}
+
+
+def run(settings: Repro) -> None:
+    """Bring every cell up to date; nothing that is up to date is run again.
+
+    Raises:
+        InputError: there is no DVC pipeline here.
+        SettingsError: ``skip`` is no regular expression, or leaves nothing to do.
+        CellError: a cell failed.
+    """
+    try:
+        skipped = re.compile(settings.skip) if settings.skip else None
+    except re.error as error:
+        raise SettingsError(f"repro.skip = {settings.skip!r}: {error}") from error
+    cells = [c for c in _cells() if skipped is None or not skipped.search(c.command)]
+    if not cells:
+        raise SettingsError(f"repro.skip = {settings.skip!r} leaves no cell")
+    cells.sort(key=lambda cell: (-_expected([cell]), cell.name))
+    begun = time.monotonic()
+    memory = _Memory()
+    with Meter("seconds of work", _expected(cells)) as meter:
+
+        def show(running: Sequence[Cell], done: Sequence[Done]) -> None:
+            memory.look()
+            count = f"{len(done)}/{len(cells)} cells"
+            note = ", ".join([count, *(_short(cell.command) for cell in running)])
+            meter.at(_expected(d.cell for d in done), note)
+
+        done = run_cells(cells, settings.jobs, _LOGS, show)
+    _record(done)
+    _tell(done, time.monotonic() - begun, memory.most)
+
+
+def _cells() -> list[Cell]:
+    from dvc.exceptions import DvcException  # noqa: PLC0415 - DVC takes a second to import
+    from dvc.repo import Repo  # noqa: PLC0415
+
+    try:
+        graph = Repo().index.graph
+        return [
+            Cell(
+                stage.addressing,
+                stage.cmd,
+                frozenset(s.addressing for s in graph.successors(stage)),
+            )
+            for stage in graph
+        ]
+    except DvcException as error:
+        raise InputError(
+            f"no usable DVC pipeline: {error}", remedy="run in the project's root"
+        ) from error
+
+
+def _expected(cells: Iterable[Cell]) -> int:
+    return sum(_EXPECTED.get(cell.stage, _OTHERS) for cell in cells)
+
+
+def _short(command: str) -> str:
+    """A command without what its siblings share: ``train bert labelled 100 seed 0``."""
+    words = iter(command.split()[1:])
+    kept = []
+    for word in words:
+        if word in _UNSAID:
+            next(words, None)
+        elif "/" not in word:
+            kept.append(word.removeprefix("--"))
+    return " ".join(kept)
+
+
+class _Memory:
+    """The most memory that this process and all below it had resident at once, in bytes."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._next = 0.0
+
+    def look(self) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 1
+        here = psutil.Process()
+        total = 0
+        for process in [here, *here.children(recursive=True)]:
+            try:
+                total += process.memory_info().rss
+            except psutil.NoSuchProcess:  # ended meanwhile
+                continue
+        self.most = max(self.most, total)
+
+
+def _record(done: Sequence[Done]) -> None:
+    times = read_json(TIMES) if TIMES.is_file() else {}
+    for d in done:
+        if d.ran:
+            times[d.cell.name] = {
+                "stage": d.cell.stage,
+                "command": d.cell.command,
+                "seconds": round(d.seconds, 1),
+                "cpu_seconds": round(d.cpu, 1),
+            }
+    write_json(TIMES, times)
+
+
+def _tell(done: Sequence[Done], seconds: float, memory: int) -> None:
+    rows = []
+    for stage in dict.fromkeys(d.cell.stage for d in done):
+        members = [d for d in done if d.cell.stage == stage]
+        ran = [d for d in members if d.ran]
+        wall, cpu = sum(d.seconds for d in ran), sum(d.cpu for d in ran)
+        rows.append((stage, len(ran), len(members) - len(ran), f"{wall:.0f}", f"{cpu:.0f}"))
+    table("Time by stage", ("stage", "cells run", "up to date", "seconds", "CPU seconds"), rows)
+    say(f"{seconds:.0f} s in all; at most {memory / 2**30:.2f} GiB of memory at once")
