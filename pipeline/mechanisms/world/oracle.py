@@ -117,6 +117,6 @@ def _fits(pin: Pin, length: int) -> bool:
         len(pin.conjuncts) > 1
         and ends == sorted(ends)
         and ends[-3] <= pin.coordinator < ends[-2]
-        and 0 <= ends[0]
+        and ends[0] >= 0
         and ends[-1] <= length
     )

@@ -7,14 +7,14 @@ pinned to given conjuncts: then it coordinates these and nothing else.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import pairwise
+from typing import ClassVar, TypeAlias
 
 from pipeline.ground.coordination import Span
 
 __all__ = ["Chart", "Ends", "Pin", "Symbol", "join"]
 
 Ends: TypeAlias = dict[int, int]
-Join: TypeAlias = Callable[[str, int, int], int]
 
 _COORDINATORS = frozenset({"and", "or", "but"})
 _WITH_COMMA = frozenset({"S", "SBAR"})  # of these the grammar also makes "A , and B"
@@ -51,10 +51,10 @@ class Chart:
         pin: the coordinator with given conjuncts, if any.
     """
 
-    rules: Mapping[Symbol, Callable[..., Ends]]
+    rules: ClassVar[Mapping[Symbol, Callable[..., Ends]]]
     """Symbol → method that finds its uncoordinated phrases."""
 
-    joins: Mapping[Symbol, Callable[..., int]]
+    joins: ClassVar[Mapping[Symbol, Callable[..., int]]]
     """Symbol → method (coordinator, signs, signs) → signs; where absent, the intersection."""
 
     def __init__(
@@ -90,7 +90,9 @@ class Chart:
                     ends[further] = ends.get(further, 0) | new
                     agenda.append((further, new))
 
-    def _linked(self, symbol: Symbol, begin: int, end: int, signs: int) -> Iterator[tuple[int, int]]:
+    def _linked(
+        self, symbol: Symbol, begin: int, end: int, signs: int
+    ) -> Iterator[tuple[int, int]]:
         """Coordinations whose first conjunct is the phrase from ``begin`` to ``end``."""
         word = self.words[end]
         if word not in _COORDINATORS and word != ",":
@@ -120,18 +122,15 @@ class Chart:
         if word not in self._coordinators[symbol.label] or not self._well_separated(symbol, pin):
             return
         for span in pin.conjuncts[1:]:
-            signs = self._join(
-                symbol, word, signs, self.ends(symbol, span.start).get(span.end, 0)
-            )  # fmt: skip
+            own = self.ends(symbol, span.start).get(span.end)
+            signs = self._join(symbol, word, signs, own) if own else 0
             if not signs:
                 return
         yield pin.conjuncts[-1].end, signs
 
     def _well_separated(self, symbol: Symbol, pin: Pin) -> bool:
         spans, word = pin.conjuncts, self.words[pin.coordinator]
-        between = [
-            list(self.words[a.end : b.start]) for a, b in zip(spans, spans[1:], strict=False)
-        ]
+        between = [list(self.words[a.end : b.start]) for a, b in pairwise(spans)]
         if len(spans) > 2:
             return word != "but" and between == [*[[","]] * (len(spans) - 2), [word]]
         return between[0] == [word] or (

@@ -5,13 +5,23 @@ head; clauses have the single sign 1. What English coordinates and the generator
 pronouns, the clause of a relative pronoun, unlike predicates after "was") is coordinated here too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from pipeline.mechanisms.world.oracle_chart import Ends, Symbol, join
 from pipeline.mechanisms.world.oracle_phrases import (
-    ADJP, ADVP, AGENT, BASE, COMPLEMENTED, MODIFYING, NP, PP, RELATIVE, SUBJECT, PhraseRules,
-)  # fmt: skip
+    ADJP,
+    ADVP,
+    AGENT,
+    BASE,
+    COMPLEMENTED,
+    MODIFYING,
+    NP,
+    PP,
+    RELATIVE,
+    SUBJECT,
+    PhraseRules,
+)
 
 __all__ = ["CLAUSE", "Recogniser"]
 
@@ -211,7 +221,7 @@ class Recogniser(PhraseRules):
         both, kinds = left & right, self.tables.kinds
         return both if both & self.tables.singular and both >> kinds else 0
 
-    rules: ClassVar[dict[Symbol, Callable[..., Ends]]] = {
+    rules: ClassVar[Mapping[Symbol, Callable[..., Ends]]] = {
         SUBJECT: PhraseRules.subject, NP: PhraseRules.noun_phrase, BASE: PhraseRules.base,
         MODIFYING: PhraseRules.modifying, ADJP: PhraseRules.adjective_phrase,
         COMPLEMENTED: PhraseRules.complemented, ADVP: PhraseRules.adverb_phrase,
@@ -221,7 +231,7 @@ class Recogniser(PhraseRules):
         PREDICATE: predicate, PASSIVE: passive, FINITE_CORE: finite_core, BARE_CORE: bare_core,
     }  # fmt: skip
 
-    joins: ClassVar[dict[Symbol, Callable[..., int]]] = {
+    joins: ClassVar[Mapping[Symbol, Callable[..., int]]] = {
         SUBJECT: PhraseRules.join_nominal, NP: PhraseRules.join_nominal,
         BASE: PhraseRules.join_nominal, ADVP: PhraseRules.join_kinds, AGENT: PhraseRules.join_kinds,
         FINITE_CORE: join_cores, BARE_CORE: join_cores, GAP_VERB: join_gaps,

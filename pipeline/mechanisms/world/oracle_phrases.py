@@ -4,7 +4,7 @@ Signs: an agreement set for noun phrases and for what goes with a noun (adjectiv
 clauses, participles), a modifiers set for prepositional phrases.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipeline.mechanisms.world.oracle_chart import Chart, Ends, Pin, Symbol, join
 from pipeline.mechanisms.world.oracle_tables import Tables
@@ -124,7 +124,7 @@ class PhraseRules(Chart):
         kinds_of = self.tables.kinds_of
         return {end: kinds_of(inner) for end, inner in self.ends(NP, i + 1).items()}
 
-    def modified(self, table: dict[int, int], modifiers: int) -> int:
+    def modified(self, table: Mapping[int, int], modifiers: int) -> int:
         """Agreement set of what one of these modifiers may stand with."""
         found = 0
         for bit, wanted in table.items():

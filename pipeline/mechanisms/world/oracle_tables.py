@@ -115,6 +115,13 @@ class _Builder:
                 found[word.plural] = found.get(word.plural, 0) | self.bit[kind] << self.shift
         return found
 
+    def names(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for kind, words in self.lexicon.names.items():
+            for word in words:
+                found[word.lemma] = found.get(word.lemma, 0) | self.bit[kind]
+        return found
+
     def adjectives(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for kind, words in self.lexicon.adjectives.items():
@@ -166,7 +173,7 @@ class _Builder:
     def prepositions(self) -> dict[str, list[tuple[int, int]]]:
         found: dict[str, list[tuple[int, int]]] = {}
         for modifier, bit in self.modifiers.items():
-            for word in modifier.words:
+            for word in dict.fromkeys(modifier.words):
                 found.setdefault(word, []).append((bit, self.kinds(modifier.take)))
         return found
 
@@ -184,11 +191,8 @@ def build_tables(lexicon: Lexicon, *, mixed: bool) -> Tables:
     """Tables of a lexicon; with ``mixed`` conjuncts of unlike class go together."""
     make = _Builder(lexicon)
     everything = (1 << make.shift) - 1
-    nouns, adjectives, complements = make.nouns(), make.adjectives(), make.complements()
-    names = {w.lemma: make.kinds([k]) for k, ws in lexicon.names.items() for w in ws}
-    for kind, words in lexicon.names.items():
-        for word in words:
-            names[word.lemma] |= make.bit[kind]
+    nouns, names, adjectives = make.nouns(), make.names(), make.adjectives()
+    complements = make.complements()
     pronouns = make.by_number(lexicon.pronouns, make.kinds(lexicon.persons))
     determiners = make.by_number(lexicon.determiners, everything)
     if "a" in determiners:
