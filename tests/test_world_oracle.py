@@ -155,7 +155,7 @@ def test_reads_sentences_without_coordination(oracle: Oracle, sentences: list[Se
 def test_every_reference_span_can_be_coordinated(
     oracle: Oracle, sentences: list[Sentence]
 ) -> None:  # fmt: skip
-    """ "X or X" is right for whatever generation may draw as reference span."""
+    """Whatever generation may draw as reference span, "X or X" in its place is right."""
     labels: Counter[str] = Counter()
     for sentence in sentences[:600]:
         words = sentence.words

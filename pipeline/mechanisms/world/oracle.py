@@ -5,7 +5,7 @@ under coordination. So the oracle knows of every generated candidate what otherw
 could say: grammatical with these conjuncts, grammatical with others, or not at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from pipeline.mechanisms.world.lexicon_file import load_lexicon
 from pipeline.mechanisms.world.oracle_chart import Pin
 from pipeline.mechanisms.world.oracle_clauses import Recogniser
 from pipeline.mechanisms.world.oracle_relaxed import relaxed
-from pipeline.mechanisms.world.oracle_tables import Tables, build_tables
+from pipeline.mechanisms.world.oracle_tables import Tables, build_tables, content_lemmas
 
 __all__ = ["LEXICON", "Judgement", "Oracle", "Verdict"]
 
@@ -51,8 +51,9 @@ class Oracle:
     grammar reads at all is not asked whether the relaxed one would rather like it.
     """
 
-    def __init__(self, strict: Tables, loose: Tables) -> None:
+    def __init__(self, strict: Tables, loose: Tables, lemmas: Mapping[str, str]) -> None:
         self._grammars = ((strict, True), (loose, False))
+        self._lemmas = lemmas
 
     @classmethod
     def load(cls, source: Path) -> "Oracle":
@@ -62,7 +63,11 @@ class Oracle:
             InputError: its lexicon.yaml is missing or malformed.
         """
         lexicon = load_lexicon(source / LEXICON)
-        return cls(build_tables(lexicon, mixed=False), build_tables(relaxed(lexicon), mixed=True))
+        return cls(
+            build_tables(lexicon, mixed=False),
+            build_tables(relaxed(lexicon), mixed=True),
+            content_lemmas(lexicon),
+        )
 
     def judge(self, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]) -> Verdict:
         """What the grammar says of a coordination.
@@ -95,6 +100,12 @@ class Oracle:
             if known is not None and Recogniser(tables, known, None).accepts():
                 return Verdict(Judgement.RIGHT, sensible)
         return Verdict(Judgement.UNGRAMMATICAL, sensible=False)
+
+    def content(self, words: Sequence[str]) -> frozenset[str]:
+        """Lemmas of the nouns, verbs, adjectives, manner adverbs and names among the words."""
+        lemmas = self._lemmas
+        found = (lemmas.get(word) or lemmas.get(word[:1].lower() + word[1:]) for word in words)
+        return frozenset(lemma for lemma in found if lemma)
 
     def _normal(self, words: Sequence[str], first: set[int]) -> tuple[str, ...] | None:
         """The words as the tables spell them; None if there is an unknown one."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipeline.mechanisms.world.lexicon import Lexicon, Modifier, Verb
 
-__all__ = ["FORMS", "Entry", "Tables", "build_tables"]
+__all__ = ["FORMS", "Entry", "Tables", "build_tables", "content_lemmas"]
 
 FORMS = ("past", "lemma", "participle")
 """Verb forms, named like the fields of ``Verb``."""
@@ -231,3 +231,16 @@ def build_tables(lexicon: Lexicon, *, mixed: bool) -> Tables:
         coordinators={label: frozenset(own) for label, own in lexicon.coordinators.items()},
         vocabulary=frozenset(word for table in words for word in table),
     )
+
+
+def content_lemmas(lexicon: Lexicon) -> dict[str, str]:
+    """Every form of a noun, verb, adjective, manner adverb or name → its lemma."""
+    words = [word for own in lexicon.nouns.values() for word in own]
+    found = {form: word.lemma for word in words for form in (word.lemma, word.plural)}
+    for verbs in lexicon.verbs.values():
+        for verb in verbs:
+            found |= {getattr(verb, form): verb.lemma for form in FORMS}
+    plain = [*lexicon.adjectives.values(), *lexicon.names.values(), lexicon.adverbs["manner"]]
+    found |= {word.lemma: word.lemma for own in plain for word in own}
+    entries = [entry for own in lexicon.complements.values() for entry in own]
+    return found | {entry.adjective.lemma: entry.adjective.lemma for entry in entries}
