@@ -16,6 +16,7 @@ import typer
 
 from pipeline import __version__
 from pipeline.ground.errors import ConjoinError
+from pipeline.settings.audit import Audit
 from pipeline.settings.base import Settings
 from pipeline.settings.evaluate import Evaluate
 from pipeline.settings.fill import Fill
@@ -37,6 +38,7 @@ COMMANDS: dict[str, tuple[type[Settings], str]] = {
     "generate": (Generate, "pipeline.stages.generate"),
     "train": (Train, "pipeline.stages.train"),
     "evaluate": (Evaluate, "pipeline.stages.evaluate"),
+    "audit": (Audit, "pipeline.stages.audit"),
     "report": (Report, "pipeline.stages.report"),
     "fill": (Fill, "pipeline.tools.fill"),
     "predict": (Predict, "pipeline.tools.predict"),

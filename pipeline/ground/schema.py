@@ -22,6 +22,7 @@ __all__ = [
     "SCORED",
     "SENTENCES",
     "TREES",
+    "VERDICTS",
     "candidate_row",
     "read_candidates",
     "read_rejects",
@@ -113,6 +114,15 @@ SCORED = pa.schema(
         _required("end", pa.int32()),
         _required("probability", pa.float32()),
         _required("accepted", pa.bool_()),
+    ]
+)
+
+VERDICTS = pa.schema(
+    [
+        _required("candidate_id", pa.string()),
+        _required("folder", pa.string()),
+        _required("kind", pa.string()),
+        _required("sensible", pa.bool_()),
     ]
 )
 

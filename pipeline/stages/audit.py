@@ -1,0 +1,263 @@
+"""``conjoin audit``: which annotations of a corpus's candidates are right, by its own grammar.
+
+Only a corpus made by a grammar can be audited; for any other the stage says so and is done.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.ground.console import Meter, say, table
+from pipeline.ground.coordination import Candidate, Span
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import read_json, write_json
+from pipeline.ground.schema import SCORED, VERDICTS, read_candidates, read_rows, write_rows
+from pipeline.mechanisms.audit import (
+    Audited,
+    Auditor,
+    Scored,
+    draw_scored,
+    filter_figures,
+    generation_figures,
+)
+from pipeline.mechanisms.world.oracle import LEXICON, Oracle
+from pipeline.settings.audit import Audit
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A candidate to judge; ``folder`` is where the boundaries to be judged come from."""
+
+    folder: str
+    candidate: Candidate
+    extent: Span | None = None
+    accepted: bool | None = None
+
+
+@dataclass(slots=True)
+class _Set:
+    """Cases that make one entry of ``audit.json``; ``about`` is what the entry begins with."""
+
+    about: dict[str, Any]
+    cases: list[_Case] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    folder: Path
+    system: str
+    labelled: int
+    seed: int
+    shards: Path
+    own_boundaries: bool
+
+
+def run(settings: Audit) -> None:
+    """Judge samples of the candidates and of what the filter saw; write ``audit/``.
+
+    Raises:
+        InputError: there are no candidates, a file is damaged or of another schema, or a run
+            judged candidates that are not there any more.
+    """
+    corpus, out = settings.corpus, settings.corpus / "audit"
+    if not corpus.is_dir():
+        raise InputError("no such corpus folder", path=corpus, remedy="run `conjoin ingest`")
+    source = settings.source or Path("data/raw") / corpus.resolve().name
+    if not (source / LEXICON).is_file():
+        write_rows(out / "verdicts.parquet", VERDICTS, [])
+        write_json(out / "audit.json", {"oracle": False})
+        say(f"No grammar made this corpus (no {source / LEXICON}): nothing to audit.")
+        return
+    oracle = Oracle.load(source)
+    generation, filtered = _generation_sets(settings), _filter_sets(settings)
+    judged = _judge(Auditor(oracle), [*generation, *filtered])
+    entries = {
+        "generation": [
+            {**s.about, **generation_figures(a)}
+            for s, a in zip(generation, judged, strict=False)
+        ],
+        "filter": [
+            {**s.about, **filter_figures(a)}
+            for s, a in zip(filtered, judged[len(generation) :], strict=True)
+        ],
+    }  # fmt: skip
+    write_rows(out / "verdicts.parquet", VERDICTS, _verdicts([*generation, *filtered], judged))
+    write_json(out / "audit.json", {"oracle": True, **entries})
+    _tell(entries)
+
+
+def _shards(folder: Path) -> list[Path]:
+    return sorted(folder.glob("candidates-*.parquet"))
+
+
+def _candidates(folder: Path) -> Iterator[Candidate]:
+    for shard in _shards(folder):
+        yield from read_candidates(shard)
+
+
+def _seed_of(folder: Path) -> int:
+    number = folder.name.removeprefix("seed-")
+    if not number.isdigit():
+        raise InputError("not a folder of one seed", path=folder, remedy="call it seed-NUMBER")
+    return int(number)
+
+
+def _generation_sets(settings: Audit) -> list[_Set]:
+    """A sample of every folder of candidates; the seeds of one generator make one set."""
+    root = settings.corpus / "candidates"
+    folders = sorted((f for f in root.glob("*/seed-*") if _shards(f)), key=_name_and_seed)
+    if not folders:
+        raise InputError("no candidates here", path=root, remedy="run `conjoin generate`")
+    sets = []
+    for name, group in groupby(folders, key=lambda folder: folder.parent.name):
+        members = list(group)
+        found = _Set({"candidates": name, "seeds": [_seed_of(folder) for folder in members]})
+        for folder in members:
+            place = folder.relative_to(settings.corpus).as_posix()
+            key = f"{settings.seed} {place}"
+            found.cases += [_Case(place, c) for c in _sample(folder, settings.sample, key)]
+        sets.append(found)
+    return sets
+
+
+def _name_and_seed(folder: Path) -> tuple[str, int]:
+    return folder.parent.name, _seed_of(folder)
+
+
+def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
+    """A seeded sample of the folder's candidates, in their order."""
+    try:
+        total = sum(pq.read_metadata(shard).num_rows for shard in _shards(folder))
+    except (ValueError, OSError) as error:
+        raise InputError(f"not a readable Parquet file: {error}", path=folder) from error
+    wanted = set(Random(key).sample(range(total), min(count, total)))
+    return [c for index, c in enumerate(_candidates(folder)) if index in wanted]
+
+
+def _runs(corpus: Path) -> list[_Run]:
+    """The finished runs that examined candidates, by |L|, system and seed."""
+    runs = []
+    for path in sorted((corpus / "runs").glob("*/*/seed-*/run.json")):
+        card = read_json(path)
+        try:
+            shards = card["settings"].get("candidates")
+            facts = str(card["system"]), int(card["labelled"]), int(card["seed"])
+            own_boundaries = card["mode"] == "self-train"
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"not the card of a run: {error!r}", path=path, remedy="run `conjoin train` again"
+            ) from error
+        if shards:
+            runs.append(_Run(path.parent, *facts, corpus / shards, own_boundaries))
+    return sorted(runs, key=lambda r: (r.labelled, r.system, r.seed))
+
+
+def _filter_sets(settings: Audit) -> list[_Set]:
+    """A sample of what the filter judged, for every system and |L| over all seeds together."""
+    sets = []
+    for (labelled, system), group in groupby(
+        _runs(settings.corpus), key=lambda r: (r.labelled, r.system)
+    ):
+        runs = {str(run.folder): run for run in group}
+        scored = [one for run in runs.values() for one in _scored(run)]
+        drawn = draw_scored(scored, settings.sample, f"{settings.seed} {system} {labelled}")
+        if not drawn:
+            continue
+        seeds = [run.seed for run in runs.values()]
+        cases = _cases(settings.corpus, drawn, runs)
+        sets.append(_Set({"system": system, "labelled": labelled, "seeds": seeds}, cases))
+    return sets
+
+
+def _scored(run: _Run) -> Iterator[Scored]:
+    for row in read_rows(run.folder / "scored.parquet", SCORED):
+        extent = Span(row["start"], row["end"]) if run.own_boundaries else None
+        yield Scored(str(run.folder), row["candidate_id"], row["accepted"], extent)
+
+
+def _cases(corpus: Path, drawn: Sequence[Scored], runs: dict[str, _Run]) -> list[_Case]:
+    """The drawn judgements with their candidates, looked up in each run's folder."""
+    wanted: dict[Path, set[str]] = {}
+    for one in drawn:
+        wanted.setdefault(runs[one.run].shards, set()).add(one.candidate_id)
+    found = {
+        (folder, c.candidate_id): c
+        for folder, ids in wanted.items()
+        for c in _candidates(folder)
+        if c.candidate_id in ids
+    }
+    cases = []
+    for one in drawn:
+        run = runs[one.run]
+        candidate = found.get((run.shards, one.candidate_id))
+        if candidate is None:
+            raise InputError(
+                f"candidate {one.candidate_id} was judged in training but is not here",
+                path=run.shards,
+                remedy="the candidates were made again since: run `conjoin train` again",
+            )
+        owner = run.folder if run.own_boundaries else run.shards
+        folder = owner.relative_to(corpus).as_posix()
+        cases.append(_Case(folder, candidate, one.extent, one.accepted))
+    return cases
+
+
+def _judge(auditor: Auditor, sets: Sequence[_Set]) -> list[list[Audited]]:
+    found: list[list[Audited]] = []
+    with Meter("audit", sum(len(s.cases) for s in sets)) as meter:
+        for one in sets:
+            found.append([])
+            for case in one.cases:
+                found[-1].append(auditor.audit(case.candidate, case.extent, case.accepted))
+                meter.advance()
+    return found
+
+
+def _verdicts(sets: Sequence[_Set], judged: Sequence[Sequence[Audited]]) -> list[dict[str, Any]]:
+    """Rows of ``VERDICTS``, each candidate of a folder once."""
+    rows = {}
+    for one, results in zip(sets, judged, strict=True):
+        for case, audited in zip(one.cases, results, strict=True):
+            rows[case.folder, case.candidate.candidate_id] = {
+                "candidate_id": case.candidate.candidate_id,
+                "folder": case.folder,
+                "kind": str(audited.verdict.kind),
+                "sensible": audited.verdict.sensible,
+            }
+    return [rows[key] for key in sorted(rows)]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _tell(entries: dict[str, list[dict[str, Any]]]) -> None:
+    shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
+    table(
+        "Annotations of generation, by the grammar (% of judged)",
+        ["candidates", "judged", *shares],
+        [
+            [e["candidates"], e["judged"], *(_percent(e[name]) for name in shares)]
+            for e in entries["generation"]
+        ],
+    )
+    if entries["filter"]:
+        table(
+            "Right annotations (%) among what the filter accepted and rejected",
+            ["|L| system", "accepted", "right", "sensible", "rejected", "right", "sensible"],
+            [
+                [f"{e['labelled']} {e['system']}", *_half(e["accepted"]), *_half(e["rejected"])]
+                for e in entries["filter"]
+            ],
+        )
+
+
+def _half(figures: dict[str, Any]) -> list[object]:
+    return [figures["judged"], _percent(figures["right"]), _percent(figures["sensible"])]
