@@ -1,7 +1,7 @@
 """``conjoin evaluate``: every run of a corpus against gold coordination (Table 2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Spa
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_json
 from pipeline.ground.schema import PREDICTIONS, read_sentences, write_rows
+from pipeline.mechanisms.comparison import compare_all
 from pipeline.mechanisms.metrics import (
     CRITERIA,
     accuracy,
@@ -53,13 +54,19 @@ def run(settings: Evaluate) -> None:
     (out / "metrics.json").unlink(missing_ok=True)
     for stale in sorted((out / "predictions").glob("*.parquet")):
         stale.unlink()
-    runs = [_evaluate(folder, instances, settings, out) for folder in track(folders, "evaluate")]
+    runs = []
+    correct: dict[tuple[int, str], dict[int, list[bool]]] = {}
+    for folder in track(folders, "evaluate"):
+        run_, right = _evaluate(folder, instances, settings, out)
+        runs.append(run_)
+        correct.setdefault((run_["labelled"], run_["system"]), {})[run_["seed"]] = right
     labels = [instance.gold.label for instance in instances]
     metrics = {
         "split": settings.split,
         "instances": {name: len(members) for name, members in categories(labels).items()},
         "runs": runs,
         "summary": _summary(runs),
+        "comparisons": [asdict(c) for c in compare_all(correct, _pairs(runs))],
     }
     write_json(out / "metrics.json", metrics)
     _tell(metrics)
@@ -110,9 +117,25 @@ def _instances(settings: Evaluate) -> list[_Instance]:
     return instances
 
 
+def _pairs(runs: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Every system against each baseline, and each variation of a generator against the generator."""
+    modes = {run["system"]: run["mode"] for run in runs}
+    return [
+        (system, other)
+        for system in modes
+        for other in modes
+        if system != other
+        and (
+            (modes[other] == "baseline" and modes[system] != "baseline")
+            or (modes[other] == "filter" and system.startswith(f"{other}-"))
+        )
+    ]
+
+
 def _evaluate(
     folder: Path, instances: Sequence[_Instance], settings: Evaluate, out: Path
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[bool]]:
+    """A run's entry in ``metrics.json``, and for every instance whether it got the boundary right."""
     card = read_json(folder / "run.json")
     predictor = Predictor.load(folder / "predictor").to(best_device())
     found = predictor.predict(
@@ -141,14 +164,15 @@ def _evaluate(
     name = f"{card['system']}-{card['labelled']}-{card['seed']}.parquet"
     write_rows(out / "predictions" / name, PREDICTIONS, rows)
     labels = [instance.gold.label for instance in instances]
+    right = [verdict["whole"] for verdict in verdicts]
     return {
         **{key: card[key] for key in ("system", "mode", "labelled", "seed")},
-        "accuracy": accuracy_by_category(labels, [verdict["whole"] for verdict in verdicts]),
+        "accuracy": accuracy_by_category(labels, right),
         "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
         "validation_accuracy": card["best_validation_accuracy"],
         **{key: card[key] for key in ("best_step", "steps", "seen", "accepted")},
         "unscored": sum(prediction is None for prediction in found),
-    }
+    }, right
 
 
 def _summary(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -197,6 +221,18 @@ def _tell(metrics: dict[str, Any]) -> None:
             for entry in metrics["summary"]
         ],
     )
+    if metrics["comparisons"]:
+        table(
+            "Gain in points, with the 95 % bootstrap interval over seeds and instances",
+            ["|L| system", "against", "seeds", "gain", "interval"],
+            [
+                [
+                    f"{c['labelled']} {c['system']}", c["against"], len(c["seeds"]),
+                    f"{100 * c['gain']:+.2f}", f"{100 * c['low']:+.2f} … {100 * c['high']:+.2f}",
+                ]
+                for c in metrics["comparisons"]
+            ],
+        )  # fmt: skip
     unscored = max(entry["unscored"] for entry in metrics["runs"])
     if unscored:
         say(f"Up to {unscored} instances could not be scored (too long, or at the edge): wrong.")

@@ -1,0 +1,76 @@
+"""Paired differences with bootstrap intervals over seeds and instances."""
+
+import numpy as np
+import pytest
+
+from pipeline.mechanisms.comparison import compare, compare_all
+
+
+def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
+    drawn = {s: np.random.default_rng([salt, s]).random(400) for s in seeds}
+    return {s: (values < rate).tolist() for s, values in drawn.items()}
+
+
+def _random() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def test_the_same_system_gains_nothing() -> None:
+    """Equal verdicts: no difference and an interval of no width."""
+    system = _system(0.5, range(3))
+    assert compare(system, system, _random()) == ((0, 1, 2), 0, 0, 0)
+
+
+def test_a_clear_gain_excludes_zero_and_an_unclear_one_does_not() -> None:
+    """Ten points on 5 × 400 paired instances are clear; independent equal systems are not."""
+    figures = compare(_system(0.6, range(5)), _system(0.5, range(5)), _random())
+    assert figures is not None
+    assert 0 < figures[2] < figures[1] < figures[3]
+    assert figures[1] == pytest.approx(0.1, abs=0.03)
+    figures = compare(_system(0.5, range(5), salt=1), _system(0.5, range(5)), _random())
+    assert figures is not None
+    assert figures[2] < 0 < figures[3]
+
+
+def test_differing_seeds_widen_the_interval() -> None:
+    """The same mean gain is less sure when it comes from one seed of four."""
+
+    def width(gains: list[int]) -> float:
+        second = {s: [False] * 400 for s in range(4)}
+        first = {s: [True] * gain + [False] * (400 - gain) for s, gain in enumerate(gains)}
+        figures = compare(first, second, _random())
+        assert figures is not None
+        assert figures[1] == pytest.approx(0.1)
+        return figures[3] - figures[2]
+
+    assert width([160, 0, 0, 0]) > 2 * width([40, 40, 40, 40])
+
+
+def test_the_interval_covers_what_it_should() -> None:
+    """Of 60 independent experiments without a true difference some 95 % have 0 inside."""
+    inside = 0
+    for trial in range(60):
+        figures = compare(
+            _system(0.4, range(8), salt=2 * trial),
+            _system(0.4, range(8), salt=2 * trial + 1),
+            _random(),
+        )
+        assert figures is not None
+        inside += figures[2] <= 0 <= figures[3]
+    assert inside >= 51
+
+
+def test_only_common_seeds_and_sizes_are_compared() -> None:
+    """A seed that one system lacks is left out; a size without the pair gives nothing."""
+    correct = {
+        (100, "bert"): _system(0.6, range(4)),
+        (100, "baseline"): _system(0.5, range(1, 6)),
+        (250, "bert"): _system(0.6, range(2)),
+    }
+    (found,) = compare_all(correct, [("bert", "baseline"), ("t5", "baseline")])
+    assert (found.system, found.against, found.labelled) == ("bert", "baseline", 100)
+    assert found.seeds == (1, 2, 3)
+    assert found.clear
+    assert compare(_system(0.6, range(2)), _system(0.6, range(5, 7)), _random()) is None
+    with pytest.raises(ValueError, match="different instances"):
+        compare({0: [True]}, {0: [True, False]}, _random())
