@@ -22,7 +22,7 @@ __all__ = [
     "generation_figures",
 ]
 
-LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))
+_LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))
 """Classes of fill length in words, with the greatest length of each; longer ones are "9+"."""
 
 
@@ -143,7 +143,7 @@ def _share(part: int, whole: int) -> float | None:
 
 def _length(audited: Audited) -> str:
     words = len(audited.candidate.conjuncts[-1])
-    return next((name for name, longest in LENGTHS if words <= longest), "9+")
+    return next((name for name, longest in _LENGTHS if words <= longest), "9+")
 
 
 def _groups(

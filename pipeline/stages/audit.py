@@ -3,7 +3,7 @@
 Only a corpus made by a grammar can be audited; for any other the stage says so and is done.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pipeline.ground.console import Meter, say, table
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, write_json
+from pipeline.ground.files import write_json
 from pipeline.ground.schema import SCORED, VERDICTS, read_candidates, read_rows, write_rows
 from pipeline.mechanisms.audit import (
     Audited,
@@ -25,6 +25,7 @@ from pipeline.mechanisms.audit import (
     filter_figures,
     generation_figures,
 )
+from pipeline.mechanisms.reporting.runs import Run, read_runs
 from pipeline.mechanisms.world.oracle import LEXICON, Oracle
 from pipeline.settings.audit import Audit
 
@@ -47,16 +48,6 @@ class _Set:
 
     about: dict[str, Any]
     cases: list[_Case] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    folder: Path
-    system: str
-    labelled: int
-    seed: int
-    shards: Path
-    own_boundaries: bool
 
 
 def run(settings: Audit) -> None:
@@ -141,77 +132,68 @@ def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     return [c for index, c in enumerate(_candidates(folder)) if index in wanted]
 
 
-def _runs(corpus: Path) -> list[_Run]:
-    """The finished runs that examined candidates, by |L|, system and seed."""
-    runs = []
-    for path in sorted((corpus / "runs").glob("*/*/seed-*/run.json")):
-        card = read_json(path)
-        try:
-            shards = card["settings"].get("candidates")
-            facts = str(card["system"]), int(card["labelled"]), int(card["seed"])
-            own_boundaries = card["mode"] == "self-train"
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"not the card of a run: {error!r}", path=path, remedy="run `conjoin train` again"
-            ) from error
-        if shards:
-            runs.append(_Run(path.parent, *facts, corpus / shards, own_boundaries))
-    return sorted(runs, key=lambda r: (r.labelled, r.system, r.seed))
-
-
 def _filter_sets(settings: Audit) -> list[_Set]:
     """A sample of what the filter judged, for every system and |L| over all seeds together."""
-    sets = []
-    for (labelled, system), group in groupby(
-        _runs(settings.corpus), key=lambda r: (r.labelled, r.system)
-    ):
-        runs = {str(run.folder): run for run in group}
-        scored = [one for run in runs.values() for one in _scored(run)]
+    corpus, sets = settings.corpus, []
+    runs = [run for run in read_runs(corpus) if _shards_of(run, corpus)]
+    for (labelled, system), group in groupby(runs, key=lambda run: (run.labelled, run.system)):
+        members = {run.folder.as_posix(): run for run in group}
+        scored = [one for name, run in members.items() for one in _scored(name, run)]
         drawn = draw_scored(scored, settings.sample, f"{settings.seed} {system} {labelled}")
-        if not drawn:
-            continue
-        seeds = [run.seed for run in runs.values()]
-        cases = _cases(settings.corpus, drawn, runs)
-        sets.append(_Set({"system": system, "labelled": labelled, "seeds": seeds}, cases))
+        if drawn:
+            seeds = [run.seed for run in members.values()]
+            about = {"system": system, "labelled": labelled, "seeds": seeds}
+            sets.append(_Set(about, _cases(corpus, drawn, members)))
     return sets
 
 
-def _scored(run: _Run) -> Iterator[Scored]:
+def _shards_of(run: Run, corpus: Path) -> Path | None:
+    """The folder of candidates a run drew from; None for a baseline."""
+    name = run.card.get("settings", {}).get("candidates")
+    return corpus / name if name else None
+
+
+def _own_boundaries(run: Run) -> bool:
+    return run.mode == "self-train"
+
+
+def _scored(name: str, run: Run) -> Iterator[Scored]:
     for row in read_rows(run.folder / "scored.parquet", SCORED):
-        extent = Span(row["start"], row["end"]) if run.own_boundaries else None
-        yield Scored(str(run.folder), row["candidate_id"], row["accepted"], extent)
+        extent = Span(row["start"], row["end"]) if _own_boundaries(run) else None
+        yield Scored(name, row["candidate_id"], row["accepted"], extent)
 
 
-def _cases(corpus: Path, drawn: Sequence[Scored], runs: dict[str, _Run]) -> list[_Case]:
+def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> list[_Case]:
     """The drawn judgements with their candidates, looked up in each run's folder."""
+    shards = {name: _shards_of(run, corpus) or corpus for name, run in runs.items()}
     wanted: dict[Path, set[str]] = {}
     for one in drawn:
-        wanted.setdefault(runs[one.run].shards, set()).add(one.candidate_id)
+        wanted.setdefault(shards[one.run], set()).add(one.candidate_id)
     found = {
-        (folder, c.candidate_id): c
+        (folder, candidate.candidate_id): candidate
         for folder, ids in wanted.items()
-        for c in _candidates(folder)
-        if c.candidate_id in ids
+        for candidate in _candidates(folder)
+        if candidate.candidate_id in ids
     }
     cases = []
     for one in drawn:
-        run = runs[one.run]
-        candidate = found.get((run.shards, one.candidate_id))
-        if candidate is None:
+        run, folder = runs[one.run], shards[one.run]
+        if (folder, one.candidate_id) not in found:
             raise InputError(
                 f"candidate {one.candidate_id} was judged in training but is not here",
-                path=run.shards,
+                path=folder,
                 remedy="the candidates were made again since: run `conjoin train` again",
             )
-        owner = run.folder if run.own_boundaries else run.shards
-        folder = owner.relative_to(corpus).as_posix()
-        cases.append(_Case(folder, candidate, one.extent, one.accepted))
+        owner = run.folder if _own_boundaries(run) else folder
+        candidate = found[folder, one.candidate_id]
+        place = owner.relative_to(corpus).as_posix()
+        cases.append(_Case(place, candidate, one.extent, one.accepted))
     return cases
 
 
 def _judge(auditor: Auditor, sets: Sequence[_Set]) -> list[list[Audited]]:
     found: list[list[Audited]] = []
-    with Meter("audit", sum(len(s.cases) for s in sets)) as meter:
+    with Meter("audit", sum(len(one.cases) for one in sets)) as meter:
         for one in sets:
             found.append([])
             for case in one.cases:
