@@ -63,7 +63,7 @@ def run_cells(
     jobs: int,
     logs: Path,
     on_look: Callable[[Sequence[Cell], Sequence[Done]], None] = lambda running, done: None,
-) -> list[Done]:
+) -> None:
     """Run every cell after those it needs, at most ``jobs`` at a time.
 
     Needs that are not among ``cells`` are taken for granted. Earlier cells go first, so the order of
@@ -103,7 +103,6 @@ def run_cells(
     finally:
         for lane in lanes:
             _stop(lane)
-    return done
 
 
 def _begin(cell: Cell, logs: Path) -> _Lane:

@@ -50,17 +50,21 @@ def run(settings: Repro) -> None:
     cells.sort(key=lambda cell: (-_expected([cell]), cell.name))
     begun = time.monotonic()
     memory = _Memory()
+    finished: list[Done] = []
     with Meter("seconds of work", _expected(cells)) as meter:
 
         def show(running: Sequence[Cell], done: Sequence[Done]) -> None:
             memory.look()
+            finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
             note = ", ".join([count, *(_short(cell.command) for cell in running)])
             meter.at(_expected(d.cell for d in done), note)
 
-        done = run_cells(cells, settings.jobs, _LOGS, show)
-    _record(done)
-    _tell(done, time.monotonic() - begun, memory.most)
+        try:
+            run_cells(cells, settings.jobs, _LOGS, show)
+        finally:
+            _record(finished)
+    _tell(finished, time.monotonic() - begun, memory.most)
 
 
 def _cells() -> list[Cell]:
