@@ -28,7 +28,7 @@ from pipeline.ground.errors import ModelError
 from pipeline.ground.files import atomic_folder, read_json, write_json
 from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
-from pipeline.mechanisms.endpoints import EndpointScorer
+from pipeline.mechanisms.endpoints import EndpointScorer, batches
 
 __all__ = ["Prediction", "Predictor", "best_device"]
 
@@ -159,12 +159,10 @@ class Predictor(nn.Module):
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]
-        scores = self.scorer(*projected, [instance[:3] for instance in gold])
-        losses = [
-            -matrix[extent.start, extent.end - 2 - k]
-            for matrix, (_, k, _, extent) in zip(scores, gold, strict=True)
-        ]
-        return torch.stack(losses).mean()
+        scores = self.scorer.log_probabilities(*projected, [instance[:3] for instance in gold])
+        places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
+        index = torch.tensor(places, device=scores.device)[:, None]
+        return -scores.gather(1, index).mean()
 
     def obstacles(
         self,
@@ -242,18 +240,24 @@ class Predictor(nn.Module):
             for begin in range(0, len(readable), batch_size):
                 batch = readable[begin : begin + batch_size]
                 projected = self._project([pair[1] for pair in batch])
-                for row, (words, _) in enumerate(batch):
-                    for index in asked[words]:
-                        instance = row, coordinators[index], len(words)
-                        (scores,) = self.scorer(*projected, [instance])
-                        yield index, scores.cpu()
+                order = (index for words, _ in batch for index in asked[words])
+                instances = [
+                    (row, coordinators[index], len(words))
+                    for row, (words, _) in enumerate(batch)
+                    for index in asked[words]
+                ]
+                for part in batches(instances):
+                    for scores in self.scorer(*projected, part):
+                        yield next(order), scores.cpu()
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Evaluation mode (no dropout) inside the block, whatever the mode outside."""
         before = self.training
-        self.eval()
+        if before:
+            self.eval()
         try:
             yield
         finally:
-            self.train(before)
+            if before:
+                self.train()
