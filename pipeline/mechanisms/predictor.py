@@ -186,6 +186,7 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> list[Prediction | None]:
         """The most probable endpoint pair of each coordinator, in the order given.
 
@@ -194,12 +195,13 @@ class Predictor(nn.Module):
                 given several times and encoded once.
             coordinators: the word index of each instance's coordinator.
             batch_size: distinct sentences encoded together (in order of length).
+            temperature: T of ``distributions``.
 
         Returns:
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self._sweep(sentences, coordinators, batch_size):
+        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
             i, b = divmod(int(scores.argmax()), scores.shape[1])
             span = Span(i, coordinators[index] + 2 + b)
             found[index] = Prediction(span, float(scores[i, b].exp()))
@@ -211,6 +213,7 @@ class Predictor(nn.Module):
         coordinators: Sequence[int],
         extents: Sequence[Span],
         batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
 
@@ -218,16 +221,23 @@ class Predictor(nn.Module):
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
         found: list[float | None] = [None] * len(sentences)
-        for index, scores in self._sweep(sentences, coordinators, batch_size):
+        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
         return found
 
-    def _sweep(
-        self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int], batch_size: int
+    def distributions(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> Iterator[tuple[int, Tensor]]:
-        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored."""
+        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
+
+        The probabilities are softmax(scores / T) of T = ``temperature``; 1 is the model's own.
+        """
         asked: dict[tuple[str, ...], list[int]] = {}
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
@@ -247,7 +257,8 @@ class Predictor(nn.Module):
                     for index in asked[words]
                 ]
                 for part in batches(instances):
-                    for scores in self.scorer(*projected, part):
+                    for own in self.scorer(*projected, part):
+                        scores = own if temperature == 1 else _tempered(own, temperature)
                         yield next(order), scores.cpu()
 
     @contextmanager
@@ -261,3 +272,7 @@ class Predictor(nn.Module):
         finally:
             if before:
                 self.train()
+
+
+def _tempered(scores: Tensor, temperature: float) -> Tensor:
+    return (scores / temperature).flatten().log_softmax(0).view_as(scores)
