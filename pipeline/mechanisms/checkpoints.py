@@ -32,6 +32,7 @@ __all__ = [
     "load_masked_lm",
     "load_seq2seq_lm",
     "locate",
+    "model_of",
 ]
 
 # A bar over the few milliseconds of loading hides the progress that matters.
@@ -66,6 +67,12 @@ def locate(name: str, corpus: Path | None = None) -> str:
     if not (folder / "config.json").is_file():
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
+
+
+def model_of(lm: str, seed: int, corpus: Path) -> str:
+    """Name inside the corpus of its own model of a family: the seed's, if each seed has one."""
+    name = f"models/{lm}/seed-{seed}"
+    return name if (corpus / name).is_dir() else f"models/{lm}"
 
 
 def identity(where: str) -> str:

@@ -1,7 +1,7 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import digest_of, sha256_of
 from pipeline.ground.schema import TREES, read_rows, read_sentences
 from pipeline.ground.tally import Tally
-from pipeline.ground.trees import leaves, parse_tree
+from pipeline.ground.trees import Tree, leaves, parse_tree
 from pipeline.mechanisms import workers
-from pipeline.mechanisms.candidates import make_candidate
-from pipeline.mechanisms.checkpoints import identity, locate
-from pipeline.mechanisms.infill import Infiller, Task, load_infiller
+from pipeline.mechanisms.candidates import make_candidates
+from pipeline.mechanisms.checkpoints import identity, locate, model_of
+from pipeline.mechanisms.infill import Decoding, Infiller, Task, load_infiller
 from pipeline.mechanisms.shards import ShardSet, unit_indices
 from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
 from pipeline.mechanisms.sync import Synchronizer
@@ -33,9 +33,10 @@ def run(settings: Generate) -> None:
 
     Raises:
         InputError: no trees, no reference spans, or another run writes to the output folder.
+        SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
         ModelError: the model lacks a mask token or sentinels.
     """
-    out = settings.out or _default_out(settings)
+    out, task = settings.out or _default_out(settings), _task(settings)
     if not (settings.corpus / "trees.parquet").is_file():
         raise InputError(
             "no such file",
@@ -46,7 +47,8 @@ def run(settings: Generate) -> None:
         workers.launch(settings.command_line(), settings.processes, out)
     with workers.working(out, settings.threads) as worker:
         references, skipped = _plan(settings)
-        where = locate(settings.model or f"models/{settings.lm}", settings.corpus)
+        own = model_of(settings.lm, settings.seed, settings.corpus)
+        where = locate(settings.model or own, settings.corpus)
         about = _about(settings, where, worker.device)
         units = unit_indices(len(references), settings.unit)
         shards = ShardSet(out, len(units), digest_of(about))
@@ -60,11 +62,7 @@ def run(settings: Generate) -> None:
                 infiller = load_infiller(
                     settings.lm,
                     where,
-                    Task(
-                        settings.coordinator,
-                        Synchronizer(settings.synchronize, settings.scores),
-                        settings.sync,
-                    ),
+                    task,
                     dtype=getattr(torch, settings.dtype),
                     device=worker.device,
                 )
@@ -92,18 +90,32 @@ def decode_unit(
     into blocks of ``batch_size``. Whoever decodes the unit gets the same floating-point sums.
     """
     order = sorted(range(len(unit)), key=lambda i: (infiller.size(unit[i]), i))
-    rows: dict[int, Candidate | Reject] = {}
+    rows: dict[int, list[Candidate | Reject]] = {}
     for block in unit_indices(len(order), settings.batch_size):
         indices = [order[i] for i in block]
-        fills = infiller.fill([unit[i] for i in indices])
-        for i, fill in zip(indices, fills, strict=True):
-            rows[i] = make_candidate(unit[i], fill, settings.coordinator)
+        for i, fills in zip(indices, infiller.fill([unit[i] for i in indices]), strict=True):
+            rows[i] = make_candidates(unit[i], fills, settings.coordinator)
         on_batch(len(indices))
-    return [rows[i] for i in range(len(unit))]
+    return [row for i in range(len(unit)) for row in rows[i]]
+
+
+def _task(settings: Generate) -> Task:
+    decoding = Decoding(
+        settings.decoding,
+        settings.fills,
+        settings.temperature,
+        settings.top_p,
+        settings.beams,
+        settings.seed,
+    )
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
 
 
 def _default_out(settings: Generate) -> Path:
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
+    if settings.decoding != "greedy":
+        kind += f"-{settings.decoding}"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
@@ -121,16 +133,16 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
             settings.corpus / "sentences.parquet", lambda s: s.sentence_id in trees
         )
     }
-    _check_leaves(settings.corpus / "trees.parquet", trees, sentences)
+    parsed = _parsed(settings.corpus / "trees.parquet", trees, sentences)
     if settings.spans == "given":
         if settings.given is None:
             raise SettingsError("generate.spans = 'given' needs --given FILE")
-        return read_given_spans(settings.given, sentences), 0
+        return read_given_spans(settings.given, {s.sentence_id: s for s, _ in parsed}), 0
     references: list[Reference] = []
     skipped = 0
-    for sentence_id, tree in trees.items():
+    for sentence, tree in parsed:
         drawn = draw_spans(
-            sentences[sentence_id],
+            sentence,
             tree=tree if settings.spans == "constituents" else None,
             references=settings.references,
             seed=settings.seed,
@@ -146,17 +158,20 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
     return references, skipped
 
 
-def _check_leaves(path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]) -> None:
-    """Trees of another ingest would give spans of other words, silently."""
-    for sentence_id, tree in trees.items():
-        sentence = sentences.get(sentence_id)
-        if sentence is None or leaves(parse_tree(tree)) != list(sentence.words):
+def _parsed(
+    path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]
+) -> Iterator[tuple[Sentence, Tree]]:
+    """Sentences with their trees; those of another ingest would give other words, silently."""
+    for sentence_id, bracketing in trees.items():
+        sentence, tree = sentences.get(sentence_id), parse_tree(bracketing)
+        if sentence is None or leaves(tree) != list(sentence.words):
             raise InputError(
                 "a tree that is not of this sentence",
                 path=path,
                 sentence_id=sentence_id,
                 remedy="run `conjoin preparse` again",
             )
+        yield sentence, tree
 
 
 def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
