@@ -1,6 +1,7 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,10 @@ from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.generate import Generate
 
-__all__ = ["decode_unit", "run"]
+__all__ = ["CUT", "decode_unit", "run"]
+
+CUT = "cut at three times the reference's length"
+"""Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
 
 
 def run(settings: Generate) -> None:
@@ -68,14 +72,13 @@ def run(settings: Generate) -> None:
                 )
                 for index in todo:
                     unit = [references[i] for i in units[index]]
-                    rows = decode_unit(unit, infiller, settings, done.batch)
-                    shards.write(index, rows)
+                    shards.write(index, *decode_unit(unit, infiller, settings, done.batch))
                     done.look()
             if worker.rank == 0:
                 done.wait()
         if worker.rank == 0:
             tally = shards.write_manifest({**about, "sentences_without_reference": skipped})
-            _summary(out, tally, skipped)
+            _summary(out, tally, shards.notes(), skipped)
 
 
 def decode_unit(
@@ -83,20 +86,22 @@ def decode_unit(
     infiller: Infiller,
     settings: Generate,
     on_batch: Callable[[int], None] = lambda _: None,
-) -> list[Candidate | Reject]:
-    """The rows of one unit, in the order of its references.
+) -> tuple[list[Candidate | Reject], Counter[str]]:
+    """The rows of one unit, in the order of its references, and counts of what they do not say.
 
     The batches are a pure function of the unit and the settings: references sorted by size, cut
     into blocks of ``batch_size``. Whoever decodes the unit gets the same floating-point sums.
     """
     order = sorted(range(len(unit)), key=lambda i: (infiller.size(unit[i]), i))
     rows: dict[int, list[Candidate | Reject]] = {}
+    notes: Counter[str] = Counter()
     for block in unit_indices(len(order), settings.batch_size):
         indices = [order[i] for i in block]
         for i, fills in zip(indices, infiller.fill([unit[i] for i in indices]), strict=True):
             rows[i] = make_candidates(unit[i], fills, settings.coordinator)
+            notes[CUT] += sum(fill.cut for fill in fills)
         on_batch(len(indices))
-    return [row for i in range(len(unit)) for row in rows[i]]
+    return [row for i in range(len(unit)) for row in rows[i]], notes
 
 
 def _task(settings: Generate) -> Task:
@@ -202,8 +207,11 @@ def _announce(shards: ShardSet) -> None:
         say(f"{current} of {shards.count} shards are already there and current")
 
 
-def _summary(out: Path, tally: Tally, skipped: int) -> None:
+def _summary(out: Path, tally: Tally, notes: Mapping[str, int], skipped: int) -> None:
     table(f"candidates in {out}", ("outcome", "count"), tally.rows())
+    for note, count in sorted(notes.items()):
+        if count:
+            say(f"{count:,} fills {note}")
     if skipped:
         say(f"{skipped:,} sentences offered no reference span")
 
