@@ -137,7 +137,7 @@ def test_min_and_mean_differ(tiny_t5: Path, tiny_bert: Path) -> None:
 
 
 def test_t5_fill_lengths_respect_a_third_and_three_times(tiny_t5: Path) -> None:
-    """No fill is shorter than ⅓ or longer than 3 times its reference in tokens (§3.2.2)."""
+    """A fill has ⅓ to 3 times its reference's tokens, and is cut if it has the most (§3.2.2)."""
     tokenizer = AutoTokenizer.from_pretrained(tiny_t5)
     model = infiller("t5", tiny_t5)
     lengths = []
@@ -147,7 +147,9 @@ def test_t5_fill_lengths_respect_a_third_and_three_times(tiny_t5: Path) -> None:
         assert n <= 3 * length
         assert length <= 3 * n
         lengths.append(length)
-        assert model.fill([reference])[0][0].text
+        fill = model.fill([reference])[0][0]
+        assert fill.text
+        assert fill.cut is (length == 3 * n)
     assert len(set(lengths)) > 1
 
 
