@@ -15,7 +15,16 @@ from transformers import (
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import SettingsError
-from pipeline.mechanisms.infill import Decoding, Fill, Infiller, Task, beams, load_infiller, t5
+from pipeline.mechanisms.infill import (
+    Decoding,
+    Fill,
+    Infiller,
+    Task,
+    beams,
+    bert,
+    load_infiller,
+    t5,
+)
 from pipeline.mechanisms.infill.decoding import best_ranks, draw, uniform
 from pipeline.mechanisms.infill.lockstep import Lockstep
 from pipeline.mechanisms.spans import Reference
@@ -144,6 +153,28 @@ def test_sampling_is_reproducible_and_independent_of_the_batch(family: tuple[str
         [f.text for f in fills] for fills in other
     ]
     assert sum(len({f.text for f in fills}) for fills in together) > 2 * len(REFERENCES)
+
+
+def test_each_draw_takes_a_number_of_its_own(
+    family: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No two draws of a batch share a number, and every sample has one for each position."""
+    asked: list[tuple[int, str, int, int]] = []
+
+    def spied(seed: int, key: str, sample: int, position: int) -> float:
+        asked.append((seed, key, sample, position))
+        return uniform(seed, key, sample, position)
+
+    monkeypatch.setattr(bert if family[0] == "bert" else t5, "uniform", spied)
+    # Until a finished fill leaves the batch it goes on drawing, with later positions.
+    infiller(family, SAMPLES).fill(REFERENCES)
+    assert len(set(asked)) == len(asked)
+    for sample in range(3):
+        positions = [
+            at for _, key, number, at in asked if (key, number) == ("s0\x000\x003", sample)
+        ]
+        assert sorted(positions) == list(range(len(positions)))
+        assert len(positions) > 1
 
 
 def test_fewer_samples_are_the_first_of_more(family: tuple[str, Path]) -> None:

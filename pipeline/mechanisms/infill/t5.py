@@ -1,7 +1,7 @@
 """Synchronized infilling with an encoder-decoder LM (§3.2.2): twins decoded in lockstep."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from pipeline.mechanisms.infill.base import TOO_LONG, Fill, Task, TwinFiller
 from pipeline.mechanisms.infill.beams import BeamSearch
 from pipeline.mechanisms.infill.decoding import draw, key_of, uniform
 from pipeline.mechanisms.infill.lockstep import COMPACT_AT, Lockstep
-from pipeline.mechanisms.infill.trace import Limits, Trace, steps_of
+from pipeline.mechanisms.infill.trace import Limits, Step, Trace, steps_of
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.twins import make_twins
 
@@ -27,6 +27,25 @@ class _Source:
     inputs: tuple[list[int], ...]
     limits: Limits
     key: str
+
+
+@dataclass
+class _Draft:
+    """A fill being written: which sample of which source."""
+
+    source: _Source
+    sample: int
+    trace: Trace = field(default_factory=Trace)
+    done: bool = False
+
+    def take(self, step: Step, stops: tuple[int, ...]) -> None:
+        """Add a step, unless the fill is done, or is so by this step."""
+        if self.done:
+            return
+        self.done = step.token in stops
+        if not self.done:
+            self.trace = self.trace.then(step, self.source.limits.longest)
+            self.done = self.trace.cut
 
 
 class T5Infiller(TwinFiller[_Source]):
@@ -85,58 +104,39 @@ class T5Infiller(TwinFiller[_Source]):
         """Greedy fills, or samples, of every source."""
         width = self.task.decoding.fills
         state = self._lockstep(encoded, width)
-        traces = [Trace() for _ in encoded for _ in range(width)]
-        rows = list(range(len(traces)))  # which trace each row of the batch writes
-        alive = set(rows)
-        for length in range(max(s.limits.longest for s in encoded)):
+        every = [_Draft(source, sample) for source in encoded for sample in range(width)]
+        rows = every
+        length = 0
+        while True:
             scores = self.task.synchronizer.join(*state.logits())
-            short = [encoded[row // width].limits.shortest > length for row in rows]
-            tokens = self._choose(self._allowed(scores.fused, short), encoded, rows, length)
-            for row, step in zip(rows, steps_of(scores.of(tokens)), strict=True):
-                if row not in alive:
-                    continue
-                if step.token not in self._stops:
-                    traces[row] = traces[row].then(step, encoded[row // width].limits.longest)
-                if step.token in self._stops or traces[row].cut:
-                    alive.discard(row)
+            tokens = self._choose(scores.fused, rows, length)
+            for draft, step in zip(rows, steps_of(scores.of(tokens)), strict=True):
+                draft.take(step, self._stops)
+            length += 1
+            alive = [i for i, draft in enumerate(rows) if not draft.done]
             if not alive:
                 break
             state.extend(tokens.squeeze(-1))
             if len(alive) <= COMPACT_AT * len(rows):
-                left = [i for i, row in enumerate(rows) if row in alive]
-                state.keep(torch.tensor(left, device=tokens.device))
-                rows = [rows[i] for i in left]
-        return [traces[i : i + width] for i in range(0, len(traces), width)]
-
-    def _allowed(self, fused: Tensor, short: Sequence[bool]) -> Tensor:
-        """Scores without the end of fills that are still shorter than allowed, ``[rows, V]``."""
-        if not any(short):
-            return fused
-        allowed = fused.clone()
-        too_short = torch.tensor(short, device=fused.device).nonzero()
-        allowed[too_short, list(self._stops)] = -torch.inf
-        return allowed
-
-    def _choose(
-        self, scores: Tensor, encoded: Sequence[_Source], rows: Sequence[int], position: int
-    ) -> Tensor:
-        """The next token of every row, ``[rows, 1]``."""
-        decoding = self.task.decoding
-        if decoding.kind == "greedy":
-            return scores.argmax(-1, keepdim=True)
-        numbers = [
-            [
-                uniform(
-                    decoding.seed,
-                    encoded[row // decoding.fills].key,
-                    row % decoding.fills,
-                    position,
-                )
-            ]
-            for row in rows
+                state.keep(torch.tensor(alive, device=tokens.device))
+                rows = [rows[i] for i in alive]
+        return [
+            [draft.trace for draft in every[i : i + width]] for i in range(0, len(every), width)
         ]
-        uniforms = torch.tensor(numbers, dtype=torch.float64, device=scores.device)
-        return draw(scores, uniforms, decoding.temperature, decoding.top_p)
+
+    def _choose(self, fused: Tensor, rows: Sequence[_Draft], length: int) -> Tensor:
+        """The token after the first ``length`` of every draft, ``[rows, 1]``."""
+        decoding = self.task.decoding
+        short = [draft.source.limits.shortest > length for draft in rows]
+        if any(short):
+            fused = fused.clone()
+            at = torch.tensor(short, device=fused.device).nonzero()
+            fused[at, list(self._stops)] = -torch.inf
+        if decoding.kind == "greedy":
+            return fused.argmax(-1, keepdim=True)
+        numbers = [uniform(decoding.seed, d.source.key, d.sample, length) for d in rows]
+        uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device).unsqueeze(-1)
+        return draw(fused, uniforms, decoding.temperature, decoding.top_p)
 
     def _finish(self, trace: Trace) -> Fill:
         count = len(trace.tokens)

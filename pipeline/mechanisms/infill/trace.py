@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.mechanisms.sync import Scored
 
-__all__ = ["Limits", "Trace", "steps_of"]
+__all__ = ["Limits", "Step", "Trace", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)
