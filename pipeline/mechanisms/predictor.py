@@ -78,14 +78,33 @@ class Predictor(nn.Module):
         self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
 
     @classmethod
-    def create(cls, where: str, *, mlp_hidden: int, dropout: float, seed: int) -> Self:
+    def create(
+        cls,
+        where: str,
+        *,
+        mlp_hidden: int,
+        dropout: float,
+        seed: int,
+        encoder_dropout: float | None = None,
+    ) -> Self:
         """A predictor with the pretrained encoder ``where`` and a fresh scorer.
+
+        Args:
+            where: what to hand to ``from_pretrained``.
+            mlp_hidden: hidden units of the scorer.
+            dropout: dropout in the scorer.
+            seed: seed of the scorer's weights.
+            encoder_dropout: dropout in the encoder; None keeps what it was pretrained with.
 
         Raises:
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
         encoder, tokenizer = load_encoder(where)
+        if encoder_dropout is not None:
+            for module in encoder.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = encoder_dropout
         return cls(encoder, tokenizer, mlp_hidden, dropout)
 
     @property

@@ -75,6 +75,9 @@ class Train(Settings):
     patience: int = Field(1000, ge=1, description="Stop after so many updates without improvement.")
     mlp_hidden: int = Field(256, ge=1, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
+    encoder_dropout: float | None = Field(
+        None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
+    )
     threads: int = Field(1, ge=1, description="CPU threads.")
     out: Path | None = Field(
         None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."

@@ -149,7 +149,11 @@ def _draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
 def _fresh(settings: Train, seed: int, device: torch.device) -> Predictor:
     where = locate(settings.encoder, settings.corpus, settings.seed)
     return Predictor.create(
-        where, mlp_hidden=settings.mlp_hidden, dropout=settings.dropout, seed=seed
+        where,
+        mlp_hidden=settings.mlp_hidden,
+        dropout=settings.dropout,
+        seed=seed,
+        encoder_dropout=settings.encoder_dropout,
     ).to(device)
 
 
