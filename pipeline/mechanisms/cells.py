@@ -1,5 +1,6 @@
 """The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ class Cells:
     """
 
     def __init__(self) -> None:
+        logging.getLogger("dvc").setLevel(logging.WARNING)  # its news of dvc.lock is not ours
         try:
             self._repo = Repo()
             graph = self._repo.index.graph

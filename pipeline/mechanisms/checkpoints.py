@@ -47,7 +47,8 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
     Args:
         name: a folder inside the corpus (``models/bert``), any folder, or a hub name.
         corpus: the corpus folder.
-        seed: which of several models in a folder of ``seed-*``; such a folder needs one.
+        seed: which of the models in a folder of ``seed-*``: number ``seed`` modulo how many there
+            are, so that a single one serves every seed.
 
     Raises:
         ModelError: a path that looks local does not exist or holds no model.
@@ -62,8 +63,9 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
                 remedy="run `conjoin pretrain`, or name a hub model",
             )
         return name
-    if seed is not None and (folder / f"seed-{seed}").is_dir():
-        folder /= f"seed-{seed}"
+    several = sorted(folder.glob("seed-*"), key=lambda each: (len(each.name), each.name))
+    if seed is not None and several:
+        folder = several[seed % len(several)]
     if (folder / READY).is_file():
         return locate(str(read_json(folder / READY)["name"]), corpus)
     if not (folder / "config.json").is_file():

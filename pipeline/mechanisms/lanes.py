@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -58,7 +58,7 @@ def run_cells(
     logs: Path,
     enter: str,
     preload: Sequence[str] = (),
-    on_look: Callable[[Sequence[Cell], Sequence[Done]], None] = lambda running, done: None,
+    on_look: Callable[[Mapping[Cell, float], Sequence[Done]], None] = lambda running, done: None,
 ) -> None:
     """Run every cell that is not up to date after those it needs, at most ``jobs`` at a time.
 
@@ -72,7 +72,8 @@ def run_cells(
         logs: folder for what the cells print, ``NAME.log``.
         enter: module whose ``main()`` runs ``conjoin`` with the command line in ``sys.argv``.
         preload: modules to import once for all cells.
-        on_look: called again and again with the running and the finished cells.
+        on_look: called again and again with the running cells, each with its seconds so far, and the
+            finished ones.
 
     Raises:
         CellError: a cell failed; the others are stopped, and will be resumed by the next call.
@@ -99,10 +100,11 @@ def run_cells(
                 lanes.remove(lane)
                 done.append(_end(lane))
                 pipeline.finish(lane.cell)
-            on_look([lane.cell for lane in lanes], done)
+            now = time.monotonic()
+            on_look({lane.cell: now - lane.begun for lane in lanes}, done)
             time.sleep(_POLL)
     finally:
-        on_look([], done)
+        on_look({}, done)
         for lane in lanes:
             lane.process.terminate()
             lane.process.join()

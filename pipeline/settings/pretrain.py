@@ -48,7 +48,4 @@ class Pretrain(Settings):
         3.0, ge=1, description="t5: mean length of a corrupted span in tokens."
     )
     seed: int = Field(0, ge=0, description="Seed of initialisation, order and masking.")
-    shared: bool = Field(
-        False, description="One model serves every seed: all of them get the one of seed 0."
-    )
     threads: int = Field(1, ge=1, description="CPU threads.")

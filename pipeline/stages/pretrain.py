@@ -1,7 +1,6 @@
 """``conjoin pretrain``: a BERT or a T5 from a corpus's own training text, or a pointer to one."""
 
 import os
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,14 +8,12 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import atomic_folder, digest_of, read_json, sha256_of, write_json
+from pipeline.ground.files import atomic_folder, write_json
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.checkpoints import (
     READY,
-    identity,
     load_masked_lm,
     load_seq2seq_lm,
     locate,
@@ -36,15 +33,11 @@ from pipeline.settings.pretrain import Pretrain
 
 __all__ = ["run"]
 
-_CARD = "pretrain.json"
 _HELD_OUT = 100  # one sentence in so many measures and does not train
 
 
 def run(settings: Pretrain) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
-
-    A model that was made before from the same text with the same settings and code is copied, so
-    that runs of several seeds can share one without saying so to the stages after this.
 
     Raises:
         InputError: there is no training text.
@@ -58,15 +51,7 @@ def run(settings: Pretrain) -> None:
             write_json(folder / READY, {"name": settings.ready})
         say(f"{settings.lm}: {settings.ready} is used as it is")
         return
-    if settings.shared:
-        settings = settings.model_copy(update={"seed": 0})
     texts = _texts(settings.corpus / "text.txt")
-    fingerprint = _fingerprint(settings)
-    if known := _made_before(out.parent, fingerprint):
-        with atomic_folder(out) as folder:
-            shutil.copytree(known, folder, dirs_exist_ok=True)
-        say(f"{out}: the same as {known.name}, copied")
-        return
     torch.set_num_threads(settings.threads)
     device = accelerator()
     torch.manual_seed(settings.seed)
@@ -92,10 +77,9 @@ def run(settings: Pretrain) -> None:
                 "lm": settings.lm,
                 "base": settings.base,
                 "vocabulary": len(tokenizer),
-                "fingerprint": fingerprint,
                 "texts": tally.to_dict(),
             }
-            write_json(folder / _CARD, card | asdict(outcome))
+            write_json(folder / "pretrain.json", card | asdict(outcome))
         _tell(out, outcome, tally)
     device.wait_for_everyone()
 
@@ -110,28 +94,6 @@ def _texts(path: Path) -> list[NaturalText]:
     if not texts:
         raise InputError("no sentence to learn from", path=path)
     return texts
-
-
-def _fingerprint(settings: Pretrain) -> str:
-    """Digest of everything the weights depend on."""
-    base = locate(settings.base, settings.corpus) if settings.base else None
-    return digest_of(
-        {
-            "settings": settings.model_dump(mode="json", exclude={"corpus", "base"}),
-            "base": identity(base) if base else None,
-            "text": sha256_of(settings.corpus / "text.txt"),
-            "code": code_digest(__name__),
-            "torch": torch.__version__,
-        }
-    )
-
-
-def _made_before(models: Path, fingerprint: str) -> Path | None:
-    """The folder of a model with this fingerprint, or None."""
-    for card in sorted(models.glob(f"seed-*/{_CARD}")):
-        if read_json(card).get("fingerprint") == fingerprint:
-            return card.parent
-    return None
 
 
 def _new(

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -56,12 +56,13 @@ def run(settings: Repro) -> None:
     finished: list[Done] = []
     with Meter("seconds of work", _expected(cells)) as meter:
 
-        def show(running: Sequence[Cell], done: Sequence[Done]) -> None:
+        def show(running: Mapping[Cell, float], done: Sequence[Done]) -> None:
             memory.look()
             finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
             note = ", ".join([count, *(_short(cell.command) for cell in running)])
-            meter.at(_expected(d.cell for d in done), note)
+            under_way = sum(min(t, 0.9 * _expected([c])) for c, t in running.items())
+            meter.at(_expected(d.cell for d in done) + round(under_way), note)
 
         try:
             run_cells(
@@ -99,7 +100,7 @@ class _Memory:
     def look(self) -> None:
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + 1
+        self._next = time.monotonic() + 3
         here = psutil.Process()
         total = 0
         for process in [here, *here.children(recursive=True)]:
