@@ -18,14 +18,15 @@ from pipeline.ground.files import write_json, write_text
 from pipeline.ground.schema import CANDIDATES, SCORED, candidate_row, write_rows
 from pipeline.mechanisms.metrics import CRITERIA, mean_sd
 from pipeline.mechanisms.reporting.examples import draw_examples, fill_statistics, marked
-from pipeline.mechanisms.reporting.figures import acceptance, acceptance_by_label, learning_curves
+from pipeline.mechanisms.reporting.curves import acceptance, acceptance_by_label, learning_curves
 from pipeline.mechanisms.reporting.findings import findings
-from pipeline.mechanisms.reporting.results import (
-    Metrics,
+from pipeline.mechanisms.reporting.paper_tables import (
     ablation_table,
     accuracy_table,
     criteria_table,
+    sizes_table,
 )
+from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import read_runs
 from pipeline.mechanisms.reporting.systems import system_key, system_name
 from pipeline.mechanisms.reporting.tables import code_span, markdown, percent, records_table
