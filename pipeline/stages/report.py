@@ -119,10 +119,13 @@ def _capitalized(text: str) -> str:
 
 
 def _figure(cell: str) -> Markup:
-    """A cell whose deviation stands back behind its mean."""
-    mean, sign, deviation = cell.partition(" ± ")
-    small = Markup(" <small>± {}</small>").format(deviation) if sign else Markup("")
-    return escape(mean) + small
+    """A cell whose deviation, or what stands in brackets, stands back behind its figure."""
+    parts = re.fullmatch(r"(\S+) (± \S+|\(.*\))", cell)
+    if not parts:
+        return escape(cell)
+    if "…" in parts[2]:  # an interval is too long to stand beside its figure
+        return Markup('{} <small class="below">{}</small>').format(parts[1], parts[2])
+    return Markup("{} <small>{}</small>").format(parts[1], parts[2])
 
 
 def _metrics(corpus: Path) -> Metrics:

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from pipeline.ground.coordination import REFERENCE_LABELS
 from pipeline.mechanisms.reporting.drawing import MUTED, Key, Panel, draw, dress, key_of, paint
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.systems import BASELINE, system_key, system_name
+from pipeline.mechanisms.reporting.systems import BASELINE, short_name, system_key, system_name
 
 __all__ = ["acceptance", "acceptance_by_label", "learning_curves"]
 
@@ -53,7 +53,7 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
             f"{system_name(system)}: validation accuracy over {int(means[system][-1][0])} updates, "
             f"at the end {means[system][-1][1]:.0f} % on average of {len(own)} runs"
         )
-        panels.append(Panel(system_name(system), alt, svg))
+        panels.append(Panel(short_name(system), alt, svg))
     return panels
 
 

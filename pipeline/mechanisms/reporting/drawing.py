@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.ground.files import digest_of
-from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, system_name
+from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, short_name
 
 __all__ = ["GRID", "INK", "MUTED", "Key", "Panel", "draw", "dress", "key_of", "paint"]
 
@@ -53,7 +53,7 @@ def key_of(system: str, systems: Iterable[str] = ()) -> Key:
         system: its name.
         systems: all systems drawn, by which names that the paper lacks get colours of their own.
     """
-    name = system_name(system)
+    name = short_name(system)
     if system == BASELINE:
         return Key(name, "--c-baseline")
     parts = parts_of(system)

@@ -100,10 +100,10 @@ def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
     top = max(rest, key=_overall)
     gain = metrics.gain(metrics.main, top.system)
     if _overall(top) > _overall(best):
-        told = f"gains {points(gain.gain)} points ({gain_words(gain)})" if gain else "is better"
+        told = f", a gain of {points(gain.gain)} points ({gain_words(gain)})" if gain else ""
         return (
-            f"The best of all {len(others)} systems is {system_phrase(top.system)}, which finds "
-            f"{_share(top)} and {told}."
+            f"The best of all {len(others)} systems with generation is "
+            f"{system_phrase(top.system)}, which finds {_share(top)}{told}."
         )
     clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
     named = " and ".join(system_phrase(r.system) for r in clear)

@@ -45,10 +45,12 @@ def gain_dots(gains: Mapping[str, Comparison]) -> Panel | None:
     """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
     if not gains:
         return None
-    marks = [_gain(gain) for gain in gains.values()]
+    found = [_gain(gain) for gain in gains.values()]
     alt = "; ".join(
-        f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in marks
+        f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in found
     )
+    # The baseline has a row too, so that the rows of both pictures stand level.
+    marks = [_Mark(BASELINE, 0.0, 0.0, 0.0), *found]
     svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
     return Panel("Gain over the baseline, 95 % interval", f"gain over the baseline: {alt}", svg)
 
@@ -120,13 +122,13 @@ def _rows(
             colour = paint(key_of(mark.system, systems).colour)
             axes.plot([mark.low, mark.high], [y, y], color=colour, linewidth=2.2, clip_on=False)
             axes.plot(
-                mark.seeds, [y] * len(mark.seeds), "o", color=colour, alpha=0.4,
-                markersize=3, markeredgewidth=0, clip_on=False,
+                mark.seeds, [y + 0.27] * len(mark.seeds), "o", color=colour, alpha=0.7,
+                markersize=3.2, markeredgewidth=0, clip_on=False,
             )  # fmt: skip
             axes.plot([mark.value], [y], "o", color=colour, markersize=7, clip_on=False)
             axes.text(
-                1.03, y, form.format(mark.value).replace("-", "−"), color=paint(INK),
-                va="center", transform=axes.get_yaxis_transform(),
+                1.03, y, _signed(form, mark.value), color=paint(INK),
+                va="center_baseline", transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         dress(axes, x_label, grid="x")
         axes.set_yticks(range(len(marks)), [_label(mark.system) for mark in marks])
@@ -135,6 +137,11 @@ def _rows(
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
     return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot)
+
+
+def _signed(form: str, value: float) -> str:
+    text = form.format(value).replace("-", "−")
+    return text if value else text.lstrip("+")
 
 
 def _label(system: str) -> str:

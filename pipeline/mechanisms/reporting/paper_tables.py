@@ -10,7 +10,6 @@ from pipeline.mechanisms.reporting.systems import (
     BASELINE,
     parts_of,
     short_name,
-    system_name,
     variation_name,
     variation_of,
 )
@@ -66,14 +65,15 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     heads = [f"{name} ({metrics.instances[name]})" for name in ("overall", *CATEGORIES)]
     rows = [
         _with_gain(row, 1, gains.get(result.system)) if gains else row
-        for row, result in zip(_rows(shown, system_name, values), shown, strict=True)
+        for row, result in zip(_rows(shown, short_name, values), shown, strict=True)
     ]
     return Table(
         f"Accuracy (%) on {metrics.split}, {labelled} labelled sentences",
         ("Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
         tuple(rows),
         note="Outer boundary per coordinator, mean ± sample standard deviation over seeds; instances "
-        f"in brackets. Overall includes minor categories.{' ' + _ABOUT_GAINS if gains else ''}",
+        "in brackets. BERT, T5: with generation by that model. Overall includes minor categories."
+        + (f" {_ABOUT_GAINS}" if gains else ""),
     )
 
 
@@ -91,7 +91,7 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
 
     def name(system: str) -> str:
         variation = variation_of(system)
-        return variation_name(variation) if variation else system_name(system)
+        return variation_name(variation) if variation else short_name(system)
 
     rows = []
     for row, result in zip(_rows(known, name, [_column("overall")]), known, strict=True):
@@ -152,7 +152,7 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
     return Table(
         f"Four criteria (%) on {metrics.split}, {labelled} labelled sentences",
         ("Model", *CRITERIA, "seeds"),
-        tuple(_rows(metrics.block(labelled), system_name, [column(c) for c in CRITERIA])),
+        tuple(_rows(metrics.block(labelled), short_name, [column(c) for c in CRITERIA])),
         note=f"{metrics.instances['overall']:,} instances. The predictor gives an endpoint pair, read "
         "as one conjunct on each side: of a structure of three or more conjuncts only “whole” can be "
         "right.",
