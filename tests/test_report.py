@@ -84,6 +84,7 @@ def gain_of(
     gain: float,
     half: float,
     labelled: int = 100,
+    *,
     against: str = "baseline",
     seeds: int = 3,
 ) -> dict[str, Any]:
