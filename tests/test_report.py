@@ -416,6 +416,7 @@ def test_ties_are_all_best_unless_nothing_is() -> None:
         ({"baseline": [0.5] * 3, "t5": [0.6, 0.4, 0.6]}, ["only 2 of 3", "not enough"]),
         ({"baseline": [0.5] * 3, "t5": [0.4] * 3}, ["10.00 points less than", "none of 3"]),
         ({"baseline": [0.5] * 3, "t5": [0.5] * 3}, ["no more and no less than", "none of 3"]),
+        ({"baseline": [0.5] * 3, "baseline-b": [0.7] * 3, "t5": [0.6] * 3}, ["by T5 finds 60.00 %"]),
         ({"baseline": [0.5] * 3, "a": [0.5] * 3, "b": [0.6] * 3}, ["“b”, the best of 2 systems"]),
         ({"baseline": [0.5]}, ["Nothing but the baseline"]),
         ({"t5": [0.5]}, ["no baseline run"]),
@@ -508,9 +509,18 @@ def test_pictures_of_the_point_tell_every_system() -> None:
 
 def test_systems_have_the_papers_names_and_order() -> None:
     """Known names become the paper's rows; unknown names stay and stand last."""
-    names = ["zeta", "t5-self-train", "t5", "bert-no-filter", "bert", "baseline", "t5-other-way"]
+    names = [
+        "zeta",
+        "t5-self-train",
+        "t5",
+        "bert-no-filter",
+        "bert",
+        "baseline",
+        "t5-other-way",
+        "baseline-b",
+    ]
     assert [system_name(name) for name in sorted(names, key=system_key)] == [
-        "baseline (no generation)", "+ generation by BERT", "+ generation by BERT, − filtering",
+        "baseline (no generation)", "baseline-b", "+ generation by BERT", "+ generation by BERT, − filtering",
         "+ generation by T5", "+ generation by T5, − sync + self-train",
         "+ generation by T5, ∗ other way", "zeta",
     ]  # fmt: skip

@@ -9,6 +9,7 @@ from pipeline.mechanisms.reporting.results import Metrics, Result, more_than_noi
 from pipeline.mechanisms.reporting.systems import (
     BASELINE,
     GENERATORS,
+    is_baseline,
     system_phrase,
 )
 from pipeline.mechanisms.reporting.tables import percent
@@ -27,7 +28,7 @@ def findings(metrics: Metrics) -> list[str]:
     size, split = metrics.main, metrics.split
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
     baseline = next((r for r in known if r.system == BASELINE), None)
-    others = [r for r in known if r.system != BASELINE]
+    others = [r for r in known if not is_baseline(r.system)]
     begin = f"With {size} labelled sentences,"
     if not others:
         if baseline is None:

@@ -5,6 +5,7 @@ __all__ = [
     "GENERATORS",
     "VARIATIONS",
     "candidates_name",
+    "is_baseline",
     "parts_of",
     "short_name",
     "system_key",
@@ -23,6 +24,11 @@ _PHRASES = {
     "no-filter": " without filtering",
     "self-train": " with self-training instead of synchronization",
 }
+
+
+def is_baseline(system: str) -> bool:
+    """Whether a system is the baseline, or by its name one under other settings (``baseline-…``)."""
+    return system == BASELINE or system.startswith(f"{BASELINE}-")
 
 
 def parts_of(system: str) -> tuple[str, str | None] | None:
@@ -71,8 +77,8 @@ def system_phrase(system: str) -> str:
 def system_key(system: str) -> tuple[int, int, str]:
     """Sorting key: the baseline, the paper's rows in the paper's order, then unknown names."""
     parts = parts_of(system)
-    if system == BASELINE or parts is None:
-        return (0 if system == BASELINE else 9), 0, system
+    if parts is None:
+        return (0 if is_baseline(system) else 9), 0, system
     order = (None, *VARIATIONS)
     rank = order.index(parts[1]) if parts[1] in order else len(order)
     return 1 + list(GENERATORS).index(parts[0]), rank, system
