@@ -120,9 +120,10 @@ def write_audit(corpus: Path) -> None:
          "by_fill_length": {"9+": shares(0.11, 9), "1": shares(0.77)}}
         for kind, right in (("t5-no-sync", 0.41), ("t5-sync", 0.72), ("bert-sync", 0.63))
     ]  # fmt: skip
-    decided = {"judged": 50, "acceptance": 0.25, "accepted_right": 0.85, "rejected_right": None}
+    one = {"judged": 50, "acceptance": 0.25, "accepted_right": 0.85, "rejected_right": None}
+    by_label = {"PP": one, "NP": one | {"acceptance": 0.9}, "S": one | {"judged": 3}}
     filtered = [{"system": "t5", "labelled": 100, "seeds": [0], "accepted": shares(0.81),
-                 "rejected": shares(0.52), "by_label": {"PP": decided}}]  # fmt: skip
+                 "rejected": shares(0.52), "by_label": by_label}]  # fmt: skip
     write_json(corpus / "audit/audit.json",
                {"oracle": True, "generation": generation, "filter": filtered})  # fmt: skip
     kinds = (("right", True), ("right", False), ("other", True), ("ungrammatical", False))
@@ -461,7 +462,10 @@ def test_the_point_names_a_variation_that_beats_the_paper_s_method() -> None:
     comparisons = [gain_of("bert", 0.05, 0.02), gain_of("bert-no-filter", 0.1, 0.02)]
     first, second = findings(Metrics.parse(metrics_of(overall) | {"comparisons": comparisons}))
     assert "generation by BERT, the better of two generators, finds 55.00 %" in first
-    assert "best of all 3 systems with generation is generation by BERT without filtering" in second
+    assert (
+        "Of all 3 systems that generate the best is generation by BERT without filtering: 60"
+        in second
+    )
     assert "+10.00 points (95 % interval +8.00 to +12.00, 3 seeds: more than noise)" in second
 
 
@@ -659,8 +663,9 @@ def test_the_filter_is_judged_by_its_figures(
     audit, _ = read_audit(corpus)
     facts = filter_facts(metrics, audit, read_runs(corpus))
     assert len(facts) == 1
-    assert "T5’s candidates: it cleans, for 81.0 %" in facts[0]
-    assert "52.0 % of the rejected" in facts[0]
+    assert "T5’s candidates: it cleans, for of the 50 accepted" in facts[0]
+    assert "81.0 % are right, against 52.0 % of the 50 rejected" in facts[0]
+    assert "NP most often (90.0 %) and PP least often (25.0 %)" in facts[0]
     assert verdict in facts[0]
 
 

@@ -36,7 +36,10 @@ def picture(metrics: Metrics) -> Gallery | None:
     block = metrics.block(metrics.main)
     panels = [intervals.accuracy_dots(block), intervals.gain_dots(metrics.gains(block))]
     shown = [panel for panel in panels if panel]
-    note = f"{metrics.main} labelled sentences; outer boundary on {metrics.split}."
+    note = (
+        f"{metrics.main} labelled sentences. A boundary is right if the first word of the first conjunct "
+        "and the last word of the last both are. sd: over seeds. Interval: over seeds and test instances."
+    )
     return Gallery(shown, note=note, wide=True) if shown else None
 
 

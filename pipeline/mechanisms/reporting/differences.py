@@ -23,6 +23,7 @@ _SETTINGS = {
     "patience": "patience", "eval_every": "updates between validations", "n_batch": "N_batch",
     "k": "K", "k_max": "K_max", "delta": "δ",
 }  # fmt: skip
+_ENOUGH = 20  # judged candidates of a label, below which its acceptance is not told
 _ALIKE = ("n_batch", "k", "k_max", "delta")
 
 
@@ -42,7 +43,7 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
         entry = next(
             (e for e in (audit.filtered(size) if audit else ()) if e["system"] == generator), None
         )
-        parts = [_cleans(entry)] if entry else []
+        parts = [_cleans(entry), _prefers(entry)] if entry else []
         without = metrics.gain(size, f"{generator}-no-filter", generator)
         if without:
             parts.append(_costs(without))
@@ -146,10 +147,23 @@ def _cleans(entry: Mapping[str, Any]) -> str:
         return ""
     verb = "it cleans" if accepted["right"] > rejected["right"] else "it does not clean"
     return (
-        f"{verb}, for {100 * accepted['right']:.1f} % of the accepted annotations in the sample are "
-        f"right ({accepted['judged']:,}) against {100 * rejected['right']:.1f} % of the rejected "
-        f"({rejected['judged']:,})"
+        f"{verb}, for of the {accepted['judged']:,} accepted annotations in the sample "
+        f"{100 * accepted['right']:.1f} % are right, against {100 * rejected['right']:.1f} % of the "
+        f"{rejected['judged']:,} rejected"
     )
+
+
+def _prefers(entry: Mapping[str, Any]) -> str:
+    """Which labels the filter lets in most and least often."""
+    shares = sorted(
+        (figures["acceptance"], label)
+        for label, figures in entry["by_label"].items()
+        if figures["judged"] >= _ENOUGH
+    )
+    if len(shares) < 2:
+        return ""
+    (least, last), (most, first) = shares[0], shares[-1]
+    return f"it lets in {first} most often ({100 * most:.1f} %) and {last} least often ({100 * least:.1f} %)"
 
 
 def _costs(without: Comparison) -> str:

@@ -103,8 +103,8 @@ def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
     if _overall(top) > _overall(best):
         told = f", a gain of {points(gain.gain)} points ({gain_words(gain)})" if gain else ""
         return (
-            f"The best of all {len(others)} systems with generation is "
-            f"{system_phrase(top.system)}, which finds {_share(top)}{told}."
+            f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
+            f"{_share(top)}{told}."
         )
     clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
     named = " and ".join(system_phrase(r.system) for r in clear)

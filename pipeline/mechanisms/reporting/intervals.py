@@ -134,7 +134,7 @@ def _rows(
         axes.set_yticks(range(len(marks)), [_label(mark.system) for mark in marks])
         axes.tick_params(axis="y", labelcolor=paint(INK))
         axes.set_ylim(len(marks) - 0.5, -0.5)
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
 
     return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot)
 
@@ -179,6 +179,6 @@ def _lines(
         axes.set_xticks([log2(size) for size in sizes], [str(size) for size in sizes])
         margin = step * (len(marks) / 2 + 1)
         axes.set_xlim(first - margin, last + margin)
-        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
 
     return draw((_WIDTH, 2.9), plot)

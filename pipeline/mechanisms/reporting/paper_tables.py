@@ -62,7 +62,7 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     shown = [r for r in metrics.block(labelled) if variation_of(r.system) is None]
     gains = metrics.gains(shown)
     values: list[_Value] = [_column(name) for name in ("overall", *CATEGORIES)]
-    heads = [f"{name} ({metrics.instances[name]})" for name in ("overall", *CATEGORIES)]
+    heads = [f"{name} ({metrics.instances[name]:,})" for name in ("overall", *CATEGORIES)]
     rows = [
         _with_gain(row, 1, gains.get(result.system)) if gains else row
         for row, result in zip(_rows(shown, short_name, values), shown, strict=True)
@@ -107,7 +107,8 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         tuple(rows),
         note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
         "S′(1) is filled, and the predictor sets the boundaries itself. The full method is the "
-        "generator's own row above." + (f" {_ABOUT_GAINS}" if gains else ""),
+        "generator’s own row above; ∗ marks what the paper does not have."
+        + (f" {_ABOUT_GAINS}" if gains else ""),
     )
 
 
