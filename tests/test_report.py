@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -602,7 +603,10 @@ def test_audit_stands_in_tables_and_pictures(page: str) -> None:
     assert "all 72 % synchronized, 41 % not synchronized; NP 99 %" in section
     rows = {row[0]: row[1:] for row in cells(page, "Does the filter keep the right ones?")}
     assert rows["100"] == ["T5", "50", "81.0", "40.5", "50", "52.0", "26.0"]
-    assert rows["PP"] == ["25.0", "85.0", "–"]
+    assert rows["PP"] == ["25.0 (50)", "85.0", "–"]
+    assert rows["S"] == ["25.0 (3)", "85.0", "–"]
+    assert "all 81 % of the accepted, 52 % of the rejected" in page
+    assert "S unknown of the accepted, unknown of the rejected" in page  # of 3 judged
 
 
 def test_a_corpus_without_a_grammar_has_no_audit(tmp_path: Path) -> None:
@@ -611,9 +615,10 @@ def test_a_corpus_without_a_grammar_has_no_audit(tmp_path: Path) -> None:
     found, why = read_audit(tmp_path)
     assert found is None
     assert "no grammar made this corpus" in why
-    write_json(tmp_path / "audit/audit.json", {"oracle": True, "filter": []})
-    with pytest.raises(InputError, match=r"audit\.json: not what"):
-        read_audit(tmp_path)
+    for damaged in ({"filter": []}, {"filter": [], "generation": [{"candidates": "t5-sync"}]}):
+        write_json(tmp_path / "audit/audit.json", {"oracle": True, **damaged})
+        with pytest.raises(InputError, match=r"audit\.json: not what"):
+            read_audit(tmp_path)
     assert read_verdicts(tmp_path) == {}
 
 
@@ -644,6 +649,31 @@ def test_what_differs_from_the_paper_is_told_from_the_cards(corpus: Path) -> Non
     write_json(other / "ingest.json", card | {"reader": "world"})
     assert "artificial grammar" in " ".join(differences(other, []))
     assert differences(corpus.parent / "nothing", []) == []
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        (shares(0.81), "it cleans, for of the 50"),
+        (shares(0.60), "whether it cleans is open, for of the 50"),
+        (shares(0.20), "it keeps the wrong ones"),
+        (
+            shares(1.0, 19),
+            "whether it cleans is open, for the sample has 19 accepted and 50 rejected",
+        ),
+    ],
+)
+def test_cleaning_is_told_only_beyond_two_standard_errors(
+    corpus: Path, accepted: dict[str, Any], words: str
+) -> None:
+    """A difference that so small a sample may show by chance is called open."""
+    audit, _ = read_audit(corpus)
+    assert audit is not None
+    entry = {**audit.filter[0], "accepted": accepted}
+    facts = filter_facts(
+        Metrics.parse(metrics_of(OVERALL)), replace(audit, filter=(entry,)), read_runs(corpus)
+    )
+    assert words in facts[0]
 
 
 @pytest.mark.parametrize(

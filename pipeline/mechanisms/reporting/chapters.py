@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.mechanisms.reporting import audits, curves, intervals
+from pipeline.mechanisms.reporting import audit_pictures, audit_tables, curves, intervals
+from pipeline.mechanisms.reporting.audits import Audit
 from pipeline.mechanisms.reporting.differences import differences, filter_facts
 from pipeline.mechanisms.reporting.drawing import key_of
 from pipeline.mechanisms.reporting.paper_tables import (
@@ -110,7 +111,7 @@ def progress(runs: Sequence[Run], size: int) -> Chapter:
     return sections, missing
 
 
-def audit(found: audits.Audit | None, why: str, size: int) -> Chapter:
+def audit(found: Audit | None, why: str, size: int) -> Chapter:
     """What the grammar says of the annotations: generation's, and what the filter made of them."""
     if not found:
         return [], [f"No annotation audit: {why}."]
@@ -118,23 +119,24 @@ def audit(found: audits.Audit | None, why: str, size: int) -> Chapter:
         "The corpus was made by a grammar, and the grammar can tell of every generated sentence "
         "whether the annotated conjuncts stand in one of its readings. No treebank can.",
     )
-    tables = [audits.annotation_table(found), audits.length_table(found)]
+    tables = [audit_tables.annotation_table(found), audit_tables.length_table(found)]
     sections = [
         Section(
-            "Are the annotations right?", words, _some(audits.generation_gallery(found)), tables
+            "Are the annotations right?",
+            words,
+            _some(audit_pictures.generation_gallery(found)),
+            tables,
         )
     ]
-    filtered = [audits.filter_table(found), audits.filter_label_table(found, size)]
+    filtered = [audit_tables.filter_table(found), audit_tables.filter_label_table(found, size)]
     if shown := [table for table in filtered if table]:
-        gallery = audits.filter_gallery(found, size)
+        gallery = audit_pictures.filter_gallery(found, size)
         sections.append(Section("Does the filter keep the right ones?", (), _some(gallery), shown))
         return sections, []
     return sections, ["No audit of the filter: no run has judged candidates."]
 
 
-def origin(
-    corpus: Path, metrics: Metrics, runs: Sequence[Run], found: audits.Audit | None
-) -> Chapter:
+def origin(corpus: Path, metrics: Metrics, runs: Sequence[Run], found: Audit | None) -> Chapter:
     """Differences from the paper, run times, how all was made, and counts."""
     sections, missing = [], []
     facts = [*differences(corpus, runs), *filter_facts(metrics, found, runs)]

@@ -1,6 +1,7 @@
 """What differs from the paper and what the filter did, in sentences true of the corpus at hand."""
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ _SETTINGS = {
     "patience": "patience", "eval_every": "updates between validations", "n_batch": "N_batch",
     "k": "K", "k_max": "K_max", "delta": "δ",
 }  # fmt: skip
-_ENOUGH = 20  # judged candidates of a label, below which its acceptance is not told
+_ENOUGH = 20  # judged candidates, below which nothing is said of their share
 _ALIKE = ("n_batch", "k", "k_max", "delta")
 
 
@@ -142,14 +143,21 @@ def _training(runs: Sequence[Run]) -> str:
 
 
 def _cleans(entry: Mapping[str, Any]) -> str:
+    """Whether more is right among the accepted, by two standard errors of the difference at least."""
     accepted, rejected = entry["accepted"], entry["rejected"]
-    if accepted["right"] is None or rejected["right"] is None:
-        return ""
-    verb = "it cleans" if accepted["right"] > rejected["right"] else "it does not clean"
+    sizes = accepted["judged"], rejected["judged"]
+    if min(sizes) < _ENOUGH:
+        counts = f"{sizes[0]:,} accepted and {sizes[1]:,} rejected"
+        return f"whether it cleans is open, for the sample has {counts}"
+    shares = accepted["right"], rejected["right"]
+    error = sqrt(sum(p * (1 - p) / n for p, n in zip(shares, sizes, strict=True)))
+    difference = shares[0] - shares[1]
+    verb = "whether it cleans is open"
+    if abs(difference) > 2 * error:
+        verb = "it cleans" if difference > 0 else "it keeps the wrong ones"
     return (
-        f"{verb}, for of the {accepted['judged']:,} accepted annotations in the sample "
-        f"{100 * accepted['right']:.1f} % are right, against {100 * rejected['right']:.1f} % of the "
-        f"{rejected['judged']:,} rejected"
+        f"{verb}, for of the {sizes[0]:,} accepted annotations in the sample {100 * shares[0]:.1f} % are "
+        f"right, against {100 * shares[1]:.1f} % of the {sizes[1]:,} rejected"
     )
 
 
