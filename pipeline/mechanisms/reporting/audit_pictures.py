@@ -56,9 +56,11 @@ def filter_gallery(audit: Audit, labelled: int) -> Gallery | None:
     if not panels:
         return None
     keys = (Key("accepted", "--ink", shape="dot"), Key("rejected", "--ink", shape="ring"))
-    return Gallery(
-        panels, keys, f"What δ let in and what it kept out, {labelled} labelled sentences."
+    note = (
+        "Share of right annotations in what δ let in and in what it kept out, "
+        f"{labelled} labelled sentences. {_LEFT_OUT}"
     )
+    return Gallery(panels, keys, note)
 
 
 def _pairs(with_: Mapping[str, Any], without: Mapping[str, Any]) -> list[Pair]:

@@ -90,34 +90,20 @@ def filter_table(audit: Audit) -> Table | None:
 
 def filter_label_table(audit: Audit, labelled: int) -> Table | None:
     """By label at one |L|: the share accepted, and what was right among accepted and rejected."""
-    entries = audit.filtered(labelled)
-    if not entries:
-        return None
     rows = []
-    for label in labels_of(entries):
-        cells = [label]
-        for entry in entries:
-            one = entry["by_label"].get(label)
-            if one:
-                accepted = f"{_share(one['acceptance'])} ({_count(one['judged'])})"
-                cells += [accepted, _share(one["accepted_right"]), _share(one["rejected_right"])]
-            else:
-                cells += ["–"] * 3
-        rows.append(Row(tuple(cells)))
-    heads = [
-        head
-        for entry in entries
-        for head in (
-            f"{short_name(entry['system'])}: accepted",
-            "right of these",
-            "right of rejected",
-        )
-    ]
+    for entry in audit.filtered(labelled):
+        for number, label in enumerate(labels_of([entry])):
+            one = entry["by_label"][label]
+            keys = ("acceptance", "accepted_right", "rejected_right")
+            cells = [short_name(entry["system"]), label, _count(one["judged"])]
+            rows.append(Row((*cells, *(_share(one[key]) for key in keys)), begins=number == 0))
+    if not rows:
+        return None
     return Table(
         f"The filter by label (%), {labelled} labelled sentences",
-        ("Label", *heads),
+        ("Model", "Label", "judged", "accepted", "right of accepted", "right of rejected"),
         tuple(rows),
-        note="How many were judged, in brackets.",
+        names=2,
     )
 
 

@@ -162,7 +162,7 @@ def _draw(
         axes.set_xlim(*x_limits)
         axes.set_ylim(*y_limits)
         dress(axes, "updates", y_label)
-        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
 
     return draw((3.6, 2.3), plot)

@@ -47,7 +47,7 @@ def dumbbells(title: str, pairs: Sequence[Pair], colour: str, about: tuple[str, 
         axes.grid(axis="y", color=paint(GRID), linewidth=0.5)
         axes.set_yticks(range(len(pairs)), [pair.name for pair in pairs])
         axes.tick_params(axis="y", labelcolor=paint(INK))
-        axes.set_xlim(0, 100)
+        axes.set_xlim(-3, 103)  # so that a mark at either end is whole
         axes.set_ylim(len(pairs) - 0.5, -0.5)
 
     told = "; ".join(
