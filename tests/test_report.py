@@ -603,8 +603,8 @@ def test_audit_stands_in_tables_and_pictures(page: str) -> None:
     assert "all 72 % synchronized, 41 % not synchronized; NP 99 %" in section
     rows = {row[0]: row[1:] for row in cells(page, "Does the filter keep the right ones?")}
     assert rows["100"] == ["T5", "50", "81.0", "40.5", "50", "52.0", "26.0"]
-    assert rows["T5"] == ["S", "3", "25.0", "85.0", "–"]  # the last of its labels
-    assert "<td>90.0</td>" in page  # acceptance of NP
+    assert rows["T5"] == ["NP", "50", "90.0", "85.0", "–"]
+    assert rows[""] == ["S", "3", "25.0", "85.0", "–"]  # the model's name stands once
     assert "all 81 % of the accepted, 52 % of the rejected" in page
     assert "S unknown of the accepted, unknown of the rejected" in page  # of 3 judged
 

@@ -149,11 +149,13 @@ def origin(corpus: Path, metrics: Metrics, runs: Sequence[Run], found: Audit | N
         sections.append(_of(times))
     else:
         missing.append("No run times: times.json beside the corpus folder has none of this corpus.")
-    for table in (corpus_table(corpus), generation_table(corpus), runs_table(runs)):
+    for table in (corpus_table(corpus), generation_table(corpus)):
         if table:
             sections.append(_of(table))
     if made_of := made(corpus, runs):
         sections.append(Section("How it was made", named=made_of))
+    if one_by_one := runs_table(runs):
+        sections.append(Section(one_by_one.title, tables=[_untitled(one_by_one)], folded=True))
     for name, what in (("ingest.json", "corpus counts"), ("preparse.json", "parser figures")):
         if not (corpus / name).is_file():
             missing.append(f"No {what}: {name} is not there.")

@@ -25,7 +25,10 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one heading, in this order: words, pictures, tables, facts, named facts."""
+    """What stands under one heading, in this order: words, pictures, tables, facts, named facts.
+
+    A ``folded`` section opens on demand: it is long, and few will want it.
+    """
 
     title: str
     words: Sequence[str] = ()
@@ -33,6 +36,7 @@ class Section:
     tables: Sequence[Table] = ()
     facts: Sequence[str] = ()
     named: Sequence[tuple[str, str]] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
