@@ -654,12 +654,12 @@ def test_what_differs_from_the_paper_is_told_from_the_cards(corpus: Path) -> Non
 @pytest.mark.parametrize(
     ("accepted", "words"),
     [
-        (shares(0.81), "it cleans, for of the 50"),
-        (shares(0.60), "whether it cleans is open, for of the 50"),
-        (shares(0.20), "it keeps the wrong ones"),
+        (shares(0.81), "It cleans: 81.0 % of the 50"),
+        (shares(0.60), "Whether it cleans is open: 60.0 % of the 50"),
+        (shares(0.20), "It keeps the wrong ones: 20.0 %"),
         (
             shares(1.0, 19),
-            "whether it cleans is open, for the sample has 19 accepted and 50 rejected",
+            "Whether it cleans is open: the sample has 19 accepted and 50 rejected",
         ),
     ],
 )
@@ -679,9 +679,9 @@ def test_cleaning_is_told_only_beyond_two_standard_errors(
 @pytest.mark.parametrize(
     ("gain", "half", "verdict"),
     [
-        (0.05, 0.02, "it costs accuracy"),
-        (-0.05, 0.02, "it raises accuracy"),
-        (0.05, 0.06, "is open"),
+        (0.05, 0.02, "It costs accuracy: "),
+        (-0.05, 0.02, "It raises accuracy: "),
+        (0.05, 0.06, "Whether it costs accuracy is open: "),
     ],
 )
 def test_the_filter_is_judged_by_its_figures(
@@ -693,8 +693,8 @@ def test_the_filter_is_judged_by_its_figures(
     audit, _ = read_audit(corpus)
     facts = filter_facts(metrics, audit, read_runs(corpus))
     assert len(facts) == 1
-    assert "T5’s candidates: it cleans, for of the 50 accepted" in facts[0]
-    assert "81.0 % are right, against 52.0 % of the 50 rejected" in facts[0]
+    assert "candidates of T5. It cleans: 81.0 % of the 50 accepted annotations" in facts[0]
+    assert "are right, against 52.0 % of the 50 rejected." in facts[0]
     assert "NP most often (90.0 %) and PP least often (25.0 %)" in facts[0]
     assert verdict in facts[0]
 

@@ -50,8 +50,14 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
             parts.append(_costs(without))
         parts = [part for part in parts if part]
         if parts:
-            facts.append(f"The filter on {name}’s candidates: {'; '.join(parts)}.")
+            facts.append(
+                f"The filter on candidates of {name}. {' '.join(_sentence(p) for p in parts)}"
+            )
     return facts
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _corpus(corpus: Path) -> str:
@@ -148,15 +154,15 @@ def _cleans(entry: Mapping[str, Any]) -> str:
     sizes = accepted["judged"], rejected["judged"]
     if min(sizes) < _ENOUGH:
         counts = f"{sizes[0]:,} accepted and {sizes[1]:,} rejected"
-        return f"whether it cleans is open, for the sample has {counts}"
+        return f"whether it cleans is open: the sample has {counts}"
     shares = accepted["right"], rejected["right"]
     error = sqrt(sum(p * (1 - p) / n for p, n in zip(shares, sizes, strict=True)))
     difference = shares[0] - shares[1]
-    verb = "whether it cleans is open"
+    verdict = "whether it cleans is open"
     if abs(difference) > 2 * error:
-        verb = "it cleans" if difference > 0 else "it keeps the wrong ones"
+        verdict = "it cleans" if difference > 0 else "it keeps the wrong ones"
     return (
-        f"{verb}, for of the {sizes[0]:,} accepted annotations in the sample {100 * shares[0]:.1f} % are "
+        f"{verdict}: {100 * shares[0]:.1f} % of the {sizes[0]:,} accepted annotations in the sample are "
         f"right, against {100 * shares[1]:.1f} % of the {sizes[1]:,} rejected"
     )
 
@@ -180,6 +186,6 @@ def _costs(without: Comparison) -> str:
     if not more_than_noise(without):
         verdict = "whether it costs accuracy is open"
     return (
-        f"{verdict}, for leaving it out changes the overall figure by {points(without.gain)} points "
+        f"{verdict}: leaving it out changes the overall figure by {points(without.gain)} points "
         f"({gain_words(without)})"
     )
