@@ -37,8 +37,8 @@ DEFINITIONS = {
 _GAIN = ("Gain", "95 % interval")
 _ABOUT_GAINS = (
     "Gain: points over the baseline, paired by seed and instance; the interval is a bootstrap over "
-    "seeds and test instances, and a gain is bold where the interval leaves 0 out and there are at "
-    "least three seeds."
+    "seeds and test instances, rather too narrow where seeds are few. A gain is bold where the interval "
+    "leaves 0 out and there are at least three seeds."
 )
 
 _Value = Callable[[Result], tuple[float | None, float | None]]
