@@ -2,8 +2,9 @@
 # ruff: noqa: D102, N803, N806 - the fakes have their protocols' docstrings; names are the paper's
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES, SENTENCES, candidate_row, write_rows
-from pipeline.mechanisms.algorithm1 import Constants, Trial, Verdict, algorithm1, inspect
+from pipeline.mechanisms.acceptance import BestShare, Delta
+from pipeline.mechanisms.algorithm1 import (
+    Acceptance,
+    Constants,
+    Trial,
+    Verdict,
+    algorithm1,
+    inspect,
+)
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.stream import CandidateStream, Drawn, LabelledStream
 
@@ -20,7 +29,7 @@ WORDS = ("a", "and", "b")
 
 
 def drawn(index: int) -> Drawn:
-    return Drawn(f"c{index}", "NP", (*WORDS, str(index)), 1, Span(0, 3))
+    return Drawn(f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3))
 
 
 class FakeU:
@@ -65,12 +74,12 @@ class FakeM:
 
 
 def one_at_a_time(
-    scores: Sequence[float], constants: Constants, first: int
+    scores: Sequence[float], constants: Constants, rule: Acceptance, first: int
 ) -> list[tuple[str, bool]]:
     """Lines 3-12 as they are printed in the paper."""
     accepted, k, examined = 0, 0, []
     while accepted < constants.K and k < constants.K_max:
-        verdict = scores[first + k] >= constants.delta
+        verdict = rule.accepts(drawn(first + k).label, scores[first + k])
         accepted += verdict
         examined.append((f"c{first + k}", verdict))
         k += 1
@@ -80,7 +89,7 @@ def one_at_a_time(
 def test_hand_run_trace() -> None:
     """K = 3, K_max = 6, δ = 0.7: rounds of 3, 2, 1 examine six and accept c1, c3 (δ itself) and c5."""
     M = FakeM([0.1, 0.9, 0.69, 0.7, 0.2, 0.8, 0.99])
-    trials = inspect(FakeU(), M, Constants(8, 3, 6, 0.7, 0), 0)
+    trials = inspect(FakeU(), M, Constants(8, 3, 6, 0), Delta(0.7), 0)
     assert M.rounds == [["c0", "c1", "c2"], ["c3", "c4"], ["c5"]]
     assert [t.accepted for t in trials] == [False, True, False, True, False, True]
     assert [t.drawn.candidate_id for t in trials] == ["c0", "c1", "c2", "c3", "c4", "c5"]
@@ -89,7 +98,7 @@ def test_hand_run_trace() -> None:
 def test_trace_ends_at_k_max() -> None:
     """With K_max = 5 the last round is cut to what is left of the trials, and B stays short."""
     M = FakeM([0.1, 0.2, 0.3, 0.9, 0.0, 0.9])
-    trials = inspect(FakeU(), M, Constants(8, 3, 5, 0.7, 0), 0)
+    trials = inspect(FakeU(), M, Constants(8, 3, 5, 0), Delta(0.7), 0)
     assert M.rounds == [["c0", "c1", "c2"], ["c3", "c4"]]
     assert [t.drawn.candidate_id for t in trials if t.accepted] == ["c3"]
 
@@ -97,37 +106,77 @@ def test_trace_ends_at_k_max() -> None:
 def test_trace_ends_when_b_is_full() -> None:
     """Nothing is examined beyond the K-th acceptance."""
     M = FakeM([0.9, 0.9, 0.9, 0.9])
-    assert len(inspect(FakeU(), M, Constants(8, 2, 4, 0.7, 0), 0)) == 2
+    assert len(inspect(FakeU(), M, Constants(8, 2, 4, 0), Delta(0.7), 0)) == 2
     assert M.rounds == [["c0", "c1"]]
 
 
+SCORES = st.lists(st.sampled_from([0.0, 0.3, 0.7, 1.0, -float("inf")]), min_size=48, max_size=48)
+
+
 @given(
-    scores=st.lists(st.sampled_from([0.0, 0.3, 0.7, 1.0, -float("inf")]), min_size=24, max_size=24),
+    scores=SCORES,
     K=st.integers(0, 8),
     K_max=st.integers(0, 20),
-    delta=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    rule=st.sampled_from(
+        [lambda d=d: Delta(d) for d in (0.0, 0.3, 0.7, 1.0)]
+        + [lambda s=s, w=w: BestShare(s, w) for s in (0.2, 0.5, 1.0) for w in (1, 3, 200)]
+    ),
     first=st.integers(0, 4),
 )
 def test_rounds_equal_the_sequential_loop(
-    scores: list[float], K: int, K_max: int, delta: float, first: int
+    scores: list[float], K: int, K_max: int, rule: Callable[[], Acceptance], first: int
 ) -> None:
-    """Adaptive rounds examine and accept exactly what the one-at-a-time loop does."""
-    constants = Constants(16, K, K_max, delta, 0)
-    trials = inspect(FakeU(), FakeM(scores), constants, first)
-    examined = [(t.drawn.candidate_id, t.accepted) for t in trials]
-    assert examined == one_at_a_time(scores, constants, first)
+    """Rounds examine and accept, step after step, exactly what the one-at-a-time loop does."""
+    constants = Constants(16, K, K_max, 0)
+    one, other = rule(), rule()
+    for begin in (first, first + 20):
+        trials = inspect(FakeU(), FakeM(scores), constants, one, begin)
+        examined = [(t.drawn.candidate_id, t.accepted) for t in trials]
+        assert examined == one_at_a_time(scores, constants, other, begin)
+
+
+def test_best_share_by_hand() -> None:
+    """Share 0.5, window 4: accepted if fewer than half of the last four of its label are above."""
+    rule = BestShare(0.5, 4)
+    scores = [0.5, 0.4, 0.6, 0.5, 0.45, 0.4, 0.4, 0.4]
+    # windows: .5 | .5 .4 | .5 .4 .6 | .5 .4 .6 .5 | .4 .6 .5 .45 | .6 .5 .45 .4 | .5 .45 .4 .4 | ...
+    expected = [True, False, True, True, False, False, False, True]
+    assert [rule.accepts("NP", score) for score in scores] == expected
+
+
+def test_best_share_learns_every_label_at_the_same_rate() -> None:
+    """A label whose scores are all low is accepted as often as one whose scores are high."""
+    rule, random = BestShare(0.3), Random(0)
+    taken: Counter[str] = Counter()
+    for _ in range(2000):
+        taken["NP"] += rule.accepts("NP", 0.7 + 0.3 * random.random())
+        taken["VP"] += rule.accepts("VP", 0.1 * random.random())
+    assert all(0.25 < taken[label] / 2000 < 0.35 for label in ("NP", "VP"))
+
+
+def test_best_share_of_what_cannot_be_scored() -> None:
+    """-inf is refused even with share 1 and does not count among the recent scores."""
+    rule = BestShare(1.0)
+    scores = [0.2, -float("inf"), 0.0, 0.1]
+    assert [rule.accepts("NP", score) for score in scores] == [True, False, True, True]
+    half = BestShare(0.5)
+    assert [half.accepts("NP", score) for score in (-float("inf"), 0.9, -float("inf"), 0.1)] == [
+        False, True, False, False,
+    ]  # fmt: skip
 
 
 def test_impossible_candidates_are_never_accepted() -> None:
     """Without filtering (δ = 0) all are accepted but those that cannot be scored."""
-    trials = inspect(FakeU(), FakeM([0.0, -float("inf"), 0.0]), Constants(4, 2, 3, 0.0, 0), 0)
+    trials = inspect(
+        FakeU(), FakeM([0.0, -float("inf"), 0.0]), Constants(4, 2, 3, 0), Delta(0.0), 0
+    )
     assert [t.accepted for t in trials] == [True, False, True]
 
 
 def test_whole_algorithm_on_paper() -> None:
     """Line 1 takes N_batch from L, then each batch has B and N_batch - K of L, never more."""
     M = FakeM([0.9, 0.1, 0.9] + [0.1] * 3 + [0.9] * 3, steps=5)
-    algorithm1(M, FakeL(), FakeU(), Constants(4, 2, 3, 0.7, warm_steps=2))
+    algorithm1(M, FakeL(), FakeU(), Constants(4, 2, 3, warm_steps=2), Delta(0.7))
     assert M.batches == [
         ["l0", "l1", "l2", "l3"],
         ["l4", "l5", "l6", "l7"],
@@ -141,7 +190,7 @@ def test_whole_algorithm_on_paper() -> None:
 def test_baseline_takes_all_from_l() -> None:
     """Without U every batch is N_batch labelled examples, whatever warm_steps says."""
     M = FakeM([], steps=3)
-    algorithm1(M, FakeL(), None, Constants(4, 2, 3, 0.7, warm_steps=1))
+    algorithm1(M, FakeL(), None, Constants(4, 2, 3, warm_steps=1), Delta(0.7))
     assert [len(batch) for batch in M.batches] == [4, 4, 4]
     assert [name for batch in M.batches for name in batch] == [f"l{n}" for n in range(12)]
 

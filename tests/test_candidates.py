@@ -3,7 +3,14 @@
 import pytest
 
 from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
-from pipeline.mechanisms.candidates import EMPTY, PUNCTUATION, SAME, make_candidate
+from pipeline.mechanisms.candidates import (
+    EMPTY,
+    PUNCTUATION,
+    REPEATED,
+    SAME,
+    make_candidate,
+    make_candidates,
+)
 from pipeline.mechanisms.infill import Fill
 from pipeline.mechanisms.spans import Reference
 
@@ -55,3 +62,13 @@ def test_identity_is_the_content() -> None:
     assert isinstance(two, Candidate)
     assert isinstance(other, Candidate)
     assert one.candidate_id == two.candidate_id != other.candidate_id
+
+
+def test_repeated_fill_of_a_reference_is_rejected() -> None:
+    """Each text counts once, whatever its case and spacing; a faulty fill keeps its own reason."""
+    texts = ["old graphs", "Old  graphs", "", "new graphs", "", "old graphs"]
+    made = make_candidates(REFERENCE, [Fill(text, -1.0) for text in texts], "and")
+    reasons = [row.reason if isinstance(row, Reject) else None for row in made]
+    assert reasons == [None, REPEATED, EMPTY, None, EMPTY, REPEATED]
+    again = make_candidates(REFERENCE, [Fill("old graphs")], "and")
+    assert isinstance(again[0], Candidate)

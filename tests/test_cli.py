@@ -77,6 +77,25 @@ def test_fill_prints_both_families_with_brackets(
     assert t5.startswith("t5: The old man saw [a dog] and [")
 
 
+def test_fill_prints_several_fills(
+    tmp_path: Path, tiny_bert: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line per fill, best first, from the seed's own model where there is one."""
+    folder = tmp_path / "models" / "bert"
+    folder.mkdir(parents=True)
+    (folder / "seed-1").symlink_to(tiny_bert)
+    sentence = "The old man saw a dog near the harbor."
+    run(
+        Fill(
+            sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", fills=4,
+            seed=1,
+        )
+    )  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    assert len(set(lines)) == 4
+    assert all(line.startswith("bert: The old man saw [a dog] and [") for line in lines)
+
+
 def test_fill_refuses_a_sentence_the_model_cannot_take(tmp_path: Path, tiny_bert: Path) -> None:
     """A sentence longer than the model, or with its mask string, is an error and no reject."""
     for sentence, reason in (

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.ground.coordination import Candidate, Sentence, Span
-from pipeline.ground.errors import ConjoinError, InputError, ModelError
+from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.ground.files import folder_lock, read_json
 from pipeline.ground.schema import (
     CANDIDATES,
@@ -24,7 +24,7 @@ from pipeline.ground.schema import (
     write_rows,
 )
 from pipeline.settings.generate import Generate
-from pipeline.stages.generate import run
+from pipeline.stages.generate import CUT, run
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = (
@@ -110,6 +110,51 @@ def test_one_two_and_three_processes_write_the_same_bytes(corpus: Path, tmp_path
         found.append((shard_bytes(out), (out / "manifest.json").read_bytes()))
     assert len(found[0][0]) == 16
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("lm", "decoding"), [("bert", "sample"), ("t5", "sample"), ("bert", "n-best"), ("t5", "n-best")]
+)
+def test_several_fills_are_several_rows(corpus: Path, lm: str, decoding: str) -> None:
+    """Each reference leaves N rows, none twice, however the references are batched."""
+    out = corpus / "candidates" / f"{lm}-sync-{decoding}" / "seed-0"
+    rows = []
+    for size in (4, 7):
+        run(settings(corpus, lm=lm, decoding=decoding, fills=3, temperature=3.0, batch_size=size))
+        rows.append(rows_of(out))
+    one, other = ([(r.sentence_id, r.reference, r.fill) for r in found] for found in rows)
+    assert sorted(one) == sorted(other)
+    tally = read_json(out / "manifest.json")["tally"]
+    assert tally["seen"] == len(one) == 60 * 3
+    kept = [c for path in sorted(out.glob("candidates-*.parquet")) for c in read_candidates(path)]
+    texts = {(c.sentence_id, c.reference, " ".join(c.words).lower()) for c in kept}
+    assert len(texts) == len({c.candidate_id for c in kept}) == len(kept) > 0
+    assert len(set(one)) > 60
+
+
+@pytest.mark.parametrize(("lm", "cut"), [("bert", 0), ("t5", 60)])
+def test_cut_fills_are_counted_in_the_manifest(corpus: Path, lm: str, cut: int) -> None:
+    """This random T5 never ends a fill here, which the manifest says; BERT has nothing to end."""
+    run(settings(corpus, lm=lm))
+    assert read_json(corpus / f"candidates/{lm}-sync/seed-0/manifest.json")["notes"] == {CUT: cut}
+
+
+def test_models_of_each_seed_are_found(corpus: Path, tiny_t5: Path) -> None:
+    """Where every seed has a model, a seed's candidates come from its own."""
+    (corpus / "models" / "t5").unlink()
+    (corpus / "models" / "t5").mkdir()
+    (corpus / "models" / "t5" / "seed-3").symlink_to(tiny_t5)
+    run(settings(corpus, seed=3, limit=3))
+    assert rows_of(corpus / "candidates" / "t5-sync" / "seed-3")
+    with pytest.raises(ModelError, match="no config"):
+        run(settings(corpus, seed=4, limit=3))
+
+
+def test_impossible_decoding_stops_before_anything_is_written(corpus: Path) -> None:
+    """Greedy decoding cannot give two fills; no folder appears."""
+    with pytest.raises(SettingsError, match="greedy decoding gives one fill"):
+        run(settings(corpus, fills=2, out=corpus / "out"))
+    assert not (corpus / "out").exists()
 
 
 def test_rerun_makes_only_what_is_missing_or_damaged(corpus: Path) -> None:

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
 from pipeline.mechanisms.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
-from pipeline.mechanisms.endpoints import EndpointScorer
+from pipeline.mechanisms.endpoints import EndpointScorer, batches
 from pipeline.mechanisms.predictor import Predictor
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
@@ -234,3 +234,49 @@ def test_folder_of_another_kind_is_refused(model: Predictor, tmp_path: Path) -> 
     (folder / "model.safetensors").write_bytes(b"short")
     with pytest.raises(ModelError, match="a damaged predictor"):
         Predictor.load(folder)
+
+
+def test_batched_pairs_train_like_single_ones() -> None:
+    """Same dropout masks, loss and gradients as one instance at a time; batches cover all."""
+    torch.manual_seed(0)
+    scorer = EndpointScorer(6, 5, 0.5).train()
+    h = torch.randn(3, 9, 6)
+    instances = [(0, 1, 9), (2, 7, 9), (1, 2, 4), (2, 3, 6)]
+    parts = list(batches(instances, pairs=12))
+    assert [len(part) for part in parts] == [1, 2, 1]
+    assert [instance for part in parts for instance in part] == instances
+    losses, gradients = [], []
+    for runs in ([instances], [[instance] for instance in instances]):
+        scorer.zero_grad()
+        torch.manual_seed(7)
+        projected = scorer.project(h)
+        rows = [scores for run in runs for scores in scorer(*projected, run)]
+        loss = -torch.stack([scores[0, -1] for scores in rows]).mean()
+        loss.backward()
+        losses.append(loss.item())
+        gradients.append([parameter.grad.clone() for parameter in scorer.parameters()])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
+
+
+def test_sentences_are_tokenised_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before is remembered, up to a limit, and comes out the same."""
+    monkeypatch.setattr("pipeline.mechanisms.encoding._KEPT", 3)
+    asked: list[int] = []
+    tokenizer = model.encoding.tokenizer
+    encoding = WordEncoding(
+        lambda rows, **given: (asked.append(len(rows)), tokenizer(rows, **given))[1], 160
+    )
+    sentences = [words(n, 6) for n in range(4)]
+    fresh = WordEncoding(tokenizer, 160).encode(sentences)
+    assert encoding.encode([sentences[0], sentences[1], sentences[0]]) == [
+        fresh[0],
+        fresh[1],
+        fresh[0],
+    ]
+    assert encoding.encode([list(sentences[1]), sentences[2]]) == fresh[1:3]
+    assert asked == [2, 1]
+    assert encoding.encode(sentences) == fresh  # the fourth makes room by forgetting
+    assert encoding.encode(sentences[:1]) == fresh[:1]
+    assert asked == [2, 1, 1, 1]

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.ground.coordination import Sentence, Span
 from pipeline.ground.errors import InputError
+from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.spans import (
     Reference,
     constituent_spans,
@@ -16,15 +17,16 @@ from pipeline.mechanisms.spans import (
 )
 from pipeline.mechanisms.twins import make_twins
 
-TREE = (
+BRACKETS = (
     "(S1 (S (NP (DT The) (NN parser)) (VP (VBD read) (NP (NP (CD ten) (NNS trees)) "
     "(PP (IN in) (NP (DT the) (NN bank)))) (ADVP (RB quickly))) (. .)))"
 )
+TREE = parse_tree(BRACKETS)
 WORDS = ("The", "parser", "read", "ten", "trees", "in", "the", "bank", "quickly", ".")
 
 
 def sentence(sentence_id: str = "s1") -> Sentence:
-    return Sentence(sentence_id, "d", "train", WORDS, None, TREE, (), "CC0")
+    return Sentence(sentence_id, "d", "train", WORDS, None, BRACKETS, (), "CC0")
 
 
 def test_constituents_exclude_root_and_other_labels() -> None:
@@ -44,7 +46,7 @@ def test_unary_chain_takes_the_topmost_label_once() -> None:
     """A span that is S over VP is one reference, labelled S."""
     words = ("He", "tried", "to", "go", "home")
     tree = "(S (NP (PRP He)) (VP (VBD tried) (S (VP (TO to) (VP (VB go) (NP (NN home)))))))"
-    spans = dict(constituent_spans(words, tree))
+    spans = dict(constituent_spans(words, parse_tree(tree)))
     assert spans[Span(2, 5)] == "S"
     assert len(spans) == 5
 

@@ -1,4 +1,5 @@
 """Training, evaluation and prediction end to end on a corpus whose coordination is obvious."""
+# ruff: noqa: N803 - U and M are the paper's names
 
 import json
 import random
@@ -23,8 +24,10 @@ from pipeline.ground.schema import (
     sentence_row,
     write_rows,
 )
+from pipeline.mechanisms import algorithm1
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.tokenizers import train_wordpiece
+from pipeline.mechanisms.training import learnable, validation_accuracy
 from pipeline.settings.evaluate import Evaluate
 from pipeline.settings.predict import Predict
 from pipeline.settings.train import Train
@@ -286,6 +289,146 @@ def test_empty_batches_change_nothing(corpus: Path, tmp_path: Path) -> None:
     assert len({entry["validation_accuracy"] for entry in entries[2:]}) == 1
 
 
+def one_by_one(
+    U: algorithm1.Unlabelled,
+    M: algorithm1.Model,
+    constants: algorithm1.Constants,
+    rule: algorithm1.Acceptance,
+    first: int,
+) -> list[algorithm1.Trial]:
+    """Lines 3-12 without rounds."""
+    trials: list[algorithm1.Trial] = []
+    while sum(t.accepted for t in trials) < constants.K and len(trials) < constants.K_max:
+        drawn = U.sample(first + len(trials))
+        (verdict,) = M.calc_score([drawn])
+        trials.append(algorithm1.Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score)))
+    return trials
+
+
+@pytest.mark.parametrize("given", [{}, {"accept": "quantile", "average": 0.9}])
+def test_a_run_is_the_loop_that_takes_one_candidate_at_a_time(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    """Rounds change neither losses nor accuracies nor the candidates examined and accepted."""
+    train.run(settings(corpus, out=tmp_path / "rounds", **given))
+    monkeypatch.setattr(algorithm1, "inspect", one_by_one)
+    train.run(settings(corpus, out=tmp_path / "single", **given))
+    assert history(tmp_path / "rounds") == history(tmp_path / "single")
+    one, other = scored(tmp_path / "rounds"), scored(tmp_path / "single")
+    assert len(one) == len(other) > 200
+    for row, same in zip(one, other, strict=True):
+        assert row.pop("probability") == pytest.approx(same.pop("probability"), abs=1e-5)
+        assert row == same
+
+
+def test_the_defaults_are_the_paper(runs: Callable[[str], Path], corpus: Path) -> None:
+    """Options written out at their defaults, and those their rule does not use, change no byte."""
+    out = corpus / "neutral"
+    neutral = {"accept": "delta", "temperature": 1, "judges": 1, "encoder_rate": 1, "average": 0}
+    train.run(settings(corpus, out=out, share=0.1, **neutral))
+    one, other = digest(out), digest(runs("filter"))
+    assert one.pop("run.json") != other.pop("run.json")  # for its share
+    assert one == other
+    assert read_json(out / "run.json")["temperature"] == 1
+
+
+def test_quantile_accepts_its_share_of_each_label(corpus: Path, tmp_path: Path) -> None:
+    """About a third of the NPs and of the VPs are accepted, and more of the right candidates."""
+    train.run(settings(corpus, accept="quantile", share=0.33, k_max=16, out=tmp_path))
+    rows = scored(tmp_path)
+    for label in ("NP", "VP"):
+        own = [row["accepted"] for row in rows if row["label"] == label]
+        assert len(own) > 100
+        assert 0.2 < sum(own) / len(own) < 0.46
+    odd = [row["accepted"] for row in rows if int(row["candidate_id"][1:]) % 2]
+    even = [row["accepted"] for row in rows if not int(row["candidate_id"][1:]) % 2]
+    assert sum(even) / len(even) > 1.5 * sum(odd) / len(odd)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"temperature": "fit"}, {"temperature": "4"}, {"judges": 2}, {"encoder_rate": 0.1},
+        {"average": 0.9}, {"mode": "self-train", "judges": 2, "temperature": "fit"},
+    ],
+)  # fmt: skip
+def test_each_option_is_recorded_and_makes_a_difference(
+    runs: Callable[[str], Path], corpus: Path, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """Other scores, after the same line 1 where the option concerns line 8 only."""
+    usual = runs(str(given.get("mode", "filter")))
+    train.run(settings(corpus, out=tmp_path, **given))
+    run = read_json(tmp_path / "run.json")
+    assert {name: run["settings"][name] for name in given} == given
+    changed = [row["probability"] for row in scored(tmp_path)]
+    assert changed[:8] != [row["probability"] for row in scored(usual)][:8]
+    same_start = history(tmp_path)[:3] == history(usual)[:3]
+    assert same_start == ("temperature" in given or "judges" in given)
+    if run["settings"]["temperature"] == "fit":
+        assert 0.25 <= run["temperature"] <= 20
+        assert run["temperature"] != 1
+    else:
+        assert run["temperature"] == float(given.get("temperature", 1))
+
+
+def test_options_together_give_equal_runs(corpus: Path, tmp_path: Path) -> None:
+    """With all of them a second run writes the same bytes."""
+    for name in ("one", "two"):
+        train.run(
+            settings(
+                corpus, accept="quantile", temperature="fit", judges=2, encoder_rate=0.5,
+                average=0.9, steps=40, out=tmp_path / name,
+            )
+        )  # fmt: skip
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+def test_average_is_what_is_validated_and_saved(corpus: Path, tmp_path: Path) -> None:
+    """The saved predictor has the accuracy that validation told of the best step."""
+    train.run(settings(corpus, average=0.9, out=tmp_path))
+    run = read_json(tmp_path / "run.json")
+    predictor = Predictor.load(tmp_path / "predictor")
+    _, measured, _ = learnable([sentence(n) for n in range(40, 64)], predictor)
+    assert validation_accuracy(predictor, measured) == run["best_validation_accuracy"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"share": 0.0}, "train.share = 0.0: Input should be greater than 0"),
+        ({"share": 1.5}, "train.share = 1.5: Input should be less than or equal to 1"),
+        ({"accept": "best"}, "train.accept = 'best': Input should be 'delta' or 'quantile'"),
+        ({"temperature": "foo"}, "train.temperature = 'foo': must be a number above 0, or 'fit'"),
+        ({"temperature": 0}, "train.temperature = 0: must be a number above 0, or 'fit'"),
+        ({"temperature": "nan"}, "train.temperature = 'nan': must be a number above 0, or 'fit'"),
+        ({"judges": 0}, "train.judges = 0: Input should be greater than or equal to 1"),
+        ({"average": 1.0}, "train.average = 1.0: Input should be less than 1"),
+        ({"encoder_rate": -1.0}, "train.encoder_rate = -1.0: Input should be greater than"),
+    ],
+)
+def test_options_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
+    """Each is one line that names the setting, its value and the rule."""
+    with pytest.raises(SettingsError) as caught:
+        Train.build({"corpus": "data/x", "candidates": "c", **given}, None)
+    assert str(caught.value).startswith(message)
+
+
+def test_temperature_reads_numbers_as_flags_and_yaml_write_them() -> None:
+    """2, 2.0 and "2" are the same setting, so equal runs record equal settings."""
+    made = [
+        Train.build({"corpus": "x", "candidates": "c", "temperature": t}, None)
+        for t in (2, 2.0, "2")
+    ]
+    assert len({each.temperature for each in made}) == 1
+    assert made[0].fixed_temperature == 2
+    assert (
+        Train.build(
+            {"corpus": "x", "candidates": "c", "temperature": "fit"}, None
+        ).fixed_temperature
+        is None
+    )
+
+
 def refusal(kind: type[ConjoinError], corpus: Path, out: Path, **given: Any) -> str:
     """The message training stops with; nothing may have been written."""
     with pytest.raises(kind) as caught:
@@ -306,6 +449,9 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         InputError, corpus, out, candidates=empty
     )
     assert "no such model folder" in refusal(ModelError, corpus, out, encoder="models/none")
+    assert "judges must not exceed |L|, was 41 > 40" in refusal(
+        SettingsError, corpus, out, judges=41
+    )
     assert "names a folder" in refusal(SettingsError, corpus, out, system="a/b")
     assert "the loss is" in refusal(ModelError, corpus, out, mode="baseline", learning_rate=1e30)
     file = corpus / "sentences.parquet"

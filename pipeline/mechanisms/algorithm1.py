@@ -12,7 +12,8 @@ The names and line numbers are the paper's:
      8:     if CALCSCORE((x', y'), M) ≥ δ then           16: return M
 
 Lines 6 and 7 are one: G has run beforehand, and U is drawn together with what G made of it. Which
-draw stands where is a pure function of the step, so nothing but M carries over from one to the next.
+draw stands where is a pure function of the step, so nothing but M (and what line 8 remembers, if its
+rule is not δ) carries over from one to the next.
 """
 # ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
 
@@ -24,6 +25,7 @@ from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.stream import Drawn
 
 __all__ = [
+    "Acceptance",
     "Constants",
     "Labelled",
     "Model",
@@ -37,12 +39,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """N_batch, K (≤ N_batch), K_max and δ; and how many updates line 1 takes."""
+    """N_batch, K (≤ N_batch) and K_max; and how many updates line 1 takes. δ is in the rule."""
 
     N_batch: int
     K: int
     K_max: int
-    delta: float
     warm_steps: int
 
 
@@ -52,7 +53,7 @@ class Verdict:
 
     ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
     the boundary is the predictor's own. ``score`` is its probability; ``reason``, if any, is why
-    it has none, and then the score is -inf, below every δ.
+    it has none, and then the score is -inf, which no rule accepts.
     """
 
     example: Example
@@ -83,6 +84,13 @@ class Labelled(Protocol):
         """``count`` examples from ``position`` on."""
 
 
+class Acceptance(Protocol):
+    """Line 8's comparison: see ``acceptance.Delta``, the paper's, and ``acceptance.BestShare``."""
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether a candidate with that label and score is believed; asked once of each, in order."""
+
+
 class Model(Protocol):
     """M with what it takes to train it: see ``training.Learner``."""
 
@@ -97,7 +105,9 @@ class Model(Protocol):
         """Line 14; ``trials`` are for the record."""
 
 
-def inspect(U: Unlabelled, M: Model, constants: Constants, first: int) -> list[Trial]:
+def inspect(
+    U: Unlabelled, M: Model, constants: Constants, rule: Acceptance, first: int
+) -> list[Trial]:
     """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
 
     Scoring runs in rounds of min(K - |B|, K_max - k): as many as the loop would examine even if all
@@ -107,7 +117,8 @@ def inspect(U: Unlabelled, M: Model, constants: Constants, first: int) -> list[T
     Args:
         U: the candidates.
         M: the model, which does not change meanwhile.
-        constants: K, K_max and δ.
+        constants: K and K_max.
+        rule: which scores are believed, such as those ≥ δ.
         first: number of this step's first draw from U.
 
     Returns:
@@ -120,7 +131,7 @@ def inspect(U: Unlabelled, M: Model, constants: Constants, first: int) -> list[T
         round_size = min(constants.K - len(B), constants.K_max - k)
         drawn = [U.sample(first + k + ahead) for ahead in range(round_size)]  # 6, 7
         for candidate, verdict in zip(drawn, M.calc_score(drawn), strict=True):
-            accepted = verdict.score >= constants.delta  # 8
+            accepted = rule.accepts(candidate.label, verdict.score)  # 8
             if accepted:
                 B.append(verdict.example)  # 9
             trials.append(Trial(candidate, verdict, accepted))
@@ -128,7 +139,9 @@ def inspect(U: Unlabelled, M: Model, constants: Constants, first: int) -> list[T
     return trials
 
 
-def algorithm1(M: Model, L: Labelled, U: Unlabelled | None, constants: Constants) -> None:
+def algorithm1(
+    M: Model, L: Labelled, U: Unlabelled | None, constants: Constants, rule: Acceptance
+) -> None:
     """Train M in place until it has converged.
 
     Without U this is the baseline: line 1 goes on to the end. If fewer than K candidates are
@@ -141,7 +154,7 @@ def algorithm1(M: Model, L: Labelled, U: Unlabelled | None, constants: Constants
             M.update(L.sample(step * N_batch, N_batch), [])  # 1
         else:
             since = step - warm
-            trials = inspect(U, M, constants, since * constants.K_max)  # 3-12
+            trials = inspect(U, M, constants, rule, since * constants.K_max)  # 3-12
             B = [trial.verdict.example for trial in trials if trial.accepted]
             B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
             M.update(B, trials)  # 14

@@ -8,11 +8,33 @@ from pipeline.mechanisms.infill.base import Fill
 from pipeline.mechanisms.naturaltext import split_words
 from pipeline.mechanisms.spans import Reference
 
-__all__ = ["EMPTY", "PUNCTUATION", "SAME", "make_candidate"]
+__all__ = ["EMPTY", "PUNCTUATION", "REPEATED", "SAME", "make_candidate", "make_candidates"]
 
 EMPTY = "empty fill"
 PUNCTUATION = "punctuation only"
 SAME = "fill equal to the reference"
+REPEATED = "fill repeated"
+
+
+def make_candidates(
+    reference: Reference, fills: Sequence[Fill], coordinator: str
+) -> list[Candidate | Reject]:
+    """One row per fill of a reference, in their order.
+
+    A fill that says again, but for case, what an earlier candidate of this reference says is a
+    reject: one sentence would count twice in training.
+    """
+    outcomes: list[Candidate | Reject] = []
+    seen: set[tuple[str, ...]] = set()
+    for fill in fills:
+        outcome = make_candidate(reference, fill, coordinator)
+        if isinstance(outcome, Candidate):
+            words = tuple(word.lower() for word in split_words(fill.text))
+            if words in seen:
+                outcome = Reject(outcome, REPEATED)
+            seen.add(words)
+        outcomes.append(outcome)
+    return outcomes
 
 
 def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candidate | Reject:

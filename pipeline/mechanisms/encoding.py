@@ -19,6 +19,7 @@ __all__ = ["EDGE", "OUTSIDE", "TOO_LONG", "Encoded", "Example", "WordEncoding", 
 EDGE = "coordinator at the edge of the sentence"
 TOO_LONG = "sentence longer than the encoder"
 OUTSIDE = "structure does not reach both sides of its coordinator"
+_KEPT = 1 << 14  # sentences remembered: training asks for the same ones again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,24 @@ class WordEncoding:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, positions: int) -> None:
         self.tokenizer = tokenizer
         self.positions = positions
+        self._kept: dict[tuple[str, ...], Encoded] = {}
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
-        """Tokenize sentences of words, of any length.
+        """Tokenize sentences of words, of any length; those seen lately are remembered.
 
         Raises:
             ModelError: a word has no subword and the tokenizer no unknown token to stand for it.
         """
+        asked = [tuple(words) for words in sentences]
+        new = list(dict.fromkeys(words for words in asked if words not in self._kept))
+        fresh = dict(zip(new, self._tokenize(new), strict=True))
+        found = [fresh.get(words) or self._kept[words] for words in asked]
+        if len(self._kept) + len(fresh) > _KEPT:
+            self._kept.clear()
+        self._kept |= fresh
+        return found
+
+    def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
         if not sentences:
             return []
         output = self.tokenizer(
@@ -84,7 +96,7 @@ class WordEncoding:
                 remedy="choose an encoder whose tokenizer has an unknown token",
             )
         mended = [unknown if index in lost else word for index, word in enumerate(words)]
-        return self.encode([mended])[0]
+        return self._tokenize([mended])[0]
 
     def fits(self, encoded: Encoded) -> bool:
         """Whether the encoder can read the sentence whole."""

@@ -1,150 +1,152 @@
 """Cells of a DVC pipeline, several at a time: DVC itself runs one after the other.
 
-DVC stays the judge of what is up to date: every cell is a ``dvc repro --single-item`` of its own.
-This is for the cores of one machine; beyond it DVC's own queue or a cluster's scheduler takes over.
+A cell of the embedded world works for ten seconds, and a fresh process takes seven to import torch
+and transformers. So cells run in processes forked from one that has imported them. This is for the
+cores of one machine; beyond it DVC's own queue or a cluster's scheduler takes over.
 """
 
+import importlib
 import os
-import signal
+import resource
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from pipeline.ground.errors import CellError
+from pipeline.mechanisms.cells import Cell, Cells
 
-__all__ = ["Cell", "Done", "run_cells"]
+__all__ = ["Done", "run_cells"]
 
-_UNCHANGED = "didn't change, skipping"
-_LOCKED = "Unable to acquire lock"
 _POLL = 0.05  # seconds
 _OURS = "conjoin: "  # how a command of ours begins the line that says what is wrong
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell: its DVC name, its command, and the names of the cells it needs."""
-
-    name: str
-    command: str
-    needs: frozenset[str]
-
-    @property
-    def stage(self) -> str:
-        """The stage it belongs to."""
-        return self.name.partition("@")[0]
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
-    """What a cell took: wall and CPU seconds of its whole process tree.
+    """What a cell took: wall and CPU seconds of its process and all below it.
 
     ``ran`` is False where DVC found nothing to do.
     """
 
     cell: Cell
-    seconds: float
-    cpu: float
-    ran: bool
+    seconds: float = 0.0
+    cpu: float = 0.0
+    ran: bool = False
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Lane:
     cell: Cell
-    process: subprocess.Popen[bytes]
+    process: Any  # multiprocessing's forkserver process has no public type
+    spent: Connection
     log: Path
-    begun: float = field(default_factory=time.monotonic)
+    begun: float
 
 
 def run_cells(
     cells: Sequence[Cell],
+    pipeline: Cells,
+    *,
     jobs: int,
     logs: Path,
+    enter: str,
+    preload: Sequence[str] = (),
     on_look: Callable[[Sequence[Cell], Sequence[Done]], None] = lambda running, done: None,
-) -> list[Done]:
-    """Run every cell after those it needs, at most ``jobs`` at a time.
+) -> None:
+    """Run every cell that is not up to date after those it needs, at most ``jobs`` at a time.
 
     Needs that are not among ``cells`` are taken for granted. Earlier cells go first, so the order of
     ``cells`` is the priority.
 
     Args:
         cells: what to run.
+        pipeline: where they come from.
         jobs: how many at a time.
         logs: folder for what the cells print, ``NAME.log``.
+        enter: module whose ``main()`` runs ``conjoin`` with the command line in ``sys.argv``.
+        preload: modules to import once for all cells.
         on_look: called again and again with the running and the finished cells.
 
     Raises:
         CellError: a cell failed; the others are stopped, and will be resumed by the next call.
+        InputError: a cell did not write what it should.
     """
     logs.mkdir(parents=True, exist_ok=True)
+    context = get_context("forkserver")
+    context.set_forkserver_preload([enter, *preload])
     names = {cell.name for cell in cells}
-    waiting = list(cells)
-    lanes: list[_Lane] = []
+    waiting, lanes = list(cells), list[_Lane]()
     done: list[Done] = []
     try:
         while waiting or lanes:
-            ready = {d.cell.name for d in done}
-            for cell in [c for c in waiting if c.needs & names <= ready]:
-                if len(lanes) == jobs:
-                    break
-                waiting.remove(cell)
-                lanes.append(_begin(cell, logs))
-            for lane in list(lanes):
-                if (finished := _look(lane)) is not None:
-                    lanes.remove(lane)
-                    if isinstance(finished, Done):
-                        done.append(finished)
-                    else:  # another DVC held the lock too long: the cell has not begun
-                        waiting.insert(0, finished)
+            made = {d.cell.name for d in done}
+            ready = next((c for c in waiting if c.needs & names <= made), None)
+            if ready and len(lanes) < jobs:
+                waiting.remove(ready)
+                if pipeline.begin(ready):
+                    lanes.append(_begin(context, ready, logs, enter))
+                else:
+                    done.append(Done(ready))
+                continue
+            for lane in [lane for lane in lanes if lane.process.exitcode is not None]:
+                lanes.remove(lane)
+                done.append(_end(lane))
+                pipeline.finish(lane.cell)
             on_look([lane.cell for lane in lanes], done)
             time.sleep(_POLL)
     finally:
+        on_look([], done)
         for lane in lanes:
-            _stop(lane)
-    return done
+            lane.process.terminate()
+            lane.process.join()
 
 
-def _begin(cell: Cell, logs: Path) -> _Lane:
+def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Lane:
     log = logs / f"{cell.name}.log"
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(cell.command, log, enter, theirs))
+    process.start()
+    theirs.close()
+    return _Lane(cell, process, ours, log, time.monotonic())
+
+
+def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
+    """In the forked process: the command, as if it had been typed."""
     with log.open("wb") as handle:
-        # A session of its own, so that stopping it reaches DVC's child as well.
-        process = subprocess.Popen(  # noqa: S603 - our own words
-            [sys.executable, "-m", "dvc", "repro", "--single-item", cell.name],
-            stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT,
-            start_new_session=True, env=_environment(os.environ),
-        )  # fmt: skip
-    return _Lane(cell, process, log)
+        os.dup2(handle.fileno(), sys.stdout.fileno())
+        os.dup2(handle.fileno(), sys.stderr.fileno())
+    sys.argv = shlex.split(command)
+    try:
+        if sys.argv[0] == "conjoin":
+            importlib.import_module(enter).main()
+        else:
+            sys.exit(subprocess.call(command, shell=True))  # noqa: S602 - as DVC runs it
+    finally:
+        spent.send(
+            sum(
+                usage.ru_utime + usage.ru_stime
+                for usage in map(
+                    resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+                )
+            )
+        )
 
 
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    # DVC does not put its own environment on PATH, where its stages' `conjoin` is.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
-    return {**environment, "PATH": path}
-
-
-def _look(lane: _Lane) -> Done | Cell | None:
-    """What came of a cell, the cell itself if it must be begun again, None while it runs."""
-    pid, status, usage = os.wait4(lane.process.pid, os.WNOHANG)
-    if not pid:
-        return None
-    lane.process.returncode = os.waitstatus_to_exitcode(status)
-    text = lane.log.read_text(encoding="utf-8", errors="replace")
-    if lane.process.returncode:
-        if _LOCKED in text:
-            return lane.cell
+def _end(lane: _Lane) -> Done:
+    lane.process.join()
+    if lane.process.exitcode:
+        text = lane.log.read_text(encoding="utf-8", errors="replace")
         lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
         ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
         raise CellError(
             f"{lane.cell.name} failed: {(ours or lines)[-1]}",
             remedy=f"its log is {lane.log}; what is done stays done",
         )
-    seconds = time.monotonic() - lane.begun
-    return Done(lane.cell, seconds, usage.ru_utime + usage.ru_stime, _UNCHANGED not in text)
-
-
-def _stop(lane: _Lane) -> None:
-    if lane.process.returncode is None:
-        os.killpg(lane.process.pid, signal.SIGTERM)
-        lane.process.wait()
+    return Done(lane.cell, time.monotonic() - lane.begun, float(lane.spent.recv()), ran=True)

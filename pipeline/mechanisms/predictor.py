@@ -28,7 +28,7 @@ from pipeline.ground.errors import ModelError
 from pipeline.ground.files import atomic_folder, read_json, write_json
 from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
-from pipeline.mechanisms.endpoints import EndpointScorer
+from pipeline.mechanisms.endpoints import EndpointScorer, batches
 
 __all__ = ["Prediction", "Predictor", "best_device"]
 
@@ -78,14 +78,33 @@ class Predictor(nn.Module):
         self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
 
     @classmethod
-    def create(cls, where: str, *, mlp_hidden: int, dropout: float, seed: int) -> Self:
+    def create(
+        cls,
+        where: str,
+        *,
+        mlp_hidden: int,
+        dropout: float,
+        seed: int,
+        encoder_dropout: float | None = None,
+    ) -> Self:
         """A predictor with the pretrained encoder ``where`` and a fresh scorer.
+
+        Args:
+            where: what to hand to ``from_pretrained``.
+            mlp_hidden: hidden units of the scorer.
+            dropout: dropout in the scorer.
+            seed: seed of the scorer's weights.
+            encoder_dropout: dropout in the encoder; None keeps what it was pretrained with.
 
         Raises:
             ModelError: the encoder cannot be loaded.
         """
         torch.manual_seed(seed)
         encoder, tokenizer = load_encoder(where)
+        if encoder_dropout is not None:
+            for module in encoder.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = encoder_dropout
         return cls(encoder, tokenizer, mlp_hidden, dropout)
 
     @property
@@ -159,12 +178,10 @@ class Predictor(nn.Module):
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]
-        scores = self.scorer(*projected, [instance[:3] for instance in gold])
-        losses = [
-            -matrix[extent.start, extent.end - 2 - k]
-            for matrix, (_, k, _, extent) in zip(scores, gold, strict=True)
-        ]
-        return torch.stack(losses).mean()
+        scores = self.scorer.log_probabilities(*projected, [instance[:3] for instance in gold])
+        places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
+        index = torch.tensor(places, device=scores.device)[:, None]
+        return -scores.gather(1, index).mean()
 
     def obstacles(
         self,
@@ -188,6 +205,7 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> list[Prediction | None]:
         """The most probable endpoint pair of each coordinator, in the order given.
 
@@ -196,12 +214,13 @@ class Predictor(nn.Module):
                 given several times and encoded once.
             coordinators: the word index of each instance's coordinator.
             batch_size: distinct sentences encoded together (in order of length).
+            temperature: T of ``distributions``.
 
         Returns:
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self._sweep(sentences, coordinators, batch_size):
+        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
             i, b = divmod(int(scores.argmax()), scores.shape[1])
             span = Span(i, coordinators[index] + 2 + b)
             found[index] = Prediction(span, float(scores[i, b].exp()))
@@ -213,6 +232,7 @@ class Predictor(nn.Module):
         coordinators: Sequence[int],
         extents: Sequence[Span],
         batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
 
@@ -220,16 +240,23 @@ class Predictor(nn.Module):
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
         found: list[float | None] = [None] * len(sentences)
-        for index, scores in self._sweep(sentences, coordinators, batch_size):
+        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
         return found
 
-    def _sweep(
-        self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int], batch_size: int
+    def distributions(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        batch_size: int = 64,
+        temperature: float = 1.0,
     ) -> Iterator[tuple[int, Tensor]]:
-        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored."""
+        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
+
+        The probabilities are softmax(scores / T) of T = ``temperature``; 1 is the model's own.
+        """
         asked: dict[tuple[str, ...], list[int]] = {}
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
@@ -242,18 +269,29 @@ class Predictor(nn.Module):
             for begin in range(0, len(readable), batch_size):
                 batch = readable[begin : begin + batch_size]
                 projected = self._project([pair[1] for pair in batch])
-                for row, (words, _) in enumerate(batch):
-                    for index in asked[words]:
-                        instance = row, coordinators[index], len(words)
-                        (scores,) = self.scorer(*projected, [instance])
-                        yield index, scores.cpu()
+                order = (index for words, _ in batch for index in asked[words])
+                instances = [
+                    (row, coordinators[index], len(words))
+                    for row, (words, _) in enumerate(batch)
+                    for index in asked[words]
+                ]
+                for part in batches(instances):
+                    for own in self.scorer(*projected, part):
+                        scores = own if temperature == 1 else _tempered(own, temperature)
+                        yield next(order), scores.cpu()
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Evaluation mode (no dropout) inside the block, whatever the mode outside."""
         before = self.training
-        self.eval()
+        if before:
+            self.eval()
         try:
             yield
         finally:
-            self.train(before)
+            if before:
+                self.train()
+
+
+def _tempered(scores: Tensor, temperature: float) -> Tensor:
+    return (scores / temperature).flatten().log_softmax(0).view_as(scores)

@@ -6,7 +6,9 @@ everything its rows depend on. So processes only choose indices, a rerun makes o
 or stale, and the rows are the same for any number of processes.
 """
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ __all__ = ["MANIFEST", "ShardSet", "unit_indices"]
 
 MANIFEST = "manifest.json"
 _FINGERPRINT = b"conjoin.fingerprint"
+_NOTES = b"conjoin.notes"
 
 
 def unit_indices(total: int, unit: int) -> list[range]:
@@ -57,10 +60,24 @@ class ShardSet:
         """Units still to be made, in order."""
         return [index for index in range(self.count) if not self.is_current(index)]
 
-    def write(self, index: int, outcomes: Iterable[Candidate | Reject]) -> None:
-        """Write one unit. The rejects go first, so a unit with candidates is complete."""
+    def write(
+        self,
+        index: int,
+        outcomes: Iterable[Candidate | Reject],
+        notes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Write one unit. The rejects go first, so a unit with candidates is complete.
+
+        Args:
+            index: the unit's.
+            outcomes: its rows.
+            notes: counts of what no row says, for the manifest.
+        """
         rows = list(outcomes)
-        metadata = {_FINGERPRINT.decode(): self.fingerprint}
+        metadata = {
+            _FINGERPRINT.decode(): self.fingerprint,
+            _NOTES.decode(): json.dumps(dict(notes or {}), sort_keys=True),
+        }
         rejected = [reject_row(row) for row in rows if isinstance(row, Reject)]
         kept = [candidate_row(row) for row in rows if isinstance(row, Candidate)]
         write_rows(self.rejects(index), REJECTS, rejected, metadata)
@@ -91,8 +108,16 @@ class ShardSet:
             tally.refuse(entry["values"], entry["counts"])
         return tally
 
+    def notes(self) -> Counter[str]:
+        """Sums of the units' notes."""
+        total: Counter[str] = Counter()
+        for index in range(self.count):
+            metadata = pq.read_schema(self.candidates(index)).metadata
+            total.update(json.loads(metadata[_NOTES]))
+        return total
+
     def write_manifest(self, about: dict[str, Any]) -> Tally:
-        """Write ``manifest.json``: ``about``, the tally, and rows and sha256 of every shard.
+        """Write ``manifest.json``: ``about``, the tally, the notes, and rows and sha256 of every shard.
 
         Returns:
             The tally.
@@ -103,7 +128,12 @@ class ShardSet:
             {"file": p.name, "rows": pq.read_metadata(p).num_rows, "sha256": sha256_of(p)}
             for p in files
         ]
-        body = {"fingerprint": self.fingerprint, "tally": tally.to_dict(), "shards": shards}
+        body = {
+            "fingerprint": self.fingerprint,
+            "tally": tally.to_dict(),
+            "notes": dict(self.notes()),
+            "shards": shards,
+        }
         write_json(self.folder / MANIFEST, {**about, **body})
         return tally
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.ground.coordination import REFERENCE_LABELS, Sentence, Span
 from pipeline.ground.errors import InputError
-from pipeline.ground.trees import constituents, parse_tree
+from pipeline.ground.trees import Tree, constituents
 
 __all__ = ["Reference", "constituent_spans", "draw_spans", "random_spans", "read_given_spans"]
 
@@ -39,13 +39,13 @@ def _is_punctuation(words: tuple[str, ...], span: Span) -> bool:
     return not any(c.isalnum() for word in words[span.start : span.end] for c in word)
 
 
-def constituent_spans(words: tuple[str, ...], tree: str) -> list[tuple[Span, str]]:
+def constituent_spans(words: tuple[str, ...], tree: Tree) -> list[tuple[Span, str]]:
     """Distinct spans of constituents with a reference label, without the whole sentence (§3.3).
 
     In a unary chain the topmost label is taken; spans come in order of their position.
     """
     found: dict[Span, str] = {}
-    for node in constituents(parse_tree(tree)):
+    for node in constituents(tree):
         whole = len(node.span) == len(words)
         if node.label in REFERENCE_LABELS and not whole and not _is_punctuation(words, node.span):
             found.setdefault(node.span, node.label)
@@ -67,7 +67,7 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
 
 
 def draw_spans(
-    sentence: Sentence, *, tree: str | None, references: int, seed: int
+    sentence: Sentence, *, tree: Tree | None, references: int, seed: int
 ) -> list[Reference]:
     """Up to ``references`` distinct reference spans of one sentence, in order of their position.
 

@@ -2,54 +2,33 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pipeline.ground.coordination import Sentence, Span
-from pipeline.ground.errors import ModelError
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.algorithm1 import Trial, Verdict
-from pipeline.mechanisms.decay import decay_groups
+from pipeline.mechanisms.averaging import Average
+from pipeline.mechanisms.descent import Descent, Schedule
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.journal import Journal
+from pipeline.mechanisms.jury import Jury
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.stream import Drawn
 
-__all__ = ["Learner", "Schedule", "learnable", "validation_accuracy"]
-
-_FOR_DROPOUT = 3  # apart from the streams of the same seed in stream.py
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The numbers of §5.1, with the names of ``settings.train``."""
-
-    steps: int
-    warm_steps: int
-    learning_rate: float
-    weight_decay: float
-    clip: float
-    eval_every: int
-    patience: int
-    seed: int
+__all__ = ["Learner", "learnable", "validation_accuracy"]
 
 
 class Learner:
     """The model M of Algorithm 1 with its optimizer, journal and best weights so far.
-
-    AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
-    biases and layer norms do not (the paper does not say). Dropout masks are a pure function of
-    (seed, step).
 
     Args:
         predictor: the weights.
         validation: sentences to choose the best step by.
         schedule: the numbers.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
+        convene: makes the jury of CalcScore of M's weights, when it is first asked (after line 1).
         notify: called after every update with (updates done, a short note).
 
     Attributes:
@@ -58,6 +37,8 @@ class Learner:
         best_step: the step of the best validation accuracy; the earliest of equals.
         best_accuracy: that accuracy, in [0, 1].
         journal: the candidates examined.
+        judged: the weights that score, are validated and saved: the average if ``average`` is set.
+        jury: who scores candidates; None until the first.
     """
 
     def __init__(
@@ -67,6 +48,7 @@ class Learner:
         schedule: Schedule,
         *,
         self_train: bool = False,
+        convene: Callable[[Predictor], Jury] = Jury,
         notify: Callable[[int, str], None] = lambda done, note: None,
     ) -> None:
         self.predictor, self.validation, self.schedule = predictor, validation, schedule
@@ -74,15 +56,17 @@ class Learner:
         self.step = self.best_step = 0
         self.best_accuracy = -1.0
         self.history: list[dict[str, Any]] = []
-        self._self_train, self._notify = self_train, notify
+        self.jury: Jury | None = None
+        self._self_train, self._convene, self._notify = self_train, convene, notify
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._best: dict[str, Tensor] = {}
         self._stalled = False
-        self._optimizer = torch.optim.AdamW(
-            decay_groups(predictor, schedule.weight_decay),
-            lr=schedule.learning_rate,
+        self._descent = Descent(predictor, schedule, schedule.seed)
+        self._average = (
+            Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
         )
+        self.judged = self._average.model if self._average else predictor
 
     @property
     def converged(self) -> bool:
@@ -98,13 +82,15 @@ class Learner:
         words = [drawn.words for drawn in candidates]
         ks = [drawn.coordinator for drawn in candidates]
         extents = [drawn.extent for drawn in candidates]
+        if self.jury is None:
+            self.jury = self._convene(self.judged)
         scores: list[float | None]
         if self._self_train:
-            found = self.predictor.predict(words, ks)
+            found = self.jury.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
             scores = [p.probability if p else None for p in found]
         else:
-            scores = self.predictor.probability(words, ks, extents)
+            scores = self.jury.probability(words, ks, extents)
         reasons: list[str | None] = [None] * len(words)
         if None in scores:
             reasons = self.predictor.obstacles(words, ks, extents)
@@ -123,40 +109,22 @@ class Learner:
         Raises:
             ModelError: the loss or its gradient is not a number.
         """
-        schedule = self.schedule
-        for group in self._optimizer.param_groups:
-            group["lr"] = schedule.learning_rate * (1 - self.step / schedule.steps)
-        seed = np.random.SeedSequence([schedule.seed, _FOR_DROPOUT, self.step])
-        torch.manual_seed(int(seed.generate_state(1)[0]))
-        self.step += 1
         if batch:
-            self._losses.append(self._descend(batch))
+            self._losses.append(self._descent.update(batch, self.step))
             self._recent.append(self._losses[-1])
+            if self._average:
+                self._average.update()
+        self.step += 1
         self.journal.record(self.step, trials)
-        if self.step % schedule.eval_every == 0 or self.step == schedule.steps:
+        if self.step % self.schedule.eval_every == 0 or self.step == self.schedule.steps:
             self._validate()
         self._notify(self.step, self._note())
 
-    def _descend(self, batch: Sequence[Example]) -> float:
-        self.predictor.train()
-        self._optimizer.zero_grad()
-        loss = self.predictor.loss(batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.predictor.parameters(), self.schedule.clip)
-        if not (loss.isfinite() and norm.isfinite()):
-            figures = f"the loss is {float(loss.detach()):g}, its gradient's norm {float(norm):g}"
-            raise ModelError(
-                f"at step {self.step} {figures}",
-                remedy="lower the learning rate, or check the encoder's weights",
-            )
-        self._optimizer.step()
-        return float(loss.detach())
-
     def _validate(self) -> None:
-        accuracy = validation_accuracy(self.predictor, self.validation)
+        accuracy = validation_accuracy(self.judged, self.validation)
         if accuracy > self.best_accuracy:
             self.best_step, self.best_accuracy = self.step, accuracy
-            weights = self.predictor.state_dict()
+            weights = self.judged.state_dict()
             self._best = {name: value.cpu().clone() for name, value in weights.items()}
         self.history.append(
             {

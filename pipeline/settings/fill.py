@@ -25,6 +25,18 @@ class Fill(Settings):
     sync: bool = Field(True, description="Without it only S′(1) is filled.")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
     scores: Literal["logits", "logprobs"] = Field("logits", description="What f is applied to.")
+    decoding: Literal["greedy", "sample", "n-best"] = Field(
+        "greedy", description="How fills are chosen: argmax (the paper), at random, or by search."
+    )
+    fills: int = Field(1, ge=1, description="N: fills to print; greedy has one.")
+    temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
+    top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
+    beams: int | None = Field(
+        None, ge=1, description="n-best with T5: width of the search; unset: max(fills, 4)."
+    )
+    seed: int = Field(
+        0, ge=0, description="Seed of sampling, and of the model if there are several."
+    )
     coordinator: str = Field(
         "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
     )

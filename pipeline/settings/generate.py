@@ -29,6 +29,15 @@ class Generate(Settings):
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
     scores: Literal["logits", "logprobs"] = Field("logits", description="What f is applied to.")
+    decoding: Literal["greedy", "sample", "n-best"] = Field(
+        "greedy", description="How fills are chosen: argmax (the paper), at random, or by search."
+    )
+    fills: int = Field(1, ge=1, description="N: fills per reference; greedy has one.")
+    temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
+    top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
+    beams: int | None = Field(
+        None, ge=1, description="n-best with T5: width of the search; unset: max(fills, 4)."
+    )
     spans: Literal["constituents", "random", "given"] = Field(
         "constituents", description="How reference spans are chosen (§3.3)."
     )
@@ -39,13 +48,19 @@ class Generate(Settings):
     coordinator: str = Field(
         "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
     )
-    seed: int = Field(0, ge=0, description="Seed of the span draw.")
+    seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
     limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
     unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
-    batch_size: int = Field(128, ge=1, description="Pairs decoded together.")
+    batch_size: int = Field(
+        128,
+        ge=1,
+        description="Pairs decoded together; T5 writes each beam or sample of them at once.",
+    )
     processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
     threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
     out: Path | None = Field(
-        None, description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED."
+        None,
+        description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
+        "-sample or -n-best after the former.",
     )

@@ -1,7 +1,8 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,20 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import digest_of, sha256_of
 from pipeline.ground.schema import TREES, read_rows, read_sentences
 from pipeline.ground.tally import Tally
-from pipeline.ground.trees import leaves, parse_tree
+from pipeline.ground.trees import Tree, leaves, parse_tree
 from pipeline.mechanisms import workers
-from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
-from pipeline.mechanisms.infill import Infiller, Task, load_infiller
+from pipeline.mechanisms.infill import Decoding, Infiller, Task, load_infiller
 from pipeline.mechanisms.shards import ShardSet, unit_indices
 from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.generate import Generate
 
-__all__ = ["decode_unit", "run"]
+__all__ = ["CUT", "decode_unit", "run"]
+
+CUT = "cut at three times the reference's length"
+"""Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
 
 
 def run(settings: Generate) -> None:
@@ -33,9 +37,10 @@ def run(settings: Generate) -> None:
 
     Raises:
         InputError: no trees, no reference spans, or another run writes to the output folder.
+        SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
         ModelError: the model lacks a mask token or sentinels.
     """
-    out = settings.out or _default_out(settings)
+    out, task = settings.out or _default_out(settings), _task(settings)
     if not (settings.corpus / "trees.parquet").is_file():
         raise InputError(
             "no such file",
@@ -46,7 +51,8 @@ def run(settings: Generate) -> None:
         workers.launch(settings.command_line(), settings.processes, out)
     with workers.working(out, settings.threads) as worker:
         references, skipped = _plan(settings)
-        where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
+        name = settings.model or f"models/{settings.lm}"
+        where = locate(name, settings.corpus, settings.seed)
         about = _about(settings, where, worker.device)
         units = unit_indices(len(references), settings.unit)
         shards = ShardSet(out, len(units), digest_of(about))
@@ -60,24 +66,19 @@ def run(settings: Generate) -> None:
                 infiller = load_infiller(
                     settings.lm,
                     where,
-                    Task(
-                        settings.coordinator,
-                        Synchronizer(settings.synchronize, settings.scores),
-                        settings.sync,
-                    ),
+                    task,
                     dtype=getattr(torch, settings.dtype),
                     device=worker.device,
                 )
                 for index in todo:
                     unit = [references[i] for i in units[index]]
-                    rows = decode_unit(unit, infiller, settings, done.batch)
-                    shards.write(index, rows)
+                    shards.write(index, *decode_unit(unit, infiller, settings, done.batch))
                     done.look()
             if worker.rank == 0:
                 done.wait()
         if worker.rank == 0:
             tally = shards.write_manifest({**about, "sentences_without_reference": skipped})
-            _summary(out, tally, skipped)
+            _summary(out, tally, shards.notes(), skipped)
 
 
 def decode_unit(
@@ -85,25 +86,41 @@ def decode_unit(
     infiller: Infiller,
     settings: Generate,
     on_batch: Callable[[int], None] = lambda _: None,
-) -> list[Candidate | Reject]:
-    """The rows of one unit, in the order of its references.
+) -> tuple[list[Candidate | Reject], Counter[str]]:
+    """The rows of one unit, in the order of its references, and counts of what they do not say.
 
     The batches are a pure function of the unit and the settings: references sorted by size, cut
     into blocks of ``batch_size``. Whoever decodes the unit gets the same floating-point sums.
     """
     order = sorted(range(len(unit)), key=lambda i: (infiller.size(unit[i]), i))
-    rows: dict[int, Candidate | Reject] = {}
+    rows: dict[int, list[Candidate | Reject]] = {}
+    notes: Counter[str] = Counter()
     for block in unit_indices(len(order), settings.batch_size):
         indices = [order[i] for i in block]
-        fills = infiller.fill([unit[i] for i in indices])
-        for i, fill in zip(indices, fills, strict=True):
-            rows[i] = make_candidate(unit[i], fill, settings.coordinator)
+        for i, fills in zip(indices, infiller.fill([unit[i] for i in indices]), strict=True):
+            rows[i] = make_candidates(unit[i], fills, settings.coordinator)
+            notes[CUT] += sum(fill.cut for fill in fills)
         on_batch(len(indices))
-    return [rows[i] for i in range(len(unit))]
+    return [row for i in range(len(unit)) for row in rows[i]], notes
+
+
+def _task(settings: Generate) -> Task:
+    decoding = Decoding(
+        settings.decoding,
+        settings.fills,
+        settings.temperature,
+        settings.top_p,
+        settings.beams,
+        settings.seed,
+    )
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
 
 
 def _default_out(settings: Generate) -> Path:
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
+    if settings.decoding != "greedy":
+        kind += f"-{settings.decoding}"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
@@ -121,16 +138,16 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
             settings.corpus / "sentences.parquet", lambda s: s.sentence_id in trees
         )
     }
-    _check_leaves(settings.corpus / "trees.parquet", trees, sentences)
+    parsed = _parsed(settings.corpus / "trees.parquet", trees, sentences)
     if settings.spans == "given":
         if settings.given is None:
             raise SettingsError("generate.spans = 'given' needs --given FILE")
-        return read_given_spans(settings.given, sentences), 0
+        return read_given_spans(settings.given, {s.sentence_id: s for s, _ in parsed}), 0
     references: list[Reference] = []
     skipped = 0
-    for sentence_id, tree in trees.items():
+    for sentence, tree in parsed:
         drawn = draw_spans(
-            sentences[sentence_id],
+            sentence,
             tree=tree if settings.spans == "constituents" else None,
             references=settings.references,
             seed=settings.seed,
@@ -146,17 +163,20 @@ def _plan(settings: Generate) -> tuple[list[Reference], int]:
     return references, skipped
 
 
-def _check_leaves(path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]) -> None:
-    """Trees of another ingest would give spans of other words, silently."""
-    for sentence_id, tree in trees.items():
-        sentence = sentences.get(sentence_id)
-        if sentence is None or leaves(parse_tree(tree)) != list(sentence.words):
+def _parsed(
+    path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]
+) -> Iterator[tuple[Sentence, Tree]]:
+    """Sentences with their trees; those of another ingest would give other words, silently."""
+    for sentence_id, bracketing in trees.items():
+        sentence, tree = sentences.get(sentence_id), parse_tree(bracketing)
+        if sentence is None or leaves(tree) != list(sentence.words):
             raise InputError(
                 "a tree that is not of this sentence",
                 path=path,
                 sentence_id=sentence_id,
                 remedy="run `conjoin preparse` again",
             )
+        yield sentence, tree
 
 
 def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
@@ -187,8 +207,11 @@ def _announce(shards: ShardSet) -> None:
         say(f"{current} of {shards.count} shards are already there and current")
 
 
-def _summary(out: Path, tally: Tally, skipped: int) -> None:
+def _summary(out: Path, tally: Tally, notes: Mapping[str, int], skipped: int) -> None:
     table(f"candidates in {out}", ("outcome", "count"), tally.rows())
+    for note, count in sorted(notes.items()):
+        if count:
+            say(f"{count:,} fills {note}")
     if skipped:
         say(f"{skipped:,} sentences offered no reference span")
 

@@ -15,11 +15,15 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, write_json, write_text
 from pipeline.ground.schema import SCORED, read_sentences, write_rows
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.algorithm1 import Constants, algorithm1
+from pipeline.mechanisms.acceptance import BestShare, Delta
+from pipeline.mechanisms.algorithm1 import Acceptance, Constants, algorithm1
 from pipeline.mechanisms.checkpoints import locate
+from pipeline.mechanisms.descent import Schedule
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.jury import Jury, fit_temperature, held_out_judges
 from pipeline.mechanisms.predictor import Predictor, best_device
 from pipeline.mechanisms.stream import CandidateStream, LabelledStream
-from pipeline.mechanisms.training import Learner, Schedule, learnable
+from pipeline.mechanisms.training import Learner, learnable
 from pipeline.settings.train import Train
 
 __all__ = ["run"]
@@ -41,12 +45,7 @@ def run(settings: Train) -> None:
     device = _prepare(settings.threads)
     labelled, validation = _draw(settings)
     _check_writable(out)
-    predictor = Predictor.create(
-        locate(settings.encoder, settings.corpus, settings.seed),
-        mlp_hidden=settings.mlp_hidden,
-        dropout=settings.dropout,
-        seed=settings.seed,
-    ).to(device)
+    predictor = _fresh(settings, settings.seed, device)
     learned, _, tally = learnable(labelled, predictor)
     _, measured, tally_validation = learnable(validation, predictor)
     draw_path = _draw_path(settings)
@@ -54,6 +53,8 @@ def run(settings: Train) -> None:
         raise InputError("no labelled sentence can be learned from", path=draw_path)
     if not measured:
         raise InputError("no coordination in the validation sentences", path=draw_path)
+    if settings.judges > len(learned):
+        raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
     candidates = None
     if settings.mode != "baseline" and settings.candidates is not None:
         candidates = CandidateStream(settings.candidates, settings.seed, out)
@@ -61,10 +62,13 @@ def run(settings: Train) -> None:
         learner = Learner(
             predictor, measured, _schedule(settings),
             self_train=settings.mode == "self-train", notify=meter.at,
+            convene=lambda model: _jury(settings, model, learned, measured),
         )  # fmt: skip
         algorithm1(
-            learner, LabelledStream(learned, settings.seed), candidates, _constants(settings)
-        )
+            learner, LabelledStream(learned, settings.seed), candidates,
+            Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
+            _rule(settings),
+        )  # fmt: skip
     excluded = {
         "labelled": tally,
         "validation": tally_validation,
@@ -87,6 +91,7 @@ def run(settings: Train) -> None:
             "accepted": learner.journal.accepted,
             "distinct": learner.journal.distinct,
             "candidates": len(candidates) if candidates else 0,
+            "temperature": learner.jury.temperature if learner.jury else None,
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
         },
     )
@@ -141,11 +146,37 @@ def _draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
     return labelled, validation
 
 
-def _constants(settings: Train) -> Constants:
-    delta = 0.0 if settings.mode == "no-filter" else settings.delta
-    return Constants(
-        settings.n_batch, settings.k, settings.k_max, delta, warm_steps=settings.warm_steps
-    )
+def _fresh(settings: Train, seed: int, device: torch.device) -> Predictor:
+    where = locate(settings.encoder, settings.corpus, settings.seed)
+    return Predictor.create(
+        where,
+        mlp_hidden=settings.mlp_hidden,
+        dropout=settings.dropout,
+        seed=seed,
+        encoder_dropout=settings.encoder_dropout,
+    ).to(device)
+
+
+def _rule(settings: Train) -> Acceptance:
+    if settings.mode == "no-filter":
+        return Delta(0.0)
+    return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
+
+
+def _jury(
+    settings: Train, model: Predictor, learned: Sequence[Example], measured: Sequence[Example]
+) -> Jury:
+    """Who scores candidates, once line 1 is done."""
+    judges: list[Predictor] = []
+    if settings.judges > 1:
+        judges = held_out_judges(
+            settings.judges, learned, settings.n_batch, _schedule(settings),
+            lambda seed: _fresh(settings, seed, model.device),
+        )  # fmt: skip
+    temperature = settings.fixed_temperature
+    if temperature is None:
+        temperature = fit_temperature(model, measured)
+    return Jury(model, judges, temperature)
 
 
 def _schedule(settings: Train) -> Schedule:

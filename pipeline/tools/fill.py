@@ -3,11 +3,11 @@
 from typing import Literal
 
 from pipeline.ground.console import say
-from pipeline.ground.coordination import Reject, Span, bracketed
+from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
 from pipeline.ground.errors import InputError, ModelError
-from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import locate
-from pipeline.mechanisms.infill import Task, load_infiller
+from pipeline.mechanisms.infill import Decoding, Task, load_infiller
 from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
@@ -23,6 +23,7 @@ def run(settings: Fill) -> None:
     Raises:
         InputError: the span is not a part of the sentence or is all of it, or the sentence is longer
             than a model allows or holds its mask or sentinel strings.
+        SettingsError: a decoding that cannot give as many fills.
         ModelError: a model is missing or cannot fill masks.
     """
     words = tuple(split_words(settings.sentence))
@@ -32,20 +33,35 @@ def run(settings: Fill) -> None:
     families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
     if settings.model and len(families) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
-    synchronizer = Synchronizer(settings.synchronize, settings.scores)
-    task = Task(settings.coordinator, synchronizer, settings.sync)
+    task = _task(settings)
     for lm in families:
-        infiller = load_infiller(
-            lm, locate(settings.model or f"models/{lm}", settings.corpus, seed=0), task
-        )
-        fill = infiller.fill([reference])[0]
-        if fill.reason in UNUSABLE_SOURCE:
-            raise InputError(f"{lm}: {fill.reason}", remedy="shorten or change the sentence")
-        outcome = make_candidate(reference, fill, settings.coordinator)
-        candidate = outcome.candidate if isinstance(outcome, Reject) else outcome
-        score = "" if candidate.score is None else f"  (score {candidate.score:.2f})"
-        verdict = f"  rejected: {outcome.reason}" if isinstance(outcome, Reject) else ""
-        say(f"{lm}: {bracketed(candidate.words, candidate.conjuncts)}{score}{verdict}")
+        name = settings.model or f"models/{lm}"
+        infiller = load_infiller(lm, locate(name, settings.corpus, settings.seed), task)
+        fills = infiller.fill([reference])[0]
+        if fills[0].reason in UNUSABLE_SOURCE:
+            raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
+        for outcome in make_candidates(reference, fills, settings.coordinator):
+            say(f"{lm}: {_shown(outcome)}")
+
+
+def _task(settings: Fill) -> Task:
+    decoding = Decoding(
+        settings.decoding,
+        settings.fills,
+        settings.temperature,
+        settings.top_p,
+        settings.beams,
+        settings.seed,
+    )
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
+
+
+def _shown(outcome: Candidate | Reject) -> str:
+    candidate = outcome.candidate if isinstance(outcome, Reject) else outcome
+    score = "" if candidate.score is None else f"  (score {candidate.score:.2f})"
+    verdict = f"  rejected: {outcome.reason}" if isinstance(outcome, Reject) else ""
+    return f"{bracketed(candidate.words, candidate.conjuncts)}{score}{verdict}"
 
 
 def find_span(words: tuple[str, ...], text: str) -> Span:

@@ -8,9 +8,10 @@ from pathlib import Path
 import psutil
 
 from pipeline.ground.console import Meter, say, table
-from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.errors import SettingsError
 from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.lanes import Cell, Done, run_cells
+from pipeline.mechanisms.cells import Cell, Cells
+from pipeline.mechanisms.lanes import Done, run_cells
 from pipeline.settings.repro import Repro
 
 __all__ = ["TIMES", "run"]
@@ -29,6 +30,7 @@ _EXPECTED = {
 }
 _OTHERS = 8
 """Rough seconds of a cell of the embedded world: for the time left, and long ones begin first."""
+_PRELOAD = ("pipeline.stages.pretrain", "pipeline.stages.generate", "pipeline.stages.train")
 _UNSAID = {"--params", "--candidates", "--mode"}
 
 
@@ -36,7 +38,7 @@ def run(settings: Repro) -> None:
     """Bring every cell up to date; nothing that is up to date is run again.
 
     Raises:
-        InputError: there is no DVC pipeline here.
+        InputError: there is no DVC pipeline here, or a cell did not write what it should.
         SettingsError: ``skip`` is no regular expression, or leaves nothing to do.
         CellError: a cell failed.
     """
@@ -44,43 +46,31 @@ def run(settings: Repro) -> None:
         skipped = re.compile(settings.skip) if settings.skip else None
     except re.error as error:
         raise SettingsError(f"repro.skip = {settings.skip!r}: {error}") from error
-    cells = [c for c in _cells() if skipped is None or not skipped.search(c.command)]
+    pipeline = Cells()
+    cells = [c for c in pipeline.all if skipped is None or not skipped.search(c.command)]
     if not cells:
         raise SettingsError(f"repro.skip = {settings.skip!r} leaves no cell")
     cells.sort(key=lambda cell: (-_expected([cell]), cell.name))
     begun = time.monotonic()
     memory = _Memory()
+    finished: list[Done] = []
     with Meter("seconds of work", _expected(cells)) as meter:
 
         def show(running: Sequence[Cell], done: Sequence[Done]) -> None:
             memory.look()
+            finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
             note = ", ".join([count, *(_short(cell.command) for cell in running)])
             meter.at(_expected(d.cell for d in done), note)
 
-        done = run_cells(cells, settings.jobs, _LOGS, show)
-    _record(done)
-    _tell(done, time.monotonic() - begun, memory.most)
-
-
-def _cells() -> list[Cell]:
-    from dvc.exceptions import DvcException  # noqa: PLC0415 - DVC takes a second to import
-    from dvc.repo import Repo  # noqa: PLC0415
-
-    try:
-        graph = Repo().index.graph
-        return [
-            Cell(
-                stage.addressing,
-                stage.cmd,
-                frozenset(s.addressing for s in graph.successors(stage)),
-            )
-            for stage in graph
-        ]
-    except DvcException as error:
-        raise InputError(
-            f"no usable DVC pipeline: {error}", remedy="run in the project's root"
-        ) from error
+        try:
+            run_cells(
+                cells, pipeline, jobs=settings.jobs, logs=_LOGS,
+                enter="pipeline.cli", preload=_PRELOAD, on_look=show,
+            )  # fmt: skip
+        finally:
+            _record(finished)
+    _tell(finished, time.monotonic() - begun, memory.most)
 
 
 def _expected(cells: Iterable[Cell]) -> int:
@@ -100,7 +90,7 @@ def _short(command: str) -> str:
 
 
 class _Memory:
-    """The most memory that this process and all below it had resident at once, in bytes."""
+    """The most memory that this process and all below it had at once, in bytes."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -114,8 +104,10 @@ class _Memory:
         total = 0
         for process in [here, *here.children(recursive=True)]:
             try:
-                total += process.memory_info().rss
-            except psutil.NoSuchProcess:  # ended meanwhile
+                # Pages that forked processes share count once, in parts.
+                usage = process.memory_full_info()
+                total += getattr(usage, "pss", usage.rss)  # pss: Linux only
+            except psutil.Error:  # ended meanwhile
                 continue
         self.most = max(self.most, total)
 

@@ -7,9 +7,10 @@ import torch
 from pipeline.mechanisms.checkpoints import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.bert import BertInfiller
+from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
 
-__all__ = ["BertInfiller", "Fill", "Infiller", "T5Infiller", "Task", "load_infiller"]
+__all__ = ["BertInfiller", "Decoding", "Fill", "Infiller", "T5Infiller", "Task", "load_infiller"]
 
 
 def load_infiller(
@@ -25,7 +26,7 @@ def load_infiller(
     Args:
         lm: the family: masked LM or encoder-decoder with sentinels.
         where: what to hand to ``from_pretrained``.
-        task: coordinator and synchronization.
+        task: coordinator, synchronization and decoding.
         dtype: number format of the weights.
         device: where the model runs; None: the GPU if there is one.
 

@@ -1,11 +1,16 @@
 """The Infiller protocol: references in, fills out; and what all families share."""
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from transformers import PreTrainedTokenizerBase
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.mechanisms.checkpoints import length_limit
+from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
@@ -19,9 +24,7 @@ __all__ = [
     "Fill",
     "Infiller",
     "Task",
-    "fill_usable",
-    "reference_tokens",
-    "refused",
+    "TwinFiller",
 ]
 
 _Encoded = TypeVar("_Encoded")
@@ -40,7 +43,8 @@ class Fill:
 
     ``score`` is the mean log-probability per fill token under the synchronized scores;
     ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why the
-    model refused or spoiled it, else None.
+    model refused or spoiled it, else None. ``cut`` marks a fill that did not end by itself but at
+    the paper's limit of three times the reference's length (§3.2.2).
     """
 
     text: str
@@ -48,29 +52,32 @@ class Fill:
     score_append: float | None = None
     score_prepend: float | None = None
     reason: str | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to embed in a sentence, and how to choose the fill.
+    """What to embed in a sentence, and how to choose the fills.
 
     ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
-    without ``sync`` only S′(1) is filled.
+    without ``sync`` only S′(1) is filled. ``decoding`` says which fills are chosen by f's scores.
     """
 
     coordinator: str = "and"
     synchronizer: Synchronizer = field(default_factory=Synchronizer)
     sync: bool = True
+    decoding: Decoding = field(default_factory=Decoding)
 
 
 class Infiller(Protocol):
     """A language model that fills the masks of twins with identical text."""
 
-    def fill(self, references: Sequence[Reference]) -> list[Fill]:
-        """Fills for a batch of references, in their order.
+    def fill(self, references: Sequence[Reference]) -> list[list[Fill]]:
+        """Fills for a batch of references, in their order: for each at least one, best first.
 
-        The result for a reference depends on the batch only through floating-point rounding, so
-        callers keep batches a pure function of their plan.
+        A reference that cannot be filled has one fill, which carries the reason. The result for a
+        reference depends on the batch only through floating-point rounding, so callers keep batches
+        a pure function of their plan.
         """
         ...
 
@@ -79,24 +86,47 @@ class Infiller(Protocol):
         ...
 
 
-def reference_tokens(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> int:
-    """n: how many subword tokens the reference span has in the model's vocabulary."""
-    text = join_words(reference.words).slice(reference.span.start, reference.span.end)
-    return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+class TwinFiller(ABC, Generic[_Encoded]):
+    """What the model families share: a checkpoint, and the way from references to fills."""
 
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+    ) -> None:
+        self.model, self.tokenizer, self.task = model, tokenizer, task
+        self._limit = length_limit(model.config, tokenizer)
+        self._special = frozenset(tokenizer.all_special_ids)
 
-def refused(tokenizer: PreTrainedTokenizerBase, reference: Reference) -> str | None:
-    """Why a source sentence cannot be used with this model at all, or None."""
-    text = join_words(reference.words).text
-    if any(token in text for token in tokenizer.all_special_tokens):
-        return SOURCE_HAS_SPECIAL
-    return None
+    @torch.inference_mode()
+    def fill(self, references: Sequence[Reference]) -> list[list[Fill]]:
+        """Fills of each reference, as the task's decoding chooses them."""
+        encoded = [self.encode(reference) for reference in references]
+        usable = [e for e in encoded if not isinstance(e, str)]
+        fills = iter(self._decode(usable) if usable else [])
+        return [[Fill("", reason=e)] if isinstance(e, str) else next(fills) for e in encoded]
 
+    def encode(self, reference: Reference) -> _Encoded | str:
+        """The model's input for one reference, or why it cannot be filled."""
+        text = join_words(reference.words)
+        if any(token in text.text for token in self.tokenizer.all_special_tokens):
+            return SOURCE_HAS_SPECIAL
+        span = text.slice(reference.span.start, reference.span.end)
+        count = len(self.tokenizer(span, add_special_tokens=False)["input_ids"])
+        return self._encode(reference, count) if count else NO_TOKENS
 
-def fill_usable(
-    encoded: Sequence[_Encoded | str], decode: Callable[[Sequence[_Encoded]], list[Fill]]
-) -> list[Fill]:
-    """Decode what could be encoded; a string is the reason why a reference could not."""
-    usable = [e for e in encoded if not isinstance(e, str)]
-    fills = iter(decode(usable) if usable else [])
-    return [Fill("", reason=e) if isinstance(e, str) else next(fills) for e in encoded]
+    @abstractmethod
+    def _encode(self, reference: Reference, count: int) -> _Encoded | str:
+        """``encode`` of a source without special tokens whose span has ``count`` tokens, n."""
+
+    @abstractmethod
+    def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills of each encoded reference."""
+
+    def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
+        """The text of a fill, and what the model spoiled it with."""
+        spoiled = SPECIAL_IN_FILL if self._special.intersection(tokens) else None
+        return str(self.tokenizer.decode(list(tokens))).strip(), spoiled
+
+    def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:
+        width = max(map(len, rows))
+        filled = [[*row, *[value] * (width - len(row))] for row in rows]
+        return torch.tensor(filled, device=self.model.device)

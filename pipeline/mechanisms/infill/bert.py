@@ -1,25 +1,17 @@
 """Synchronized infilling with a masked LM (§3.2.1): all masks in one forward pass."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.mechanisms.checkpoints import length_limit
 from pipeline.mechanisms.heads import logits_at
-from pipeline.mechanisms.infill.base import (
-    NO_TOKENS,
-    SPECIAL_IN_FILL,
-    TOO_LONG,
-    Fill,
-    Task,
-    fill_usable,
-    reference_tokens,
-    refused,
-)
+from pipeline.mechanisms.infill.base import TOO_LONG, Fill, TwinFiller
+from pipeline.mechanisms.infill.decoding import best_ranks, draw, key_of, uniform
 from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Scored
+from pipeline.mechanisms.sync import Scored, Scores
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["BertInfiller"]
@@ -27,93 +19,93 @@ __all__ = ["BertInfiller"]
 _SPLIT_WORD = "fill begins inside a word"
 
 
-class BertInfiller:
-    """Fills ``[CLS] S′(1) [SEP] S′(2) [SEP]`` with as many tokens as the reference span has."""
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Token ids and types of the twins, n masks in each, and what identifies the reference."""
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        task: Task,
-    ) -> None:
-        self.model, self.tokenizer, self.task = model, tokenizer, task
-        self._limit = length_limit(model.config, tokenizer)
-        self._special = frozenset(tokenizer.all_special_ids)
+    ids: list[int]
+    types: list[int]
+    count: int
+    key: str
+
+
+class BertInfiller(TwinFiller[_Source]):
+    """Fills ``[CLS] S′(1) [SEP] S′(2) [SEP]`` with as many tokens as the reference span has.
+
+    One forward pass scores all masks (Eq. 1), so the positions are independent given the twins:
+    the N best fills are exact, but samples lose the dependence between neighbouring words.
+    """
 
     def size(self, reference: Reference) -> int:
         """Words of the input, which is what a forward pass costs."""
         return len(reference.words) + len(reference.span)
 
-    def encode(self, reference: Reference) -> tuple[list[int], list[int], int] | str:
-        """Token ids, token types and n for one reference, or why it cannot be filled.
-
-        n is the number of subword tokens of the reference span, and of masks in each twin.
-        """
-        if reason := refused(self.tokenizer, reference):
-            return reason
-        count = reference_tokens(self.tokenizer, reference)
-        if not count:
-            return NO_TOKENS
+    def _encode(self, reference: Reference, count: int) -> _Source | str:
         twins = make_twins(reference, self.task.coordinator, str(self.tokenizer.mask_token), count)
         pair = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
         encoding = self.tokenizer(*pair, verbose=False)
         ids = list(encoding["input_ids"])
         if len(ids) > self._limit:
             return TOO_LONG
-        return ids, list(encoding.encodings[0].type_ids), count
+        return _Source(ids, list(encoding.encodings[0].type_ids), count, key_of(reference))
 
-    @torch.inference_mode()
-    def fill(self, references: Sequence[Reference]) -> list[Fill]:
-        """Fills by Eq. 1, one forward pass for the batch."""
-        return fill_usable([self.encode(reference) for reference in references], self._decode)
+    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+        scores = self._scores(encoded)
+        scored = scores.of(self._tokens(scores.fused, encoded)).cpu()
+        ends = accumulate(s.count for s in encoded)
+        blocks = [range(end - s.count, end) for s, end in zip(encoded, ends, strict=True)]
+        return [
+            [self._finish(scored, block, ranks) for ranks in self._choices(scored, block)]
+            for block in blocks
+        ]
 
-    def _decode(self, encoded: Sequence[tuple[list[int], list[int], int]]) -> list[Fill]:
-        width = max(len(ids) for ids, _, _ in encoded)
-        pad = self.tokenizer.pad_token_id
-
-        def padded(rows: Sequence[Sequence[int]], value: int) -> Tensor:
-            filled = [[*row, *[value] * (width - len(row))] for row in rows]
-            return torch.tensor(filled, device=self.model.device)
-
-        ids = padded([ids for ids, _, _ in encoded], pad)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": padded([[1] * len(ids) for ids, _, _ in encoded], 0),
-        }
+    def _scores(self, encoded: Sequence[_Source]) -> Scores:
+        """Synchronized scores at the masks of all sources in turn, ``[n of all, V]``."""
+        ids = self._padded([s.ids for s in encoded], self.tokenizer.pad_token_id)
+        attention = self._padded([[1] * len(s.ids) for s in encoded], 0)
+        inputs = {"input_ids": ids, "attention_mask": attention}
         if getattr(self.model.config, "type_vocab_size", 0) > 1:
-            inputs["token_type_ids"] = padded([types for _, types, _ in encoded], 0)
+            inputs["token_type_ids"] = self._padded([s.types for s in encoded], 0)
         at_masks = ids == self.tokenizer.mask_token_id
-        base = self.model.base_model
-        logits = logits_at(self.model, base, at_masks, inputs)  # [masks of the batch, V]
+        logits = logits_at(self.model, self.model.base_model, at_masks, inputs)
+        if not self.task.sync:
+            return self.task.synchronizer.join(logits, None)
         # Row-major order puts each sequence's S′(1) masks before its S′(2) masks.
-        counts = [count for _, _, count in encoded]
-        per_row = (
-            torch.tensor(counts).repeat_interleave(2) if self.task.sync else torch.tensor(counts)
-        )
-        pieces = torch.split(logits, per_row.tolist())
-        first = torch.cat(pieces[0::2]) if self.task.sync else logits
-        second = torch.cat(pieces[1::2]) if self.task.sync else None
-        scored = self.task.synchronizer.choose(first, second)
-        return [self._finish(scored, begin, count) for begin, count in _blocks(counts)]
+        pieces = torch.split(logits, [s.count for s in encoded for _ in range(2)])
+        return self.task.synchronizer.join(torch.cat(pieces[0::2]), torch.cat(pieces[1::2]))
 
-    def _finish(self, scored: Scored, begin: int, count: int) -> Fill:
-        block = slice(begin, begin + count)
-        tokens = scored.tokens[block].tolist()
-        text = str(self.tokenizer.decode(tokens)).strip()
-        reason = None
-        if self._special.intersection(tokens):
-            reason = SPECIAL_IN_FILL
-        elif text.startswith("##"):
+    def _tokens(self, fused: Tensor, encoded: Sequence[_Source]) -> Tensor:
+        """Tokens to choose from at each mask, ``[n of all, k]``."""
+        decoding = self.task.decoding
+        if decoding.kind == "greedy":
+            return fused.argmax(-1, keepdim=True)
+        if decoding.kind == "n-best":
+            return fused.topk(min(decoding.fills, fused.shape[-1])).indices
+        uniforms = [
+            [uniform(decoding.seed, s.key, sample, at) for sample in range(decoding.fills)]
+            for s in encoded
+            for at in range(s.count)
+        ]
+        numbers = torch.tensor(uniforms, dtype=torch.float64, device=fused.device)
+        return draw(fused, numbers, decoding.temperature, decoding.top_p)
+
+    def _choices(self, scored: Scored, block: range) -> list[tuple[int, ...]]:
+        """For each fill of a reference the columns of ``scored.tokens`` to take in its rows."""
+        decoding = self.task.decoding
+        if decoding.kind == "n-best":
+            rows = scored.fused[block.start : block.stop].tolist()
+            return best_ranks(rows, decoding.fills)
+        return [(sample,) * len(block) for sample in range(decoding.fills)]
+
+    def _finish(self, scored: Scored, block: range, columns: tuple[int, ...]) -> Fill:
+        at = torch.tensor(block), torch.tensor(columns)
+        text, reason = self._text(scored.tokens[at].tolist())
+        if reason is None and text.startswith("##"):
             reason = _SPLIT_WORD
         return Fill(
             text,
-            score=float(scored.fused[block].mean()),
-            score_append=float(scored.append[block].mean()),
-            score_prepend=None if scored.prepend is None else float(scored.prepend[block].mean()),
+            score=float(scored.fused[at].mean()),
+            score_append=float(scored.append[at].mean()),
+            score_prepend=None if scored.prepend is None else float(scored.prepend[at].mean()),
             reason=reason,
         )
-
-
-def _blocks(counts: Sequence[int]) -> list[tuple[int, int]]:
-    begins = [sum(counts[:i]) for i in range(len(counts))]
-    return list(zip(begins, counts, strict=True))

@@ -1,0 +1,44 @@
+"""Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule."""
+
+from collections import deque
+from dataclasses import dataclass
+
+__all__ = ["BestShare", "Delta"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """CALCSCORE ≥ δ."""
+
+    delta: float
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score reaches δ, whatever the label."""
+        return score >= self.delta
+
+
+class BestShare:
+    """The best ``share`` of the recent scores of the candidate's own label.
+
+    So every category is learned at the same rate, however little the model believes of it. The
+    window holds the last scores of a label, this one included; a candidate is accepted if fewer
+    than ``share`` of them are above it (equal scores share the better rank). What has no score
+    (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
+    stream and nothing else.
+
+    Args:
+        share: in (0, 1]; 1 accepts all that can be scored.
+        window: scores remembered of each label.
+    """
+
+    def __init__(self, share: float, window: int = 200) -> None:
+        self._share, self._window = share, window
+        self._recent: dict[str, deque[float]] = {}
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score is among the best of its label; it is remembered."""
+        if score == -float("inf"):
+            return False
+        recent = self._recent.setdefault(label, deque(maxlen=self._window))
+        recent.append(score)
+        return sum(other > score for other in recent) < self._share * len(recent)

@@ -1,0 +1,83 @@
+"""The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.stage.cache import RunCacheNotFoundError
+
+from pipeline.ground.errors import InputError
+
+__all__ = ["Cell", "Cells"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its DVC name, its command, and the names of the cells it needs."""
+
+    name: str
+    command: str
+    needs: frozenset[str]
+
+    @property
+    def stage(self) -> str:
+        """The stage it belongs to."""
+        return self.name.partition("@")[0]
+
+
+class Cells:
+    """The pipeline of the working directory; does around a command what ``dvc repro`` does.
+
+    Raises:
+        InputError: there is no DVC pipeline here, or it is malformed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._repo = Repo()
+            graph = self._repo.index.graph
+        except DvcException as error:
+            raise InputError(
+                f"no usable DVC pipeline: {error}", remedy="run in the project's root"
+            ) from error
+        self._stages: dict[str, Any] = {stage.addressing: stage for stage in graph}
+        self.all = [
+            Cell(name, stage.cmd, frozenset(s.addressing for s in graph.successors(stage)))
+            for name, stage in self._stages.items()
+        ]
+
+    def begin(self, cell: Cell) -> bool:
+        """Whether the cell must run; then its outputs are removed (those that persist are not).
+
+        A cell that ran before with the same inputs gets its outputs from DVC's run cache.
+        """
+        stage = self._stages[cell.name]
+        with self._repo.lock:
+            if not stage.changed():
+                return False
+            stage.remove_outs(ignore_remove=False, force=False)
+            try:
+                self._repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                return True
+            self._record(stage)
+            return False
+
+    def finish(self, cell: Cell) -> None:
+        """Record what the cell made, in dvc.lock and DVC's cache.
+
+        Raises:
+            InputError: the command did not write what dvc.yaml says.
+        """
+        with self._repo.lock:
+            try:
+                self._record(self._stages[cell.name])
+            except DvcException as error:
+                raise InputError(f"{cell.name}: {error}", path="dvc.yaml") from error
+
+    @staticmethod
+    def _record(stage: Any) -> None:
+        stage.save()
+        stage.commit()
+        stage.dump(update_pipeline=False)

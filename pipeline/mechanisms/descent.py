@@ -1,0 +1,87 @@
+"""One update of a predictor: AdamW with linear decay, clipping, and dropout seeded by the step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from pipeline.ground.errors import ModelError
+from pipeline.mechanisms.decay import decay_groups
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.predictor import Predictor
+
+__all__ = ["Descent", "Schedule"]
+
+_FOR_DROPOUT = 3  # apart from the streams of the same seed in stream.py
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The numbers of §5.1, with the names of ``settings.train``."""
+
+    steps: int
+    warm_steps: int
+    learning_rate: float
+    weight_decay: float
+    clip: float
+    eval_every: int
+    patience: int
+    seed: int
+    encoder_rate: float
+    average: float
+
+
+class Descent:
+    """The optimizer of a predictor.
+
+    AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
+    biases and layer norms do not (the paper does not say). The encoder's rate is ``encoder_rate``
+    times the scorer's. Dropout masks are a pure function of (seed, step).
+
+    Args:
+        predictor: the weights.
+        schedule: the numbers.
+        seed: of the dropout masks.
+    """
+
+    def __init__(self, predictor: Predictor, schedule: Schedule, seed: int) -> None:
+        self._predictor, self._schedule, self._seed = predictor, schedule, seed
+        parts = ((predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0))
+        groups = [
+            group | {"factor": factor}
+            for part, factor in parts
+            for group in decay_groups(part, schedule.weight_decay)
+        ]
+        self._optimizer = torch.optim.AdamW(groups, lr=schedule.learning_rate, fused=True)
+
+    def update(self, batch: Sequence[Example], step: int) -> float:
+        """Learn from a batch, not empty, as update number ``step`` (from 0).
+
+        Returns:
+            The loss before the update.
+
+        Raises:
+            ModelError: the loss or its gradient is not a number.
+        """
+        schedule = self._schedule
+        for group in self._optimizer.param_groups:
+            rate = schedule.learning_rate * (1 - step / schedule.steps)
+            group["lr"] = rate * group["factor"]
+        seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step])
+        torch.manual_seed(int(seed.generate_state(1)[0]))
+        self._predictor.train()
+        self._optimizer.zero_grad()
+        loss = self._predictor.loss(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self._predictor.parameters(), schedule.clip)
+        if not (loss.isfinite() and norm.isfinite()):
+            figures = f"the loss is {float(loss.detach()):g}, its gradient's norm {float(norm):g}"
+            raise ModelError(
+                f"at step {step + 1} {figures}",
+                remedy="lower the learning rate, or check the encoder's weights",
+            )
+        self._optimizer.step()
+        self._predictor.eval()
+        return float(loss.detach())

@@ -1,0 +1,82 @@
+"""`conjoin repro`: DVC's cells in order, several at a time, timed, resumed, and clear when one fails."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.ground.errors import CellError, InputError, SettingsError
+from pipeline.ground.files import read_json
+from pipeline.settings.repro import Repro
+from pipeline.tools.repro import TIMES, run
+
+DVC = """\
+stages:
+  ingest:
+    cmd: echo raw > a.txt
+    outs: [a.txt]
+  train:
+    matrix: {seed: [0, 1]}
+    cmd: >-
+      cat a.txt > b${item.seed}.txt;
+      if test -e stop${item.seed}; then echo "conjoin: seed ${item.seed} broke"; exit 2; fi
+    deps: [a.txt]
+    outs: ["b${item.seed}.txt"]
+  report:
+    cmd: cat b0.txt b1.txt > c.txt
+    deps: [b0.txt, b1.txt]
+    outs: [c.txt]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A DVC project of four cells, without git."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    (tmp_path / "dvc.yaml").write_text(DVC)
+    return tmp_path
+
+
+def test_cells_run_in_order_and_only_once(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everything is made and timed; a second call runs nothing; a failure is named and resumed."""
+    (project / "stop1").touch()
+    with pytest.raises(
+        CellError, match=r"train@1 failed: seed 1 broke; its log is data.*train@1\.log"
+    ):
+        run(Repro(jobs=2))
+    assert not (project / "c.txt").exists()
+    (project / "stop1").unlink()
+    run(Repro(jobs=2))
+    assert (project / "c.txt").read_text() == "raw\nraw\n"
+    times = read_json(project / TIMES)
+    assert {"train@1", "report"} <= times.keys()
+    assert times["report"]["stage"] == "report"
+    assert times["report"]["cpu_seconds"] > 0
+    shown = capsys.readouterr().out
+    assert "Time by stage" in shown
+    assert "GiB of memory at once" in shown
+    run(Repro(jobs=2, skip="b0"))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    counts = {line[0]: (line[2], line[4]) for line in lines if len(line) > 4 and line[1] == "│"}
+    assert counts["ingest"] == ("0", "1")
+    assert counts["train"] == ("0", "1")
+
+
+def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad expression, one that leaves nothing, no pipeline: one line each."""
+    with pytest.raises(SettingsError, match=r"repro.skip = '\('"):
+        run(Repro(skip="("))
+    with pytest.raises(SettingsError, match="leaves no cell"):
+        run(Repro(skip="."))
+    (project / "dvc.yaml").write_text("stages: [")
+    with pytest.raises(InputError, match="no usable DVC pipeline"):
+        run(Repro())
+    (project / "elsewhere").mkdir()
+    monkeypatch.chdir(project / "elsewhere")
+    shutil.rmtree(project / ".dvc")
+    with pytest.raises(InputError, match="no usable DVC pipeline"):
+        run(Repro())
