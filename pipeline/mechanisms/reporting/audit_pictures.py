@@ -57,7 +57,7 @@ def filter_gallery(audit: Audit, labelled: int) -> Gallery | None:
         return None
     keys = (Key("accepted", "--ink", shape="dot"), Key("rejected", "--ink", shape="ring"))
     note = (
-        "Share of right annotations in what δ let in and in what it kept out, "
+        "Share of right annotations in what the filter let in and in what it kept out, "
         f"{labelled} labelled sentences. {_LEFT_OUT}"
     )
     return Gallery(panels, keys, note)

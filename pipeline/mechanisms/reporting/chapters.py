@@ -5,8 +5,9 @@ from pathlib import Path
 
 from pipeline.mechanisms.reporting import audit_pictures, audit_tables, curves, intervals
 from pipeline.mechanisms.reporting.audits import Audit
-from pipeline.mechanisms.reporting.differences import differences, filter_facts
+from pipeline.mechanisms.reporting.differences import differences
 from pipeline.mechanisms.reporting.drawing import key_of
+from pipeline.mechanisms.reporting.filtering import filter_facts
 from pipeline.mechanisms.reporting.paper_tables import (
     DEFINITIONS,
     ablation_table,

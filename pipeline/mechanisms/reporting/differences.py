@@ -1,63 +1,55 @@
-"""What differs from the paper and what the filter did, in sentences true of the corpus at hand."""
+"""What differs from the paper, in sentences true of the corpus at hand."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from pipeline.ground.files import read_json
-from pipeline.mechanisms.comparison import Comparison
-from pipeline.mechanisms.reporting.audits import Audit
-from pipeline.mechanisms.reporting.findings import gain_words
-from pipeline.mechanisms.reporting.paper_tables import points
-from pipeline.mechanisms.reporting.results import Metrics, more_than_noise
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.systems import GENERATORS
+from pipeline.mechanisms.reporting.systems import (
+    GENERATORS,
+    VARIATIONS,
+    parts_of,
+    short_name,
+    system_key,
+)
 from pipeline.settings.train import Train
 
-__all__ = ["differences", "filter_facts"]
+__all__ = ["differences"]
 
 _PAPERS = {"bert": ("bert-large-cased", "BERT-large-cased"), "t5": ("t5-large", "T5-large")}
 _ENCODER = "bert-base-cased"
-_SETTINGS = {
-    "steps": "updates", "warm_steps": "updates on L alone", "learning_rate": "learning rate",
-    "patience": "patience", "eval_every": "updates between validations", "n_batch": "N_batch",
-    "k": "K", "k_max": "K_max", "delta": "δ",
+_NAMES = {
+    "steps": "updates", "warm_steps": "updates on L alone", "eval_every": "updates between validations",
+    "n_batch": "N_batch", "k": "K", "k_max": "K_max", "delta": "δ",
 }  # fmt: skip
-_ENOUGH = 20  # judged candidates, below which nothing is said of their share
+_UNTOLD = {
+    "corpus",
+    "candidates",
+    "mode",
+    "system",
+    "labelled",
+    "seed",
+    "encoder",
+    "threads",
+    "out",
+}
+"""Settings of ``train`` that name things, or that other sentences tell of."""
+
 _ALIKE = ("n_batch", "k", "k_max", "delta")
 
 
 def differences(corpus: Path, runs: Sequence[Run]) -> list[str]:
     """One sentence or two for each thing that this corpus does otherwise than the paper."""
-    facts = [_corpus(corpus), *_models(corpus), _encoder(runs), _finite(runs), _training(runs)]
+    facts = [
+        _corpus(corpus),
+        *_models(corpus),
+        _encoder(runs),
+        _finite(runs),
+        _training(runs),
+        *_own(runs),
+    ]
     return [fact for fact in facts if fact]
-
-
-def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> list[str]:
-    """For each generator at the main |L|: whether its filter cleans, and whether it costs."""
-    size, facts = metrics.main, []
-    filtering = {run.system for run in runs if run.mode == "filter" and run.labelled == size}
-    for generator, name in GENERATORS.items():
-        if generator not in filtering:
-            continue
-        entry = next(
-            (e for e in (audit.filtered(size) if audit else ()) if e["system"] == generator), None
-        )
-        parts = [_cleans(entry), _prefers(entry)] if entry else []
-        without = metrics.gain(size, f"{generator}-no-filter", generator)
-        if without:
-            parts.append(_costs(without))
-        parts = [part for part in parts if part]
-        if parts:
-            facts.append(
-                f"The filter on candidates of {name}. {' '.join(_sentence(p) for p in parts)}"
-            )
-    return facts
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _corpus(corpus: Path) -> str:
@@ -132,60 +124,59 @@ def _finite(runs: Sequence[Run]) -> str:
 
 def _training(runs: Sequence[Run]) -> str:
     """Settings of training that are not the paper's, which are the defaults of ``train``."""
-    cards = [run.card.get("settings", {}) for run in runs if run.mode == "filter"]
-    if not cards:
-        return ""
+    cards = [
+        r.card.get("settings", {}) for r in runs if r.mode == "filter" and r.system in GENERATORS
+    ]
     other, same = [], []
-    for key, name in _SETTINGS.items():
-        paper = Train.model_fields[key].default
-        used = sorted({card[key] for card in cards if key in card})
-        if used and used != [paper]:
-            values = ", ".join(f"{value:,}" for value in used)
-            other.append(f"{name} {values} (paper: {paper:,})")
-        elif used and key in _ALIKE:
+    for key, field in Train.model_fields.items():
+        used = {_value(card[key]) for card in cards if key in card}
+        if key in _UNTOLD or not used:
+            continue
+        name, paper = _name(key), _value(field.default)
+        if used != {paper}:
+            other.append(f"{name} {', '.join(sorted(used))} (paper: {paper})")
+        elif key in _ALIKE:
             same.append(f"{name} = {paper}")
     told = f"Training differs in {'; '.join(other)}. " if other else ""
     return f"{told}As in the paper: {', '.join(same)}." if same else told.strip()
 
 
-def _cleans(entry: Mapping[str, Any]) -> str:
-    """Whether more is right among the accepted, by two standard errors of the difference at least."""
-    accepted, rejected = entry["accepted"], entry["rejected"]
-    sizes = accepted["judged"], rejected["judged"]
-    if min(sizes) < _ENOUGH:
-        counts = f"{sizes[0]:,} accepted and {sizes[1]:,} rejected"
-        return f"whether it cleans is open: the sample has {counts}"
-    shares = accepted["right"], rejected["right"]
-    error = sqrt(sum(p * (1 - p) / n for p, n in zip(shares, sizes, strict=True)))
-    difference = shares[0] - shares[1]
-    verdict = "whether it cleans is open"
-    if abs(difference) > 2 * error:
-        verdict = "it cleans" if difference > 0 else "it keeps the wrong ones"
-    return (
-        f"{verdict}: {100 * shares[0]:.1f} % of the {sizes[0]:,} accepted annotations in the sample are "
-        f"right, against {100 * shares[1]:.1f} % of the {sizes[1]:,} rejected"
-    )
+def _own(runs: Sequence[Run]) -> list[str]:
+    """What this project's own variations, which the paper lacks, do otherwise than their generator."""
+    facts = []
+    for system in sorted({run.system for run in runs}, key=system_key):
+        generator, variation = parts_of(system) or ("", None)
+        if variation is None or variation in VARIATIONS:
+            continue
+        own, plain = (_settings(runs, name) for name in (system, generator))
+        changed = [
+            f"{_name(key)} {', '.join(sorted(own[key]))}"
+            for key in own
+            if key not in _UNTOLD and key in plain and own[key] != plain[key]
+        ]
+        if changed:
+            facts.append(
+                f"{short_name(system)}, which the paper does not have, differs from "
+                f"{GENERATORS[generator]} in {'; '.join(changed)}."
+            )
+    return facts
 
 
-def _prefers(entry: Mapping[str, Any]) -> str:
-    """Which labels the filter lets in most and least often."""
-    shares = sorted(
-        (figures["acceptance"], label)
-        for label, figures in entry["by_label"].items()
-        if figures["judged"] >= _ENOUGH
-    )
-    if len(shares) < 2:
-        return ""
-    (least, last), (most, first) = shares[0], shares[-1]
-    return f"it lets in {first} most often ({100 * most:.1f} %) and {last} least often ({100 * least:.1f} %)"
+def _settings(runs: Sequence[Run], system: str) -> dict[str, set[str]]:
+    """All values that the runs of a system had of each setting."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        if run.system == system:
+            for key, value in run.card.get("settings", {}).items():
+                found.setdefault(key, set()).add(_value(value))
+    return found
 
 
-def _costs(without: Comparison) -> str:
-    """``without`` is the gain of training without the filter over training with it."""
-    verdict = "it costs accuracy" if without.gain > 0 else "it raises accuracy"
-    if not more_than_noise(without):
-        verdict = "whether it costs accuracy is open"
-    return (
-        f"{verdict}: leaving it out changes the overall figure by {points(without.gain)} points "
-        f"({gain_words(without)})"
-    )
+def _name(key: str) -> str:
+    return _NAMES.get(key, key.replace("_", " "))
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "unset"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
