@@ -108,7 +108,7 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
         "S′(1) is filled, and the predictor sets the boundaries itself. The full method is the "
         "generator’s own row above; ∗ marks what the paper does not have."
-        + (f" {_ABOUT_GAINS}" if gains else ""),
+        + (" Gains, intervals and bold as in the table above." if gains else ""),
     )
 
 
@@ -140,7 +140,8 @@ def sizes_table(metrics: Metrics) -> Table | None:
         f"Overall accuracy (%) on {metrics.split} by number of labelled sentences",
         ("Model", *heads),
         tuple(rows),
-        note=f"Mean ± sample standard deviation over seeds. {_ABOUT_GAINS}",
+        note="Mean ± sample standard deviation over seeds. Gain over the baseline with its 95 % interval "
+        "in brackets, bold as above.",
     )
 
 
