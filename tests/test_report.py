@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,31 @@ import pytest
 from pipeline.ground.coordination import CATEGORIES, Candidate, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json, write_text
-from pipeline.ground.schema import CANDIDATES, SCORED, candidate_row, write_rows
+from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row, write_rows
 from pipeline.mechanisms.metrics import CRITERIA, mean_sd
+from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
+from pipeline.mechanisms.reporting.curves import acceptance, acceptance_by_label, learning_curves
+from pipeline.mechanisms.reporting.differences import differences
 from pipeline.mechanisms.reporting.examples import draw_examples, fill_statistics, marked
-from pipeline.mechanisms.reporting.figures import acceptance, acceptance_by_label, learning_curves
+from pipeline.mechanisms.reporting.filtering import filter_facts
 from pipeline.mechanisms.reporting.findings import findings
-from pipeline.mechanisms.reporting.results import (
-    Metrics,
+from pipeline.mechanisms.reporting.intervals import accuracy_dots, gain_dots, gain_over_sizes
+from pipeline.mechanisms.reporting.paper_tables import (
     ablation_table,
     accuracy_table,
     criteria_table,
+    sizes_table,
 )
+from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import read_runs
-from pipeline.mechanisms.reporting.systems import system_key, system_name
+from pipeline.mechanisms.reporting.systems import (
+    candidates_name,
+    short_name,
+    system_key,
+    system_name,
+)
 from pipeline.mechanisms.reporting.tables import code_span, markdown, percent, records_table
+from pipeline.mechanisms.reporting.times import times_table
 from pipeline.settings.report import Report
 from pipeline.stages.report import run
 
@@ -67,6 +79,76 @@ def metrics_of(overall: dict[str, Sequence[float]], labelled: int = 100) -> dict
         })  # fmt: skip
     counts = {"overall": 1157, "NP, NX": 803, "ADJP, ADVP": 40, "VP": 155, "PP": 0, "S, SBAR": 79}
     return {"split": "test", "instances": counts, "runs": runs, "summary": summary}
+
+
+def gain_of(
+    system: str,
+    gain: float,
+    half: float,
+    labelled: int = 100,
+    *,
+    against: str = "baseline",
+    seeds: int = 3,
+) -> dict[str, Any]:
+    """An entry of ``comparisons`` with the interval gain ± half."""
+    return {"system": system, "against": against, "labelled": labelled, "seeds": list(range(seeds)),
+            "gain": gain, "low": gain - half, "high": gain + half}  # fmt: skip
+
+
+COMPARISONS = [
+    gain_of("t5", 0.08, 0.03), gain_of("bert", 0.02, 0.04), gain_of("t5-no-filter", 0.05, 0.02),
+    gain_of("t5-self-train", 0.01, 0.03), gain_of("t5-no-filter", -0.03, 0.02, against="t5"),
+]  # fmt: skip
+
+
+def sizes_of(*documents: dict[str, Any]) -> Metrics:
+    """The metrics of several |L| together."""
+    first = documents[0]
+    parts = {part: [entry for d in documents for entry in d.get(part, [])]
+             for part in ("runs", "summary", "comparisons")}  # fmt: skip
+    return Metrics.parse(first | parts)
+
+
+def shares(right: float, judged: int = 50) -> dict[str, Any]:
+    """What the audit says of one group."""
+    return {"judged": judged, "right": right, "sensible": right / 2}
+
+
+def write_audit(corpus: Path) -> None:
+    """An audit of a grammar's corpus: shares, and a verdict on two of three candidates of t5-sync."""
+    generation = [
+        {"candidates": kind, "seeds": [0], **shares(right), "other": 0.2, "ungrammatical": 0.8 - right,
+         "repeats": 0.1, "distinct": 0.4, "by_label": {"VP": shares(right), "NP": shares(0.99)},
+         "by_fill_length": {"9+": shares(0.11, 9), "1": shares(0.77)}}
+        for kind, right in (("t5-no-sync", 0.41), ("t5-sync", 0.72), ("bert-sync", 0.63))
+    ]  # fmt: skip
+    one = {"judged": 50, "acceptance": 0.25, "accepted_right": 0.85, "rejected_right": None}
+    by_label = {"PP": one, "NP": one | {"acceptance": 0.9}, "S": one | {"judged": 3}}
+    filtered = [{"system": "t5", "labelled": 100, "seeds": [0], "accepted": shares(0.81),
+                 "rejected": shares(0.52), "by_label": by_label}]  # fmt: skip
+    write_json(corpus / "audit/audit.json",
+               {"oracle": True, "generation": generation, "filter": filtered})  # fmt: skip
+    kinds = (("right", True), ("right", False), ("other", True), ("ungrammatical", False))
+    write_rows(corpus / "audit/verdicts.parquet", VERDICTS, [
+        {"candidate_id": f"t5-sync-{n}", "folder": f"candidates/t5-sync/seed-{seed}",
+         "kind": kinds[n % 4][0], "sensible": kinds[n % 4][1]}
+        for seed in range(3) for n in range(60) if n % 3
+    ])  # fmt: skip
+
+
+def write_times(corpus: Path) -> None:
+    """What repro recorded of two cells of this corpus, and of one of another."""
+    name = f"data/{corpus.name}"
+    write_json(corpus.parent / "times.json", {
+        "train@1": {"stage": "train", "command": f"conjoin train {name}", "seconds": 10.4,
+                    "cpu_seconds": 9.0},
+        "train@2": {"stage": "train", "command": f"conjoin train {name} --seed 1", "seconds": 20.2,
+                    "cpu_seconds": 19.0},
+        "ingest@1": {"stage": "ingest", "command": f"conjoin ingest world data/raw/w --out {name}",
+                     "seconds": 1.0, "cpu_seconds": 1.0},
+        "train@9": {"stage": "train", "command": f"conjoin train {name}-2", "seconds": 999.0,
+                    "cpu_seconds": 999.0},
+    })  # fmt: skip
 
 
 def candidates_of(count: int, tag: str) -> list[Candidate]:
@@ -120,7 +202,10 @@ def write_run(corpus: Path, system: str, labelled: int, seed: int, top: float) -
 
 def build(corpus: Path, overall: dict[str, Sequence[float]] = OVERALL) -> Path:
     """A corpus folder as the stages before report leave it."""
-    write_json(corpus / "evaluation/metrics.json", metrics_of(overall))
+    known = [c for c in COMPARISONS if {c["system"], c["against"]} <= overall.keys()]
+    write_json(corpus / "evaluation/metrics.json", metrics_of(overall) | {"comparisons": known})
+    write_audit(corpus)
+    write_times(corpus)
     counts = {"sentences": 14326, "with_coordination": 8101, "instances": 11596,
               "evaluable_instances": 11530}  # fmt: skip
     write_json(corpus / "ingest.json", {
@@ -248,63 +333,94 @@ def test_pictures_take_the_pages_colours(page: str) -> None:
 
 def test_table_2_has_the_numbers_of_the_metrics(page: str) -> None:
     """Means and deviations computed here by hand stand in the page, best ones first in bold."""
-    rows = {row[1]: row for row in cells(page, "Accuracy (%) on test")}
+    rows = {row[0]: row for row in cells(page, "Accuracy (%) on test")}
     values = [60.0, 61.0, 59.0]
     mean = sum(values) / 3
     sd = math.sqrt(sum((v - mean) ** 2 for v in values) / 2)
-    assert rows["+ generation by T5"] == [
-        "100", "+ generation by T5", "50.00", "50.00", "50.00", "–", "50.00",
-        f"{mean:.2f} ± {sd:.2f}", "3",
+    assert rows["T5"] == [
+        "T5", f"{mean:.2f} ± {sd:.2f}", "+8.00", "+5.00 … +11.00",
+        *["50.00 ± 1.00"] * 3, "–", "50.00 ± 1.00", "3",
     ]  # fmt: skip
-    assert rows["Model"][2] == "NP, NX (803)"
-    assert list(rows)[1:] == [
-        "baseline (no generation)", "+ generation by BERT", "+ generation by T5", "my-own",
-    ]  # fmt: skip
-    assert "<strong>60.00 ± 1.00</strong>" in page
+    assert rows["Model"][4] == "NP, NX (803)"
+    assert rows["baseline"][2:4] == rows["my-own"][2:4] == ["–", "–"]
+    assert list(rows)[1:] == ["baseline", "BERT", "T5", "my-own"]
+    assert "<strong>60.00 <small>± 1.00</small></strong>" in page
+    assert "<strong>+8.00</strong>" in page
+    assert "<strong>+2.00</strong>" not in page  # its interval holds 0
 
 
 def test_table_3_nests_the_variations_under_their_generator() -> None:
     """Rows stand in the paper's order, variations one level deeper, and unknown systems not at all."""
-    table = ablation_table(Metrics.parse(metrics_of(OVERALL)))
+    table = ablation_table(Metrics.parse(metrics_of(OVERALL)), 100)
     assert table is not None
-    assert [(row.cells[1], row.cells[2], row.level) for row in table.rows] == [
-        ("baseline (no generation)", "52.00 ± 2.00", 0),
-        ("+ generation by BERT", "54.00 ± 2.65", 0),
-        ("+ generation by T5", "60.00 ± 1.00", 0),
+    assert table.columns == ("Setting", "Overall", "seeds")
+    assert [(*row.cells[:2], row.level) for row in table.rows] == [
+        ("baseline", "52.00 ± 2.00", 0),
+        ("BERT", "54.00 ± 2.65", 0),
+        ("T5", "60.00 ± 1.00", 0),
         ("− filtering", "57.00 ± 1.00", 1),
         ("− sync + self-train", "53.00 ± 1.00", 1),
     ]
-    assert ablation_table(Metrics.parse(metrics_of({"baseline": [0.5], "t5": [0.6]}))) is None
+    assert ablation_table(Metrics.parse(metrics_of({"baseline": [0.5], "t5": [0.6]})), 100) is None
+
+
+def test_table_3_compares_with_the_baseline_and_with_the_generator() -> None:
+    """Both gains stand beside the variation, each bold only where its own interval leaves 0 out."""
+    table = ablation_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)
+    assert table is not None
+    rows = {row.cells[0]: row for row in table.rows}
+    assert rows["− filtering"].cells[2:] == (
+        "+5.00",
+        "+3.00 … +7.00",
+        "−3.00",
+        "−5.00 … −1.00",
+        "3",
+    )
+    assert rows["− filtering"].best == {2, 4}
+    assert rows["− sync + self-train"].cells[2:6] == ("+1.00", "−2.00 … +4.00", "–", "–")
+    assert rows["− sync + self-train"].best == set()
+    assert rows["T5"].best == {1, 2}
+
+
+def test_an_interval_over_two_seeds_is_not_called_more_than_noise() -> None:
+    """Two seeds are too few to bootstrap over, whatever the interval."""
+    document = metrics_of({"baseline": [0.5, 0.5], "t5": [0.6, 0.6]})
+    for seeds, best, words in ((2, {1}, "too few seeds"), (3, {1, 2}, ": more than noise")):
+        found = Metrics.parse(document | {"comparisons": [gain_of("t5", 0.1, 0.05, seeds=seeds)]})
+        assert accuracy_table(found, 100).rows[1].best & {1, 2} == best
+        assert words in findings(found)[0]
 
 
 def test_criteria_table_shows_all_four() -> None:
     """Each criterion has its column, with deviation, for every system."""
-    table = criteria_table(Metrics.parse(metrics_of(OVERALL)))
+    table = criteria_table(Metrics.parse(metrics_of(OVERALL)), 100)
     first = table.rows[0].cells
-    assert first[2:6] == ("52.00 ± 2.00", "51.00 ± 2.00", "50.00 ± 2.00", "49.00 ± 2.00")
+    assert first[1:5] == ("52.00 ± 2.00", "51.00 ± 2.00", "50.00 ± 2.00", "49.00 ± 2.00")
     assert len(table.rows) == len(OVERALL)
-    assert "n = 1157" in table.title
+    assert "1,157 instances" in table.note
 
 
 def test_ties_are_all_best_unless_nothing_is() -> None:
     """Equal figures are marked alike; where none is better than another nothing is marked."""
     tied = accuracy_table(
-        Metrics.parse(metrics_of({"baseline": [0.5], "bert": [0.6], "t5": [0.6]}))
+        Metrics.parse(metrics_of({"baseline": [0.5], "bert": [0.6], "t5": [0.6]})), 100
     )
-    assert [row.best for row in tied.rows] == [set(), {2, 3, 4, 6, 7}, {2, 3, 4, 6, 7}]
+    assert [row.best for row in tied.rows] == [set(), {1, 2, 3, 4, 6}, {1, 2, 3, 4, 6}]
     for overall in ({"baseline": [0.5]}, {"baseline": [0.5], "t5": [0.5]}):
-        table = accuracy_table(Metrics.parse(metrics_of(overall)))
+        table = accuracy_table(Metrics.parse(metrics_of(overall)), 100)
         assert not any(row.best for row in table.rows)
 
 
 @pytest.mark.parametrize(
     ("overall", "wanted"),
     [
-        (OVERALL, ["generation by T5, the best of 5", "60.00 %", "8.00 points more", "52.00 %", "in all 3"]),
+        (OVERALL, ["T5, the better of two", "60.00 %", "8.00 points more", "52.00 %", "in all 3"]),
         ({"baseline": [0.5, 0.5], "t5": [0.6, 0.6]}, ["10.00 points more", "cannot tell"]),
         ({"baseline": [0.5] * 3, "t5": [0.6, 0.4, 0.6]}, ["only 2 of 3", "not enough"]),
-        ({"baseline": [0.5] * 3, "t5": [0.4] * 3}, ["nothing beats", "10.00 points less", "none of 3"]),
-        ({"baseline": [0.5] * 3, "t5": [0.5] * 3}, ["nothing beats", "just as many", "none of 3"]),
+        ({"baseline": [0.5] * 3, "t5": [0.4] * 3}, ["10.00 points less than", "none of 3"]),
+        ({"baseline": [0.5] * 3, "t5": [0.5] * 3}, ["no more and no less than", "none of 3"]),
+        ({"baseline": [0.5] * 3, "baseline-b": [0.7] * 3, "t5": [0.6] * 3}, ["by T5 finds 60.00 %"]),
+        ({"baseline": [0.5] * 3, "a": [0.5] * 3, "b": [0.6] * 3}, ["“b”, the best of 2 systems"]),
         ({"baseline": [0.5]}, ["Nothing but the baseline"]),
         ({"t5": [0.5]}, ["no baseline run"]),
     ],
@@ -318,23 +434,104 @@ def test_the_point_is_what_the_numbers_say(
     assert all(part in " ".join(sentences) for part in wanted), sentences
 
 
-def test_each_size_has_its_own_two_sentences_and_block() -> None:
-    """Blocks of Table 2 go by |L|, each with its own best figures."""
-    small, large = metrics_of({"baseline": [0.3], "t5": [0.4]}, 50), metrics_of(OVERALL, 250)
-    both = large | {part: large[part] + small[part] for part in ("runs", "summary")}
-    assert [text[:8] for text in findings(Metrics.parse(both))[::2]] == ["With 50 ", "With 250"]
-    rows = accuracy_table(Metrics.parse(both)).rows
-    assert [row.cells[0] for row in rows] == ["50"] * 2 + ["250"] * 4
-    assert [row.begins for row in rows] == [True, False, True, False, False, False]
-    assert [7 in row.best for row in rows] == [False, True, False, False, True, False]
+@pytest.mark.parametrize(
+    ("comparisons", "wanted"),
+    [
+        ([gain_of("t5", 0.08, 0.03), gain_of("t5-no-filter", 0.05, 0.02), gain_of("bert", 0.02, 0.04)],
+         ["+5.00 to +11.00, 3 seeds: more than noise", "1 of the 4 other systems gains more than noise: "
+          "generation by T5 without filtering."]),
+        ([gain_of("t5", 0.08, 0.09)], ["−1.00 to +17.00, 3 seeds: not told apart from noise",
+                                       "None of the 4 other systems gain more than noise."]),
+    ],
+)  # fmt: skip
+def test_the_point_says_more_than_noise_only_where_the_interval_leaves_0_out(
+    comparisons: list[dict[str, Any]], wanted: list[str]
+) -> None:
+    """With intervals the sentences rest on them, for the generator and for the other systems."""
+    text = " ".join(findings(Metrics.parse(metrics_of(OVERALL) | {"comparisons": comparisons})))
+    assert all(part in text for part in wanted), text
+    assert "Seed by seed" not in text
+
+
+def test_the_point_names_a_variation_that_beats_the_paper_s_method() -> None:
+    """The paper's method stands first, also where leaving a part of it out is better."""
+    overall = {
+        "baseline": [0.5] * 3,
+        "bert": [0.55] * 3,
+        "t5": [0.52] * 3,
+        "bert-no-filter": [0.6] * 3,
+    }
+    comparisons = [gain_of("bert", 0.05, 0.02), gain_of("bert-no-filter", 0.1, 0.02)]
+    first, second = findings(Metrics.parse(metrics_of(overall) | {"comparisons": comparisons}))
+    assert "generation by BERT, the better of two generators, finds 55.00 %" in first
+    assert (
+        "Of all 3 systems that generate the best is generation by BERT without filtering: 60"
+        in second
+    )
+    assert "+10.00 points (95 % interval +8.00 to +12.00, 3 seeds: more than noise)" in second
+
+
+def test_the_main_size_is_the_one_with_most_systems_then_the_middle_one() -> None:
+    """Tables and sentences are about one |L|; the others stand in the table by size."""
+    few, all_ = {"baseline": [0.3], "t5": [0.4]}, OVERALL
+    assert sizes_of(metrics_of(few, 50), metrics_of(all_, 250)).main == 250
+    assert sizes_of(*(metrics_of(few, size) for size in (250, 50, 100))).main == 100
+    assert sizes_of(metrics_of(few, 50), metrics_of(few, 250)).main == 50
+    longer = {name: [*values, 0.5] for name, values in few.items()}
+    assert sizes_of(metrics_of(few, 50), metrics_of(few, 100), metrics_of(longer, 250)).main == 250
+    both = sizes_of(metrics_of(few, 50), metrics_of(all_, 250))
+    assert findings(both)[0].startswith("With 250 labelled sentences")
+    assert len(findings(both)) == 2
+    assert len(accuracy_table(both, 250).rows) == 4
+
+
+def test_sizes_stand_side_by_side_with_their_gains() -> None:
+    """A column of accuracies and one of gains for each |L|, a dash where a system was not run."""
+    small = metrics_of({"baseline": [0.3], "t5": [0.4]}, 50) | {
+        "comparisons": [gain_of("t5", 0.1, 0.2, 50)]
+    }
+    table = sizes_table(sizes_of(small, metrics_of(OVERALL, 250) | {"comparisons": []}))
+    assert table is not None
+    assert table.columns == ("Model", "|L| = 50", "gain", "|L| = 250")
+    rows = {row.cells[0]: row.cells[1:] for row in table.rows}
+    assert rows["T5"] == ("40.00", "+10.00 (−10.00 … +30.00)", "60.00 ± 1.00")
+    assert rows["BERT"] == ("–", "–", "54.00 ± 2.65")
+    assert sizes_table(Metrics.parse(metrics_of(OVERALL))) is None
+
+
+def test_pictures_of_the_point_tell_every_system() -> None:
+    """The text for those who cannot see them has each accuracy, and each gain with its bounds."""
+    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
+    accuracy, gain = accuracy_dots(metrics.block(100)), gain_dots(metrics.gains(metrics.block(100)))
+    assert accuracy is not None
+    assert gain is not None
+    assert all(f"{short_name(system)} " in accuracy.alt for system in OVERALL)
+    assert "T5 60.0 %" in accuracy.alt
+    assert "T5 +8.0 (+5.0 to +11.0)" in gain.alt
+    assert ">+8.0</text>" in gain.svg
+    assert gain_dots({}) is None
+    assert gain_over_sizes(Metrics.parse(metrics_of(OVERALL))) is None
 
 
 def test_systems_have_the_papers_names_and_order() -> None:
     """Known names become the paper's rows; unknown names stay and stand last."""
-    names = ["zeta", "t5-self-train", "t5", "bert-no-filter", "bert", "baseline", "t5-other"]
+    names = [
+        "zeta",
+        "t5-self-train",
+        "t5",
+        "bert-no-filter",
+        "bert",
+        "baseline",
+        "t5-other-way",
+        "baseline-b",
+    ]
     assert [system_name(name) for name in sorted(names, key=system_key)] == [
-        "baseline (no generation)", "+ generation by BERT", "+ generation by BERT, − filtering",
-        "+ generation by T5", "+ generation by T5, − sync + self-train", "t5-other", "zeta",
+        "baseline (no generation)", "baseline-b", "+ generation by BERT", "+ generation by BERT, − filtering",
+        "+ generation by T5", "+ generation by T5, − sync + self-train",
+        "+ generation by T5, ∗ other way", "zeta",
+    ]  # fmt: skip
+    assert [candidates_name(n) for n in ("bert-no-sync", "t5-sync-mean", "mine", "bert-x")] == [
+        "BERT, not synchronized", "T5, synchronized, mean", "mine", "bert-x",
     ]  # fmt: skip
 
 
@@ -350,6 +547,166 @@ def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:
     assert (accepted, rejected) == draw_examples(source, 6, 0)
     assert (accepted, rejected) != draw_examples(source, 6, 1)
     assert len(draw_examples(source, 1000, 0)[0]) <= 60
+
+
+def test_examples_are_drawn_from_what_the_oracle_judged(corpus: Path) -> None:
+    """Where a folder has verdicts only candidates with one are drawn, and each bears its own."""
+    folder = corpus / "runs/t5/100/seed-0"
+    source = [(0, folder / "scored.parquet", corpus / "candidates/t5-sync/seed-0")]
+    verdicts = read_verdicts(corpus)
+    drawn = [e for half in draw_examples(source, 1000, 0, verdicts) for e in half]
+    numbers = {int(e.candidate_id.rpartition("-")[2]) for e in drawn}
+    assert len(numbers) > 20
+    assert all(number % 3 for number in numbers)
+    words = ("right", "odd", "other", "ungrammatical")
+    assert all(e.verdict == words[int(e.candidate_id.rpartition("-")[2]) % 4] for e in drawn)
+    unjudged = {key: verdict for key, verdict in verdicts.items() if key[0] != source[0][2]}
+    plain = [e for half in draw_examples(source, 1000, 0, unjudged) for e in half]
+    assert {e.verdict for e in plain} == {None}
+    assert len(plain) > len(drawn)
+
+
+def test_verdicts_stand_beside_the_examples_in_words(page: str, corpus: Path) -> None:
+    """A sign and a word, not a colour alone; the better generator's list stands open."""
+    section = page[page.index("<h2>What was accepted, and what rejected") :]
+    section = section[: section.index("</section>")]
+    better, _, others = section.partition("<details>")
+    assert "Generation by T5" in better
+    assert "Generation by BERT" in others
+    assert "Generation by BERT" not in better
+    items = re.findall("<li>.*?</li>", better)
+    assert len(items) == 10
+    spoken = [re.sub("<[^>]+>", "", item) for item in items]
+    assert all(re.search("✓ right$|✓ right but odd$|✗ other conjuncts$|✗ ungrammatical$", text)
+               for text in spoken)  # fmt: skip
+    bert = others.partition("</details>")[0]  # its folder was not judged
+    assert len(re.findall("<li>.*?</li>", bert)) == 10
+    assert "✓" not in bert
+    assert "✗" not in bert
+    text = (corpus / "report/report.md").read_text()
+    assert re.search(
+        r"\n- 0\.\d+ `\w+` (right|right but odd|other conjuncts|ungrammatical) `", text
+    )
+
+
+def test_audit_stands_in_tables_and_pictures(page: str) -> None:
+    """Shares by generator, length and label, in the order of generators; a dash for what is unknown."""
+    rows = {row[0]: row[1:] for row in cells(page, "Are the annotations right?")}
+    section = page[page.index("<h2>Are the annotations right?") :]
+    section = section[: section.index("</section>")]
+    assert ">72.0</td>" in section
+    assert rows["T5, synchronized"] == ["77.0 (50)", "11.0 (9)"]  # the later table
+    assert rows["Candidates"] == ["1 word", "9+ words"]
+    assert [name for name in rows if name != "Candidates"] == [
+        "BERT, synchronized", "T5, synchronized", "T5, not synchronized",
+    ]  # fmt: skip
+    assert section.count("<figure") == 1  # T5 alone has both
+    assert "all 72 % synchronized, 41 % not synchronized; NP 99 %" in section
+    rows = {row[0]: row[1:] for row in cells(page, "Does the filter keep the right ones?")}
+    assert rows["100"] == ["T5", "50", "81.0", "40.5", "50", "52.0", "26.0"]
+    assert rows["T5"] == ["NP", "50", "90.0", "85.0", "–"]
+    assert rows[""] == ["S", "3", "25.0", "85.0", "–"]  # the model's name stands once
+    assert "all 81 % of the accepted, 52 % of the rejected" in page
+    assert "S unknown of the accepted, unknown of the rejected" in page  # of 3 judged
+
+
+def test_a_corpus_without_a_grammar_has_no_audit(tmp_path: Path) -> None:
+    """Treebanks are told so; a file of another shape is refused."""
+    write_json(tmp_path / "audit/audit.json", {"oracle": False})
+    found, why = read_audit(tmp_path)
+    assert found is None
+    assert "no grammar made this corpus" in why
+    for damaged in ({"filter": []}, {"filter": [], "generation": [{"candidates": "t5-sync"}]}):
+        write_json(tmp_path / "audit/audit.json", {"oracle": True, **damaged})
+        with pytest.raises(InputError, match=r"audit\.json: not what"):
+            read_audit(tmp_path)
+    assert read_verdicts(tmp_path) == {}
+
+
+def test_times_are_those_of_this_corpus(corpus: Path, tmp_path: Path) -> None:
+    """Cells by stage in the order of the pipeline, and their sum; another corpus's are left out."""
+    table = times_table(corpus)
+    assert table is not None
+    assert [row.cells for row in table.rows] == [
+        ("ingest", "1", "1", "1"), ("train", "2", "31", "28"), ("all", "3", "32", "29"),
+    ]  # fmt: skip
+    assert times_table(tmp_path / "none") is None
+    write_json(tmp_path / "times.json", {"train@1": {"stage": "train"}})
+    with pytest.raises(InputError, match=r"times\.json: not what"):
+        times_table(tmp_path / "tiny")
+
+
+def test_what_differs_from_the_paper_is_told_from_the_cards(corpus: Path) -> None:
+    """Models, settings and corpus as they are; what is as in the paper is not called different."""
+    text = " ".join(differences(corpus, read_runs(corpus)))
+    assert "BERT is" not in text  # bert-large-cased is the paper's
+    assert "T5 was trained here from scratch, 1,234,567 parameters" in text
+    assert "updates on L alone 100 (paper: 1,000); updates 600 (paper: 10,000)" in text
+    assert "As in the paper: K = 8, δ = 0.7." in text
+    assert "Penn Treebank (39,832)" in text
+    assert "artificial grammar" not in text
+    own = [
+        replace(
+            r, system="t5-quantile", card=r.card | {"settings": r.card["settings"] | {"delta": 0.5}}
+        )
+        for r in read_runs(corpus)
+        if r.system == "t5"
+    ]
+    told = " ".join(differences(corpus, [*read_runs(corpus), *own]))
+    assert "T5, ∗ quantile, which the paper does not have, differs from T5 in δ 0.5." in told
+    card = json.loads((corpus / "ingest.json").read_text())
+    other = corpus.parent / "world"
+    write_json(other / "ingest.json", card | {"reader": "world"})
+    assert "artificial grammar" in " ".join(differences(other, []))
+    assert differences(corpus.parent / "nothing", []) == []
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        (shares(0.81), "It cleans: 81.0 % of the 50"),
+        (shares(0.60), "Whether it cleans is open: 60.0 % of the 50"),
+        (shares(0.20), "It keeps the wrong ones: 20.0 %"),
+        (
+            shares(1.0, 19),
+            "Whether it cleans is open: the sample has 19 accepted and 50 rejected",
+        ),
+    ],
+)
+def test_cleaning_is_told_only_beyond_two_standard_errors(
+    corpus: Path, accepted: dict[str, Any], words: str
+) -> None:
+    """A difference that so small a sample may show by chance is called open."""
+    audit, _ = read_audit(corpus)
+    assert audit is not None
+    entry = {**audit.filter[0], "accepted": accepted}
+    facts = filter_facts(
+        Metrics.parse(metrics_of(OVERALL)), replace(audit, filter=(entry,)), read_runs(corpus)
+    )
+    assert words in facts[0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "half", "verdict"),
+    [
+        (0.05, 0.02, "It costs accuracy: "),
+        (-0.05, 0.02, "It raises accuracy: "),
+        (0.05, 0.06, "Whether it costs accuracy is open: "),
+    ],
+)
+def test_the_filter_is_judged_by_its_figures(
+    corpus: Path, gain: float, half: float, verdict: str
+) -> None:
+    """Cleaning is told from the audit, cost from the paired gain of leaving it out."""
+    comparisons = [gain_of("t5-no-filter", gain, half, against="t5")]
+    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": comparisons})
+    audit, _ = read_audit(corpus)
+    facts = filter_facts(metrics, audit, read_runs(corpus))
+    assert len(facts) == 1
+    assert "candidates of T5. It cleans: 81.0 % of the 50 accepted annotations" in facts[0]
+    assert "are right, against 52.0 % of the 50 rejected." in facts[0]
+    assert "NP most often (90.0 %) and PP least often (25.0 %)" in facts[0]
+    assert verdict in facts[0]
 
 
 def test_a_judged_candidate_that_is_gone_is_an_error(corpus: Path) -> None:
@@ -389,7 +746,7 @@ def test_pictures_show_the_systems_they_are_about(corpus: Path) -> None:
     """Curves for all; acceptance only where candidates are inspected; rare labels are named."""
     runs = read_runs(corpus)
     assert [panel.title for panel in learning_curves(runs)] == [
-        system_name(system) for system in sorted(OVERALL, key=system_key)
+        short_name(system) for system in sorted(OVERALL, key=system_key)
     ]
     assert len(acceptance(runs)) == 1
     panels, rare = acceptance_by_label(runs)
@@ -420,7 +777,7 @@ def test_markdown_keeps_markup_as_text(corpus: Path) -> None:
     text = (corpus / "report/report.md").read_text()
     for line in text.splitlines():
         if NASTY in line:
-            assert re.fullmatch(r"- 0\.\d+ `\w+` ``+ .*<script>.* ``+", line), line
+            assert re.fullmatch(r"- 0\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+", line), line
     assert NASTY in text
     assert "**60.00 ± 1.00**" in text
     assert code_span("a") == "`a`"
@@ -461,7 +818,9 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     write_json(bare / "evaluation/metrics.json", metrics_of({"baseline": [0.5]}))
     run(Report(corpus=bare))
     text = (bare / "report/report.md").read_text()
-    for part in ("no run folders", "No corpus counts", "No parser figures", "No ablation table"):
+    for part in ("no run folders", "No corpus counts", "No parser figures", "No ablation table",
+                 "No gains with intervals", "No Figure 4: only one number of labelled sentences, 100",
+                 "No annotation audit: audit/audit.json is not there"):  # fmt: skip
         assert part in text
     run(Report(corpus=tmp_path / "full"))
     text = (tmp_path / "full/report/report.html").read_text()

@@ -18,5 +18,5 @@ class Report(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    examples: int = Field(8, ge=0, description="Accepted and rejected candidates to show, each.")
+    examples: int = Field(20, ge=0, description="Accepted and rejected candidates to show, each.")
     seed: int = Field(0, ge=0, description="Seed of the drawn examples.")

@@ -1,62 +1,41 @@
 """``conjoin report``: Markdown and one self-contained HTML page from everything a corpus produced.
 
 What is missing is said in the report; only ``evaluation/metrics.json`` must be there. The bytes
-depend on the inputs alone (the seconds shown are those that training recorded).
+depend on the inputs alone (the seconds shown are those that training and ``repro`` recorded).
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pipeline.ground import console
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_text
-from pipeline.mechanisms.reporting import figures
-from pipeline.mechanisms.reporting.examples import Example, draw_examples
-from pipeline.mechanisms.reporting.findings import findings
-from pipeline.mechanisms.reporting.provenance import (
-    corpus_table,
-    generation_table,
-    made,
-    runs_table,
-)
-from pipeline.mechanisms.reporting.results import (
-    DEFINITIONS,
-    Metrics,
-    ablation_table,
-    accuracy_table,
-    criteria_table,
-)
+from pipeline.mechanisms.reporting import chapters
+from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
+from pipeline.mechanisms.reporting.examples import draw_examples
+from pipeline.mechanisms.reporting.findings import better_generator, findings
+from pipeline.mechanisms.reporting.paper_tables import accuracy_table
+from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import Run, read_runs
+from pipeline.mechanisms.reporting.sections import ExampleList
 from pipeline.mechanisms.reporting.systems import system_key, system_phrase
-from pipeline.mechanisms.reporting.tables import Table, code_span, markdown
+from pipeline.mechanisms.reporting.tables import Table, code_span, markdown, plain
 from pipeline.settings.report import Report
 
 __all__ = ["run"]
 
-
-@dataclass(frozen=True, slots=True)
-class _Gallery:
-    """Panels under one heading; ``keys`` explain the lines, ``note`` stands below."""
-
-    title: str
-    panels: Sequence[figures.Panel]
-    keys: Sequence[figures.Key]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Examples:
-    """What one system accepted and rejected."""
-
-    title: str
-    accepted: Sequence[Example]
-    rejected: Sequence[Example]
+_VERDICTS = {
+    "right": ("✓", "right"),
+    "odd": ("✓", "right but odd"),
+    "other": ("✗", "other conjuncts"),
+    "ungrammatical": ("✗", "ungrammatical"),
+}
+"""The oracle's verdict as a sign and in words, for colour alone tells not everyone."""
 
 
 def run(settings: Report) -> None:
@@ -65,27 +44,32 @@ def run(settings: Report) -> None:
     Raises:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
     """
-    metrics = _metrics(settings.corpus)
-    runs = read_runs(settings.corpus)
-    galleries, untold = _galleries(runs)
+    corpus = settings.corpus
+    metrics = _metrics(corpus)
+    runs = read_runs(corpus)
+    found, why = read_audit(corpus)
+    accuracy = accuracy_table(metrics, metrics.main)
     points = findings(metrics)
-    examples, unshown = _examples(settings, runs)
-    accuracy = accuracy_table(metrics)
-    results = [accuracy, ablation_table(metrics), criteria_table(metrics)]
-    counts = [corpus_table(settings.corpus), generation_table(settings.corpus), runs_table(runs)]
+    before = [
+        chapters.results(metrics, accuracy),
+        chapters.progress(runs, metrics.main),
+        chapters.audit(found, why, metrics.main),
+    ]
+    examples, unshown = _examples(settings, metrics, runs)
+    after = chapters.origin(corpus, metrics, runs, found)
     context = {
-        "corpus": settings.corpus.resolve().name,
+        "corpus": corpus.resolve().name,
         "points": points,
-        "results": [table for table in results if table],
-        "definitions": DEFINITIONS,
-        "galleries": galleries,
+        "picture": chapters.picture(metrics),
+        "before": [section for sections, _ in before for section in sections],
         "examples": examples,
+        "verdicts": _VERDICTS,
+        "audited": any(e.verdict for group in examples for e in (*group.accepted, *group.rejected)),
         "seed": settings.seed,
-        "made": made(settings.corpus, runs),
-        "counts": [table for table in counts if table],
-        "missing": [*untold, *unshown, *_missing(settings.corpus, results)],
+        "after": after[0],
+        "missing": [*(text for _, missing in before for text in missing), *unshown, *after[1]],
     }
-    out = settings.corpus / "report"
+    out = corpus / "report"
     for name in ("report.md", "report.html"):
         write_text(out / name, _render(name, context))
     _tell(accuracy)
@@ -95,13 +79,16 @@ def run(settings: Report) -> None:
 
 
 def _tell(accuracy: Table) -> None:
-    """Print Table 2 in what fits 80 columns: short names, no counts of instances and seeds."""
-    heads = [column.partition(" (")[0] for column in accuracy.columns[2:-1]]
-    rows = []
-    for row in accuracy.rows:
-        name = row.cells[1].replace("generation by ", "").replace(" (no generation)", "")
-        rows.append([f"{row.cells[0]} {name}", *row.cells[2:-1]])
-    console.table(accuracy.title, ["|L| model", *heads], rows)
+    """Print what fits 80 columns of Table 2: overall and the gain, not the categories."""
+    count = 4 if "Gain" in accuracy.columns else 2
+    rows = [
+        [
+            row.cells[0].replace("generation by ", "").replace(" (no generation)", ""),
+            *row.cells[1:count],
+        ]
+        for row in accuracy.rows
+    ]
+    console.table(accuracy.title, list(accuracy.columns[:count]), rows)
 
 
 def _render(name: str, context: dict[str, Any]) -> str:
@@ -114,97 +101,78 @@ def _render(name: str, context: dict[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(markdown=markdown, code=code_span, svg=Markup)
+    environment.filters.update(
+        markdown=markdown,
+        code=code_span,
+        plain=plain,
+        svg=Markup,
+        figure=_figure,
+        capfirst=_capitalized,
+    )
     text = environment.get_template(f"{name}.jinja").render(**context)
     # Absent parts leave blank lines behind.
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _figure(cell: str) -> Markup:
+    """A cell whose deviation, or what stands in brackets, stands back behind its figure."""
+    parts = re.fullmatch(r"(\S+) (± \S+|\(.*\))", cell)
+    if not parts:
+        return escape(cell)
+    if "…" in parts[2]:  # an interval is too long to stand beside its figure
+        return Markup('{} <small class="below">{}</small>').format(parts[1], parts[2])
+    return Markup("{} <small>{}</small>").format(parts[1], parts[2])
 
 
 def _metrics(corpus: Path) -> Metrics:
     path = corpus / "evaluation" / "metrics.json"
     document = read_json(path, remedy="run `conjoin evaluate` first")
     try:
-        return Metrics.parse(document)
+        metrics = Metrics.parse(document)
     except (KeyError, TypeError) as error:
         raise InputError(
             f"not what `conjoin evaluate` writes: {error!r}", path=path, remedy="run it again"
         ) from error
+    if not metrics.results:
+        raise InputError("has no result", path=path, remedy="run `conjoin evaluate` again")
+    return metrics
 
 
-def _galleries(runs: Sequence[Run]) -> tuple[list[_Gallery], list[str]]:
-    """The pictures, and what could not be drawn and why."""
-    galleries, missing = [], []
-    for labelled in sorted({run.labelled for run in runs}):
-        block = [run for run in runs if run.labelled == labelled]
-        systems = sorted({run.system for run in block}, key=system_key)
-        inspecting = [s for s in systems if any(
-            run.system == s and run.mode in {"filter", "self-train"} for run in block)]  # fmt: skip
-        filtering = [s for s in inspecting if any(
-            run.system == s and run.mode == "filter" for run in block)]  # fmt: skip
-        about = f"{labelled} labelled sentences"
-        curves = figures.learning_curves(block)
-        by_label, rare = figures.acceptance_by_label(block)
-        accepted = figures.acceptance(block)
-        few = ", ".join(f"{label} ({count:,} seen)" for label, count in rare.items())
-        for title, panels, drawn, note in (
-            (f"Learning curves, {about}", curves, [],
-             "Thin: one seed each; thick: their mean, as far as all of them went; grey: the mean of the "
-             "baseline. The dashed upright marks where candidates join."),
-            (f"Acceptance over time, {about}", [*accepted, *by_label],
-             inspecting if accepted else filtering,
-             "Share of the candidates examined that were accepted, seeds pooled. By label only for "
-             "systems that keep generation's boundaries." + (f" Too rare to draw: {few}." if few else "")),
-        ):  # fmt: skip
-            if panels:
-                keys = [figures.key_of(system, systems) for system in drawn]
-                galleries.append(_Gallery(title, panels, keys, note))
-        if not curves:
-            missing.append(f"No learning curves for {about}: no run has a history.jsonl.")
-        if not accepted:
-            why = (
-                "no validation happened after candidates joined, or too few were examined"
-                if inspecting
-                else "only runs that inspect no candidates (baseline or δ = 0)"
-            )
-            missing.append(f"No acceptance figures for {about}: {why}.")
-    if not runs:
-        missing.append("No learning curves, acceptance figures or examples: no run folders here.")
-    return galleries, missing
-
-
-def _examples(settings: Report, runs: Sequence[Run]) -> tuple[list[_Examples], list[str]]:
-    """Table 4 for each system that filters, at the smallest |L|."""
+def _examples(
+    settings: Report, metrics: Metrics, runs: Sequence[Run]
+) -> tuple[list[ExampleList], list[str]]:
+    """Table 4 for each system that filters, at the main |L|: the better generator's stands open."""
     if not settings.examples:
         return [], []
-    filtering = [run for run in runs if run.mode == "filter"]
-    least = [run for run in filtering if run.labelled == filtering[0].labelled]
-    if not least:
+    size = metrics.main
+    filtering = [run for run in runs if run.mode == "filter" and run.labelled == size]
+    if not filtering:
         return [], ["No examples: no run that filters candidates."] if runs else []
-    found, missing = [], []
-    for system in sorted({run.system for run in least}, key=system_key):
-        sources = [
-            (run.seed, run.folder / "scored.parquet", settings.corpus / candidates)
-            for run in least
-            if run.system == system
-            and (candidates := run.card.get("settings", {}).get("candidates"))
-            and (run.folder / "scored.parquet").is_file()
-            and (settings.corpus / candidates).is_dir()
-        ]
+    verdicts = read_verdicts(settings.corpus)
+    better = better_generator(metrics)
+    found: list[ExampleList] = []
+    missing = []
+    order = sorted({run.system for run in filtering}, key=lambda s: (s != better, system_key(s)))
+    for system in order:
+        sources = _sources(settings.corpus, [run for run in filtering if run.system == system])
         if not sources:
             missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
             continue
-        accepted, rejected = draw_examples(sources, settings.examples, settings.seed)
-        title = f"{system_phrase(system)}, {least[0].labelled} labelled sentences"
-        found.append(_Examples(title, accepted, rejected))
+        lists = draw_examples(sources, settings.examples, settings.seed, verdicts)
+        title = f"{system_phrase(system)}, {size} labelled sentences"
+        found.append(ExampleList(title, *lists, folded=bool(found)))
     return found, missing
 
 
-def _missing(corpus: Path, results: Sequence[Table | None]) -> list[str]:
-    absent = [
-        f"No {what}: {name} is not there."
-        for name, what in (("ingest.json", "corpus counts"), ("preparse.json", "parser figures"))
-        if not (corpus / name).is_file()
+def _sources(corpus: Path, runs: Sequence[Run]) -> list[tuple[int, Path, Path]]:
+    return [
+        (run.seed, run.folder / "scored.parquet", corpus / candidates)
+        for run in runs
+        if (candidates := run.card.get("settings", {}).get("candidates"))
+        and (run.folder / "scored.parquet").is_file()
+        and (corpus / candidates).is_dir()
     ]
-    if None in results:
-        absent.append("No ablation table: no run without filtering or synchronization.")
-    return absent

@@ -1,6 +1,6 @@
 """Accepted and rejected candidates to look at (Table 4), and what is in a folder of candidates."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -21,7 +21,9 @@ _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer mak
 class Example:
     """A candidate as one run judged it at one step.
 
-    ``pieces`` are the bracketed text before, in and after the reference span.
+    ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
+    oracle's: ``right``, ``odd`` (right, but joining what does not go together), ``other`` or
+    ``ungrammatical``; None where there is no oracle.
     """
 
     candidate_id: str
@@ -31,6 +33,7 @@ class Example:
     accepted: bool
     step: int
     seed: int
+    verdict: str | None = None
 
     @property
     def text(self) -> str:
@@ -61,7 +64,10 @@ def marked(
 
 
 def draw_examples(
-    runs: Iterable[tuple[int, Path, Path]], count: int, seed: int
+    runs: Iterable[tuple[int, Path, Path]],
+    count: int,
+    seed: int,
+    verdicts: Mapping[tuple[Path, str], str] | None = None,
 ) -> tuple[list[Example], list[Example]]:
     """``count`` accepted and ``count`` rejected candidates from what the runs examined.
 
@@ -72,6 +78,8 @@ def draw_examples(
         runs: (seed of the run, its ``scored.parquet``, its folder of candidate shards).
         count: how many of each.
         seed: seed of the draw.
+        verdicts: (folder of shards, candidate) → the oracle's verdict. The oracle judged a sample,
+            and where it judged any candidate of a folder, only those it judged are drawn from it.
 
     Raises:
         InputError: a file is damaged, or a judged candidate is not in the folder.
@@ -79,6 +87,8 @@ def draw_examples(
     pools: dict[bool, list[tuple[int, Path, dict[str, object]]]] = {True: [], False: []}
     sources = list(runs)
     tables = [(number, shards, _table(scored, SCORED)) for number, scored, shards in sources]
+    known = verdicts or {}
+    audited = {folder for folder, _ in known}
     taken: set[str] = set()
     for accepted in (True, False):
         rows = [
@@ -93,6 +103,8 @@ def draw_examples(
                 break
             number, shards, table = tables[which]
             judged = table.slice(row, 1).to_pylist()[0]
+            if shards in audited and (shards, judged["candidate_id"]) not in known:
+                continue
             if judged["candidate_id"] not in taken:
                 taken.add(judged["candidate_id"])
                 pools[accepted].append((number, shards, judged))
@@ -108,6 +120,7 @@ def draw_examples(
             accepted=bool(judged["accepted"]),
             step=int(str(judged["step"])),
             seed=number,
+            verdict=known.get((shards, candidate.candidate_id)),
         )
 
     return [example(*e) for e in pools[True]], [example(*e) for e in pools[False]]

@@ -1,27 +1,34 @@
-"""The point of a report in plain sentences, written from the numbers."""
+"""The point of a report in two plain sentences, written from the numbers."""
 
 from collections.abc import Sequence
 from statistics import fmean
 
-from pipeline.mechanisms.reporting.results import Metrics, Result
-from pipeline.mechanisms.reporting.systems import BASELINE, system_phrase
+from pipeline.mechanisms.comparison import Comparison
+from pipeline.mechanisms.reporting.paper_tables import points
+from pipeline.mechanisms.reporting.results import Metrics, Result, more_than_noise
+from pipeline.mechanisms.reporting.systems import (
+    BASELINE,
+    GENERATORS,
+    is_baseline,
+    system_phrase,
+)
 from pipeline.mechanisms.reporting.tables import percent
 
-__all__ = ["findings"]
+__all__ = ["better_generator", "findings", "gain_words"]
 
 _ENOUGH = 3  # seeds below which no comparison is drawn
 
 
 def findings(metrics: Metrics) -> list[str]:
-    """Two sentences for each |L|: who is best and by how much, and how far that can be trusted."""
-    sizes = sorted({result.labelled for result in metrics.results})
-    return [text for size in sizes for text in _about(metrics.block(size), metrics.split, size)]
+    """Two sentences about the main |L|: what generation gains, and how far that can be trusted.
 
-
-def _about(block: Sequence[Result], split: str, size: int) -> list[str]:
-    known = [result for result in block if result.mean["overall"] is not None]
+    The first is about the paper's own method with the better generator; if another system of the
+    same |L| is better still, the second says so.
+    """
+    size, split = metrics.main, metrics.split
+    known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
     baseline = next((r for r in known if r.system == BASELINE), None)
-    others = [r for r in known if r.system != BASELINE]
+    others = [r for r in known if not is_baseline(r.system)]
     begin = f"With {size} labelled sentences,"
     if not others:
         if baseline is None:
@@ -31,33 +38,88 @@ def _about(block: Sequence[Result], split: str, size: int) -> list[str]:
             f"({_seeds(baseline)}).",
             "Nothing but the baseline has been run, so there is nothing to compare it with.",
         ]
-    best = max(others, key=_overall)
-    among = f", the best of {len(others)} systems with generation," if len(others) > 1 else ""
+    best = _better(others)
+    among = _among(best, others)
     if baseline is None:
         return [
             f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer "
             f"boundaries on {split} ({_seeds(best)}).",
             "There is no baseline run, so no gain can be stated.",
         ]
+    gain = metrics.gain(size, best.system)
+    first = (
+        f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
+        f"on {split}, {_difference(best, baseline)} the baseline’s {_share(baseline)} "
+        f"({gain_words(gain) if gain else _seeds(best)})."
+    )
+    trust = None if gain else _trust(best, baseline)
+    return [first, trust or _others(metrics, best, others)]
+
+
+def better_generator(metrics: Metrics) -> str | None:
+    """The system of the main |L| that is the paper's method with the better generator, if any."""
+    plain = [r for r in metrics.block(metrics.main) if r.system in GENERATORS]
+    return max(plain, key=_overall).system if plain else None
+
+
+def gain_words(gain: Comparison) -> str:
+    """What an interval says of a gain, and how many seeds stand behind it."""
+    count = len(gain.seeds)
+    bounds = f"95 % interval {points(gain.low)} to {points(gain.high)}, {count} seed{_s(count)}"
+    if more_than_noise(gain):
+        return f"{bounds}: more than noise"
+    if gain.clear:
+        return f"{bounds}: too few seeds to call it more than noise"
+    return f"{bounds}: not told apart from noise"
+
+
+def _better(others: Sequence[Result]) -> Result:
+    """The better of the paper's generators, or the best of what there is."""
+    plain = [result for result in others if result.system in GENERATORS]
+    return max(plain or others, key=_overall)
+
+
+def _among(best: Result, others: Sequence[Result]) -> str:
+    plain = [result for result in others if result.system in GENERATORS]
+    if best in plain:
+        return ", the better of two generators," if len(plain) > 1 else ""
+    return f", the best of {len(others)} systems with generation," if len(others) > 1 else ""
+
+
+def _difference(best: Result, baseline: Result) -> str:
     gain = 100 * (_overall(best) - _overall(baseline))
-    if gain > 0:
-        first = (
-            f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer "
-            f"boundaries on {split}, {gain:.2f} points more than the baseline "
-            f"({_share(baseline)}; {_seeds(best)})."
+    if not gain:
+        return "no more and no less than"
+    return f"{abs(gain):.2f} points {'more' if gain > 0 else 'less'} than"
+
+
+def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
+    """What the other systems of the main |L| gain: the best of all, or how many are clear."""
+    rest = [result for result in others if result.system != best.system]
+    if not rest:
+        return "No other system with generation has been run."
+    top = max(rest, key=_overall)
+    gain = metrics.gain(metrics.main, top.system)
+    if _overall(top) > _overall(best):
+        told = f", a gain of {points(gain.gain)} points ({gain_words(gain)})" if gain else ""
+        return (
+            f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
+            f"{_share(top)}{told}."
         )
-    else:
-        less = f"{-gain:.2f} points less" if gain else "just as many"
-        first = (
-            f"{begin} nothing beats the baseline, which finds {_share(baseline)} of the outer "
-            f"boundaries on {split}: {system_phrase(best.system)}{among} finds {_share(best)}, "
-            f"{less} ({_seeds(best)})."
-        )
-    return [first, _trust(best, baseline)]
+    clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
+    named = " and ".join(system_phrase(r.system) for r in clear)
+    count = f"{len(clear)} of the {len(rest)}" if clear else f"None of the {len(rest)}"
+    return f"{count} other systems gain{'s' if len(clear) == 1 else ''} more than noise" + (
+        f": {named}." if named else "."
+    )
+
+
+def _up(gain: Comparison) -> bool:
+    return more_than_noise(gain) and gain.gain > 0
 
 
 def _trust(best: Result, baseline: Result) -> str:
-    """How far the difference can be trusted: seed by seed, for seeds also vary the draw of L."""
+    """Without an interval: the difference seed by seed, for seeds also vary the draw of L."""
     gains = [
         100 * (one - other)
         for seed in sorted(best.by_seed.keys() & baseline.by_seed.keys())
@@ -66,7 +128,7 @@ def _trust(best: Result, baseline: Result) -> str:
     count = len(gains)
     if count < _ENOUGH:
         return (
-            f"{count or 'No'} common seed{'' if count == 1 else 's'} "
+            f"{count or 'No'} common seed{_s(count)} "
             "cannot tell such a difference from chance: at least three are needed, and more is better."
         )
     up = sum(gain > 0 for gain in gains)
@@ -91,4 +153,8 @@ def _share(result: Result) -> str:
 
 def _seeds(result: Result) -> str:
     count = len(result.by_seed)
-    return f"{count} seed{'' if count == 1 else 's'}"
+    return f"{count} seed{_s(count)}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

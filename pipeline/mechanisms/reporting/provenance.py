@@ -9,7 +9,7 @@ from pipeline.ground.files import read_json
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.reporting.examples import fill_statistics
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.systems import system_key, system_name
+from pipeline.mechanisms.reporting.systems import short_name, system_key
 from pipeline.mechanisms.reporting.tables import Table, percent, records_table
 
 __all__ = ["corpus_table", "generation_table", "made", "runs_table"]
@@ -100,7 +100,7 @@ def runs_table(runs: Sequence[Run]) -> Table | None:
     ordered = sorted(runs, key=lambda r: (r.labelled, system_key(r.system), r.seed))
     records = [
         {
-            "system": system_name(run.system),
+            "system": short_name(run.system),
             "|L|": run.labelled,
             "seed": run.seed,
             "updates": run.card.get("steps"),
@@ -112,7 +112,7 @@ def runs_table(runs: Sequence[Run]) -> Table | None:
         }
         for run in ordered
     ]
-    return records_table("Runs", records) if records else None
+    return records_table("All runs", records) if records else None
 
 
 def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:

@@ -1,32 +1,16 @@
-"""From ``metrics.json`` to the paper's tables: accuracy (Table 2), ablation (Table 3), criteria."""
+"""``evaluation/metrics.json`` as the report reads it: accuracies and paired gains."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pipeline.ground.coordination import CATEGORIES
+from pipeline.mechanisms.comparison import Comparison
 from pipeline.mechanisms.metrics import CRITERIA
-from pipeline.mechanisms.reporting.systems import (
-    BASELINE,
-    VARIATIONS,
-    parts_of,
-    system_key,
-    system_name,
-    variation_of,
-)
-from pipeline.mechanisms.reporting.tables import Row, Table, percent
+from pipeline.mechanisms.reporting.systems import BASELINE, system_key
 
-__all__ = ["DEFINITIONS", "Metrics", "Result", "ablation_table", "accuracy_table", "criteria_table"]
+__all__ = ["Metrics", "Result", "more_than_noise"]
 
-DEFINITIONS = {
-    "whole": "the first word of the first conjunct and the last word of the last are right: "
-    "the outer boundary, the paper's accuracy",
-    "outer": "the first and the last conjunct are exactly right",
-    "inner": "the two conjuncts next to the coordinator are exactly right",
-    "exact": "all conjuncts are exactly right",
-}
-"""The four criteria of the field, in words."""
+_ENOUGH = 3  # seeds below which nothing is called more than noise: too few to bootstrap over
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +36,11 @@ class Metrics:
     split: str
     instances: Mapping[str, int]
     results: tuple[Result, ...]
+    comparisons: tuple[Comparison, ...] = ()
 
     @staticmethod
     def parse(document: Mapping[str, Any]) -> "Metrics":
-        """Read the document.
+        """Read the document; ``comparisons`` may be missing from it.
 
         Raises:
             KeyError, TypeError: it is not what ``evaluate`` writes.
@@ -79,99 +64,49 @@ class Metrics:
             for entry in document["summary"]
         ]
         results.sort(key=lambda result: (result.labelled, system_key(result.system)))
-        return Metrics(document["split"], document["instances"], tuple(results))
+        comparisons = tuple(
+            Comparison(**{**one, "seeds": tuple(one["seeds"])})
+            for one in document.get("comparisons", ())
+        )
+        return Metrics(document["split"], document["instances"], tuple(results), comparisons)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Every |L|, in order."""
+        return sorted({result.labelled for result in self.results})
+
+    @property
+    def main(self) -> int:
+        """The |L| the report is about: most systems, then most runs; of equals the middle one.
+
+        Raises:
+            ValueError: there is no result.
+        """
+        weights = {
+            size: (len(block), sum(len(result.by_seed) for result in block))
+            for size in self.sizes
+            for block in [self.block(size)]
+        }
+        best = [size for size, weight in weights.items() if weight == max(weights.values())]
+        return best[(len(best) - 1) // 2]
 
     def block(self, labelled: int) -> list[Result]:
         """The results with so many labelled sentences."""
         return [result for result in self.results if result.labelled == labelled]
 
+    def gain(self, labelled: int, system: str, against: str = BASELINE) -> Comparison | None:
+        """The paired gain of one system over another; None where it was not computed."""
+        wanted = labelled, system, against
+        return next(
+            (c for c in self.comparisons if (c.labelled, c.system, c.against) == wanted), None
+        )
 
-def _marked(
-    results: Sequence[Result],
-    name: Callable[[Result], str],
-    values: Sequence[Callable[[Result], tuple[float | None, float | None]]],
-) -> Iterable[Row]:
-    """Rows |L|, name, values, seeds; the best value of each column in each |L| is marked."""
-    for labelled, group in groupby(results, lambda result: result.labelled):
-        block = list(group)
-        tops = []
-        for value in values:
-            shown = [percent(value(result)[0]) for result in block]
-            known = [float(text) for text in shown if text != "–"]
-            # Where all are equal, or there is only one, nothing is better than anything.
-            tops.append(max(known) if len(set(known)) > 1 else None)
-        for index, result in enumerate(block):
-            pairs = [value(result) for value in values]
-            best = {
-                column
-                for column, (pair, top) in enumerate(zip(pairs, tops, strict=True), 2)
-                if top is not None and pair[0] is not None and float(percent(pair[0])) == top
-            }
-            cells = [percent(*pair) for pair in pairs]
-            yield Row(
-                (str(labelled), name(result), *cells, str(len(result.by_seed))),
-                frozenset(best),
-                begins=index == 0,
-            )
+    def gains(self, results: Sequence[Result]) -> dict[str, Comparison]:
+        """System → its gain over the baseline at its |L|, for those that have one."""
+        found = {result.system: self.gain(result.labelled, result.system) for result in results}
+        return {system: gain for system, gain in found.items() if gain}
 
 
-def accuracy_table(metrics: Metrics) -> Table:
-    """Table 2: accuracy by category, one block per |L|; systems of Table 3 alone are left to it."""
-    shown = [r for r in metrics.results if variation_of(r.system) is None]
-
-    def column(name: str) -> Callable[[Result], tuple[float | None, float | None]]:
-        # As in the paper, only the overall figure carries its deviation.
-        return lambda r: (r.mean[name], r.sd[name] if name == "overall" else None)
-
-    names = [*CATEGORIES, "overall"]
-    heads = [f"{name} ({metrics.instances[name]})" for name in names]
-    return Table(
-        f"Accuracy (%) on {metrics.split}",
-        ("|L|", "Model", *heads[:-1], heads[-1].capitalize(), "seeds"),
-        tuple(_marked(shown, lambda r: system_name(r.system), [column(name) for name in names])),
-        names=2,
-        note="Outer boundary per coordinator, mean over seeds, overall ± sample standard deviation; "
-        "instances in brackets. Overall includes minor categories such as UCP and QP.",
-    )
-
-
-def ablation_table(metrics: Metrics) -> Table | None:
-    """Table 3: what filtering and synchronization contribute; None without such runs."""
-    known = [r for r in metrics.results if r.system == BASELINE or parts_of(r.system)]
-    if not any(variation_of(r.system) for r in known):
-        return None
-
-    def name(result: Result) -> str:
-        variation = variation_of(result.system)
-        return VARIATIONS[variation] if variation else system_name(result.system)
-
-    rows = _marked(known, name, [lambda r: (r.mean["overall"], r.sd["overall"])])
-    return Table(
-        f"Ablation: overall accuracy (%) on {metrics.split}",
-        ("|L|", "Setting", "Overall", "seeds"),
-        tuple(
-            replace(row, level=int(variation_of(result.system) is not None))
-            for row, result in zip(rows, known, strict=True)
-        ),
-        names=2,
-        note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
-        "S′(1) is filled, and the predictor sets the boundaries itself.",
-    )
-
-
-def criteria_table(metrics: Metrics) -> Table:
-    """The field's four criteria, overall, for every system."""
-
-    def column(name: str) -> Callable[[Result], tuple[float | None, float | None]]:
-        return lambda r: r.criteria[name]
-
-    return Table(
-        f"Four criteria (%) on {metrics.split}, n = {metrics.instances['overall']} instances",
-        ("|L|", "Model", *CRITERIA, "seeds"),
-        tuple(
-            _marked(metrics.results, lambda r: system_name(r.system), [column(c) for c in CRITERIA])
-        ),
-        names=2,
-        note="The predictor gives an endpoint pair, read as one conjunct on each side: of a "
-        "structure of three or more conjuncts only “whole” can be right.",
-    )
+def more_than_noise(gain: Comparison) -> bool:
+    """Whether the interval leaves 0 out, and enough seeds stand behind it to say so."""
+    return gain.clear and len(gain.seeds) >= _ENOUGH

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-__all__ = ["Row", "Table", "code_span", "markdown", "percent", "records_table"]
+__all__ = ["Row", "Table", "code_span", "markdown", "percent", "plain", "records_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def code_span(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text for Markdown in which nothing is markup."""
     for char, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`")):
         text = text.replace(char, safe)
     return text
@@ -73,9 +74,9 @@ def _plain(text: str) -> str:
 
 def markdown(table: Table) -> str:
     """A pipe table, padded so that it also reads well unrendered; best cells are bold."""
-    grid = [[_plain(column) for column in table.columns]]
+    grid = [[plain(column) for column in table.columns]]
     for row in table.rows:
-        cells = [_plain(cell) for cell in row.cells]
+        cells = [plain(cell) for cell in row.cells]
         cells[table.names - 1] = "\u00a0\u00a0" * row.level + cells[table.names - 1]
         grid.append([f"**{c}**" if i in row.best else c for i, c in enumerate(cells)])
     widths = [max(3, *(len(line[i]) for line in grid)) for i in range(len(table.columns))]

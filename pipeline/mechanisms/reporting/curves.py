@@ -1,52 +1,21 @@
-"""Small line charts as inline SVG: learning curves and acceptance over time.
+"""Small line charts: learning curves and acceptance over time."""
 
-One chart is one small panel, so a page can lay panels out in as many columns as it is wide. Colours
-are CSS variables of the page (``--muted``, ``--c-bert``, …), so light and dark are the page's business;
-bytes depend on the data alone.
-"""
-
-import io
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from pipeline.ground.coordination import REFERENCE_LABELS
-from pipeline.ground.files import digest_of
+from pipeline.mechanisms.reporting.drawing import MUTED, Key, Panel, draw, dress, key_of, paint
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, system_key, system_name
+from pipeline.mechanisms.reporting.systems import BASELINE, short_name, system_key, system_name
 
-__all__ = ["Key", "Panel", "acceptance", "acceptance_by_label", "key_of", "learning_curves"]
+__all__ = ["acceptance", "acceptance_by_label", "learning_curves"]
 
-_MUTED, _GRID = "--muted", "--grid"
-_OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4")
-_VARIABLES = (_MUTED, _GRID, "--c-baseline", "--c-bert", "--c-t5", *_OTHERS)
-_DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
 _ENOUGH = 100  # candidates of a label seen, below which it has no panel
 _BIN = 50  # candidates seen, below which validations are pooled into one point
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """How a system is drawn: its name, CSS colour variable and dash pattern ("" is solid)."""
-
-    name: str
-    colour: str
-    dash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A small chart: ``title`` and ``alt`` are plain text, ``svg`` is an inline element."""
-
-    title: str
-    alt: str
-    svg: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +23,6 @@ class _Line:
     points: Sequence[tuple[float, float]]
     key: Key
     thin: bool = False
-
-
-def key_of(system: str, systems: Iterable[str] = ()) -> Key:
-    """The key of a system: a colour for each generator, a dash for each variation of Table 3.
-
-    Args:
-        system: its name.
-        systems: all systems drawn, by which unknown names get colours of their own.
-    """
-    name = system_name(system)
-    if system == BASELINE:
-        return Key(name, "--c-baseline", "")
-    parts = parts_of(system)
-    if parts:
-        return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
-    strange = sorted({s for s in (*systems, system) if s != BASELINE and not parts_of(s)})
-    return Key(name, _OTHERS[strange.index(system) % len(_OTHERS)], "")
 
 
 def learning_curves(runs: Sequence[Run]) -> list[Panel]:
@@ -101,7 +53,7 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
             f"{system_name(system)}: validation accuracy over {int(means[system][-1][0])} updates, "
             f"at the end {means[system][-1][1]:.0f} % on average of {len(own)} runs"
         )
-        panels.append(Panel(system_name(system), alt, svg))
+        panels.append(Panel(short_name(system), alt, svg))
     return panels
 
 
@@ -195,11 +147,6 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
     return low, max(low + 10, -(-max(values) // 10) * 10)
 
 
-def _placeholder(variable: str) -> str:
-    """A colour that stands for a CSS variable until the SVG is written."""
-    return f"#0123{_VARIABLES.index(variable):02x}"
-
-
 def _draw(
     lines: Sequence[_Line],
     y_label: str,
@@ -207,25 +154,18 @@ def _draw(
     y_limits: tuple[float, float],
     mark: float = 0,
 ) -> str:
-    with rc_context():
-        rcdefaults()
-        # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
-        rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "conjoin", "font.size": 9})
-        figure = Figure(figsize=(3.6, 2.3), layout="constrained")
-        axes = figure.add_subplot()
+    def plot(axes: Axes) -> None:
         if mark:
-            axes.axvline(mark, color=_placeholder(_MUTED), linewidth=0.8, dashes=(2, 2))
+            axes.axvline(mark, color=paint(MUTED), linewidth=0.8, dashes=(2, 2))
         for line in lines:
             _plot(axes, line)
         axes.set_xlim(*x_limits)
         axes.set_ylim(*y_limits)
-        _dress(axes, y_label)
-        buffer = io.StringIO()
-        figure.savefig(
-            buffer, format="svg", transparent=True,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )  # fmt: skip
-    return _inline(buffer.getvalue())
+        dress(axes, "updates", y_label)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+
+    return draw((3.6, 2.3), plot)
 
 
 def _plot(axes: Axes, line: _Line) -> None:
@@ -233,7 +173,7 @@ def _plot(axes: Axes, line: _Line) -> None:
     axes.plot(
         [x for x, _ in line.points],
         [y for _, y in line.points],
-        color=_placeholder(line.key.colour),
+        color=paint(line.key.colour),
         linewidth=0.8 if line.thin else 1.8,
         alpha=0.45 if line.thin else 1.0,
         linestyle=(0, dash) if dash and not line.thin else "-",
@@ -241,34 +181,3 @@ def _plot(axes: Axes, line: _Line) -> None:
         markersize=4,
         clip_on=False,
     )
-
-
-def _dress(axes: Axes, y_label: str) -> None:
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(_placeholder(_MUTED))
-    axes.grid(axis="y", color=_placeholder(_GRID), linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(color=_placeholder(_MUTED), labelcolor=_placeholder(_MUTED), length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.set_xlabel("updates", color=_placeholder(_MUTED))
-    axes.set_ylabel(y_label, color=_placeholder(_MUTED))
-
-
-def _inline(svg: str) -> str:
-    """The bare ``<svg>`` element with CSS variables for colours and ids of no other picture."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    # Ids repeat from picture to picture: those nothing points to go, the others get a prefix.
-    own = f"p{digest_of(svg)[:10]}"
-    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{own}{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(|href=")#', rf"\g<1>#{own}", svg)
-    svg = re.sub(r"#0123([0-9a-f]{2})", _variable, svg)
-    box = re.search(r'viewBox="[^"]+"', svg)
-    return re.sub(r"<svg[^>]*>", f'<svg {box[0] if box else ""} aria-hidden="true">', svg, count=1)
-
-
-def _variable(match: re.Match[str]) -> str:
-    return f"var({_VARIABLES[int(match[1], 16)]})"

@@ -1,0 +1,121 @@
+"""How the report draws: matplotlib to inline SVG whose colours are CSS variables of the page.
+
+One chart is one small panel, so a page can lay panels out in as many columns as it is wide. Light and
+dark are the page's business; bytes depend on the data alone.
+"""
+
+import io
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from matplotlib import rc_context, rcdefaults, rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pipeline.ground.files import digest_of
+from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, short_name
+
+__all__ = ["GRID", "INK", "MUTED", "Key", "Panel", "draw", "dress", "key_of", "paint"]
+
+INK, MUTED, GRID = "--ink", "--muted", "--grid"
+_OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4")
+_VARIABLES = (INK, MUTED, GRID, "--paper", "--c-baseline", "--c-bert", "--c-t5", *_OTHERS)
+_DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How something is drawn: its name, CSS colour variable, dash pattern ("" is solid) and shape.
+
+    ``shape`` is ``line``, ``dot`` or ``ring``.
+    """
+
+    name: str
+    colour: str
+    dash: str = ""
+    shape: str = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A small chart: ``title`` and ``alt`` are plain text, ``svg`` is an inline element."""
+
+    title: str
+    alt: str
+    svg: str
+
+
+def key_of(system: str, systems: Iterable[str] = ()) -> Key:
+    """The key of a system: a colour for each generator, a dash for each variation of Table 3.
+
+    Args:
+        system: its name.
+        systems: all systems drawn, by which names that the paper lacks get colours of their own.
+    """
+    name = short_name(system)
+    if system == BASELINE:
+        return Key(name, "--c-baseline")
+    parts = parts_of(system)
+    if parts and parts[1] in _DASHES:
+        return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
+    strange = sorted(s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
+    return Key(
+        name, _OTHERS[strange.index(system) % len(_OTHERS)], "4 1.5 1.5 1.5" if parts else ""
+    )
+
+
+def _in_paper(system: str) -> bool:
+    parts = parts_of(system)
+    return parts is not None and parts[1] in _DASHES
+
+
+def paint(variable: str) -> str:
+    """A colour that stands for a CSS variable until the SVG is written."""
+    return f"#0123{_VARIABLES.index(variable):02x}"
+
+
+def draw(size: tuple[float, float], plot: Callable[[Axes], None]) -> str:
+    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches."""
+    with rc_context():
+        rcdefaults()
+        # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
+        rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "conjoin", "font.size": 9})
+        figure = Figure(figsize=size, layout="constrained")
+        plot(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(
+            buffer, format="svg", transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )  # fmt: skip
+    return _inline(buffer.getvalue())
+
+
+def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
+    """Take away what is not data: no frame but the bottom line, grey labels, a faint grid."""
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(paint(MUTED))
+    axes.grid(axis="x" if grid == "x" else "y", color=paint(GRID), linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(color=paint(MUTED), labelcolor=paint(MUTED), length=0)
+    axes.set_xlabel(x_label, color=paint(MUTED))
+    axes.set_ylabel(y_label, color=paint(MUTED))
+
+
+def _inline(svg: str) -> str:
+    """The bare ``<svg>`` element with CSS variables for colours and ids of no other picture."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    # Ids repeat from picture to picture: those nothing points to go, the others get a prefix.
+    own = f"p{digest_of(svg)[:10]}"
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{own}{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(|href=")#', rf"\g<1>#{own}", svg)
+    svg = re.sub(r"#0123([0-9a-f]{2})", _variable, svg)
+    box = re.search(r'viewBox="[^"]+"', svg)
+    return re.sub(r"<svg[^>]*>", f'<svg {box[0] if box else ""} aria-hidden="true">', svg, count=1)
+
+
+def _variable(match: re.Match[str]) -> str:
+    return f"var({_VARIABLES[int(match[1], 16)]})"

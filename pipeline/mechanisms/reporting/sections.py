@@ -1,0 +1,49 @@
+"""The parts a report is laid out in, as data: the templates turn them into HTML and Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.mechanisms.reporting.drawing import Key, Panel
+from pipeline.mechanisms.reporting.examples import Example
+from pipeline.mechanisms.reporting.tables import Table
+
+__all__ = ["ExampleList", "Gallery", "Section"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Panels that belong together: ``keys`` explain marks and lines, ``note`` stands below.
+
+    ``wide`` panels are pairs that fill the page; the others stand in as many columns as fit.
+    """
+
+    panels: Sequence[Panel]
+    keys: Sequence[Key] = ()
+    note: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What stands under one heading, in this order: words, pictures, tables, facts, named facts.
+
+    A ``folded`` section opens on demand: it is long, and few will want it.
+    """
+
+    title: str
+    words: Sequence[str] = ()
+    galleries: Sequence[Gallery] = ()
+    tables: Sequence[Table] = ()
+    facts: Sequence[str] = ()
+    named: Sequence[tuple[str, str]] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleList:
+    """What one system accepted and rejected; ``folded`` lists open on demand."""
+
+    title: str
+    accepted: Sequence[Example] = field(repr=False)
+    rejected: Sequence[Example] = field(repr=False)
+    folded: bool = False
