@@ -58,19 +58,20 @@ def run(settings: Repro) -> None:
 
         def show(running: Mapping[Cell, float], done: Sequence[Done]) -> None:
             memory.look()
+            if len(done) > len(
+                finished
+            ):  # at once, for the report is a cell and tells of the others
+                _record(done[len(finished) :])
             finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
             note = ", ".join([count, *(_short(cell.command) for cell in running)])
             under_way = sum(min(t, 0.9 * _expected([c])) for c, t in running.items())
             meter.at(_expected(d.cell for d in done) + round(under_way), note)
 
-        try:
-            run_cells(
-                cells, pipeline, jobs=settings.jobs, logs=_LOGS,
-                enter="pipeline.cli", preload=_PRELOAD, on_look=show,
-            )  # fmt: skip
-        finally:
-            _record(finished)
+        run_cells(
+            cells, pipeline, jobs=settings.jobs, logs=_LOGS,
+            enter="pipeline.cli", preload=_PRELOAD, on_look=show,
+        )  # fmt: skip
     _tell(finished, time.monotonic() - begun, memory.most)
 
 
