@@ -31,6 +31,7 @@ from pipeline.mechanisms.lmbatches import (
     steps_of,
 )
 from pipeline.mechanisms.naturaltext import NaturalText, join_words
+from pipeline.mechanisms.pretraining import _loss_sum
 from pipeline.mechanisms.tokenizers import (
     SENTINELS,
     sentinel_ids,
@@ -436,3 +437,17 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
         run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))
     assert not list(tmp_path.glob("**/*.tmp"))
     assert not (corpus / "models/t5/seed-0").exists()
+
+
+def test_the_loss_is_the_models_own(unigram: Any, texts: list[NaturalText]) -> None:
+    """Computed at labelled positions only, a T5's loss is what transformers makes of the labels."""
+    torch.manual_seed(0)
+    model = new_t5(Pretrain(corpus=Path(), lm="t5", hidden=32, layers=1, dropout=0), unigram)
+    encoded, _ = encode_texts(unigram, texts, 30)
+    objective = CorruptedSentence(unigram, density=0.3, mean_span=3.0)
+    (batch,) = steps_of(objective, encoded, batch_size=8, steps=1, seed=0)
+    assert (batch["labels"] == IGNORED).any()
+    with torch.inference_mode():
+        count = int((batch["labels"] != IGNORED).sum())
+        ours = float(_loss_sum(model, batch, model)) / count
+        assert ours == pytest.approx(float(model(**batch).loss), rel=1e-5)

@@ -23,6 +23,8 @@ _Ids = NDArray[np.int64]
 
 def _composition(total: int, parts: int, rng: np.random.Generator) -> list[int]:
     """``total`` as an ordered sum of ``parts`` positive integers, each such sum equally likely."""
+    if parts == 1:
+        return [total]
     cuts = np.sort(rng.choice(total - 1, parts - 1, replace=False)) + 1
     return np.diff([0, *cuts, total]).tolist()  # type: ignore[no-any-return]
 

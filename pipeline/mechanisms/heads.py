@@ -11,14 +11,14 @@ __all__ = ["logits_at"]
 def logits_at(
     model: nn.Module, base: nn.Module, positions: Tensor, inputs: Mapping[str, Tensor]
 ) -> Tensor:
-    """Logits of a masked LM at some positions, ``[positions, V]``, in row-major order.
+    """Logits of a language model at some positions, ``[positions, V]``, in row-major order.
 
     The head works position by position, and over a vocabulary it costs more than a small encoder
     does; so the hidden states it need not see are taken away before it runs.
 
     Args:
-        model: the masked LM, or what accelerate wrapped it in.
-        base: its encoder, whose output has ``last_hidden_state``.
+        model: the model, or what accelerate wrapped it in.
+        base: its encoder, or the decoder if it has one, whose output has ``last_hidden_state``.
         positions: boolean ``[sequences, tokens]``.
         inputs: what the model takes, without labels.
     """

@@ -54,22 +54,22 @@ def accelerator() -> Accelerator:
     return found
 
 
-def _loss_sum(model: nn.Module, batch: Batch, base: nn.Module | None) -> Tensor:
+def _loss_sum(model: nn.Module, batch: Batch, bare: PreTrainedModel) -> Tensor:
     """Sum of the cross-entropy over the labelled positions, in nats.
 
-    For an encoder (``base`` given) the head runs at the labelled positions only: over a vocabulary
-    it costs more than a small encoder does.
+    The head runs at those positions only: over a vocabulary it costs more than a small model does.
+    ``bare`` is the model itself, ``model`` what accelerate wrapped it in.
     """
     labels = batch["labels"]
-    if base is None:
-        logits = model(**batch).logits
-        return nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
     labelled = labels != IGNORED
-
     inputs = {name: value for name, value in batch.items() if name != "labels"}
-    logits = logits_at(model, base, labelled, inputs)
+    if bare.config.is_encoder_decoder:
+        # With labels the model would compute all logits, and a loss of its own.
+        inputs["decoder_input_ids"] = bare.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
+        last = bare.get_decoder()  # type: ignore[no-untyped-call]
+    else:
+        last = bare.base_model
+    logits = logits_at(model, last, labelled, inputs)
     return nn.functional.cross_entropy(logits.float(), labels[labelled], reduction="sum")
 
 
@@ -99,7 +99,6 @@ def pretrain(
     optimizer = torch.optim.AdamW(
         decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
     )
-    base = None if model.config.is_encoder_decoder else model.base_model
     wrapped, optimizer = device.prepare(model, optimizer)
     # The schedule is not handed to accelerate, which would step it once per process.
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _ramp(settings))
@@ -113,7 +112,7 @@ def pretrain(
             tokens += int(whole["attention_mask"].sum())
             predicted = _predicted(whole)
             batch = _own_part(whole, device)
-            loss = _loss_sum(wrapped, batch, base) / predicted
+            loss = _loss_sum(wrapped, batch, model) / predicted
             device.backward(loss * device.num_processes)
             device.clip_grad_norm_(wrapped.parameters(), _CLIP)
             optimizer.step()
@@ -169,7 +168,6 @@ def _evaluate(
     if not texts:
         return None
     model.eval()  # type: ignore[no-untyped-call]
-    base = None if model.config.is_encoder_decoder else model.base_model
     count = max(1, math.ceil(len(texts) / settings.batch_size))
     total, predicted = 0.0, 0
     held: Iterable[Batch] = steps_of(
@@ -177,6 +175,6 @@ def _evaluate(
     )
     for batch in held:
         moved = {name: value.to(device.device) for name, value in batch.items()}
-        total += float(_loss_sum(model, moved, base))
+        total += float(_loss_sum(model, moved, model))
         predicted += _predicted(batch)
     return round(total / predicted, 4)
