@@ -140,13 +140,14 @@ def test_cut_fills_are_counted_in_the_manifest(corpus: Path, lm: str, cut: int) 
 
 
 def test_models_of_each_seed_are_found(corpus: Path, tiny_t5: Path) -> None:
-    """Where every seed has a model, a seed's candidates come from its own."""
+    """Seed s takes model s modulo their number, and an empty folder is refused."""
     (corpus / "models" / "t5").unlink()
     (corpus / "models" / "t5").mkdir()
-    (corpus / "models" / "t5" / "seed-3").symlink_to(tiny_t5)
+    (corpus / "models" / "t5" / "seed-0").mkdir()
+    (corpus / "models" / "t5" / "seed-1").symlink_to(tiny_t5)
     run(settings(corpus, seed=3, limit=3))
     assert rows_of(corpus / "candidates" / "t5-sync" / "seed-3")
-    with pytest.raises(ModelError, match="no config"):
+    with pytest.raises(ModelError, match=r"seed-0: no config"):
         run(settings(corpus, seed=4, limit=3))
 
 

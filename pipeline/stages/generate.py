@@ -20,10 +20,9 @@ from pipeline.ground.trees import Tree, leaves, parse_tree
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
-from pipeline.mechanisms.infill import Decoding, Infiller, Task, load_infiller
+from pipeline.mechanisms.infill import Infiller, load_infiller, task_of
 from pipeline.mechanisms.shards import ShardSet, unit_indices
 from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
-from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.generate import Generate
 
 __all__ = ["CUT", "decode_unit", "run"]
@@ -40,7 +39,7 @@ def run(settings: Generate) -> None:
         SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
         ModelError: the model lacks a mask token or sentinels.
     """
-    out, task = settings.out or _default_out(settings), _task(settings)
+    out, task = settings.out or _default_out(settings), task_of(settings)
     if not (settings.corpus / "trees.parquet").is_file():
         raise InputError(
             "no such file",
@@ -102,19 +101,6 @@ def decode_unit(
             notes[CUT] += sum(fill.cut for fill in fills)
         on_batch(len(indices))
     return [row for i in range(len(unit)) for row in rows[i]], notes
-
-
-def _task(settings: Generate) -> Task:
-    decoding = Decoding(
-        settings.decoding,
-        settings.fills,
-        settings.temperature,
-        settings.top_p,
-        settings.beams,
-        settings.seed,
-    )
-    synchronizer = Synchronizer(settings.synchronize, settings.scores)
-    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
 
 
 def _default_out(settings: Generate) -> Path:

@@ -7,11 +7,10 @@ from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import locate
-from pipeline.mechanisms.infill import Decoding, Task, load_infiller
+from pipeline.mechanisms.infill import load_infiller, task_of
 from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
-from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.fill import Fill
 
 __all__ = ["find_span", "run"]
@@ -33,7 +32,7 @@ def run(settings: Fill) -> None:
     families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
     if settings.model and len(families) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
-    task = _task(settings)
+    task = task_of(settings)
     for lm in families:
         name = settings.model or f"models/{lm}"
         infiller = load_infiller(lm, locate(name, settings.corpus, settings.seed), task)
@@ -42,19 +41,6 @@ def run(settings: Fill) -> None:
             raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
         for outcome in make_candidates(reference, fills, settings.coordinator):
             say(f"{lm}: {_shown(outcome)}")
-
-
-def _task(settings: Fill) -> Task:
-    decoding = Decoding(
-        settings.decoding,
-        settings.fills,
-        settings.temperature,
-        settings.top_p,
-        settings.beams,
-        settings.seed,
-    )
-    synchronizer = Synchronizer(settings.synchronize, settings.scores)
-    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
 
 
 def _shown(outcome: Candidate | Reject) -> str:

@@ -9,8 +9,20 @@ from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
+from pipeline.mechanisms.sync import Synchronizer
+from pipeline.settings.fill import Fill as FillSettings
+from pipeline.settings.generate import Generate
 
-__all__ = ["BertInfiller", "Decoding", "Fill", "Infiller", "T5Infiller", "Task", "load_infiller"]
+__all__ = [
+    "BertInfiller",
+    "Decoding",
+    "Fill",
+    "Infiller",
+    "T5Infiller",
+    "Task",
+    "load_infiller",
+    "task_of",
+]
 
 
 def load_infiller(
@@ -37,3 +49,21 @@ def load_infiller(
     model, tokenizer = load(where, dtype)
     model.to(device or torch.device("cuda" if torch.cuda.is_available() else "cpu"))  # type: ignore[arg-type]
     return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+
+
+def task_of(settings: Generate | FillSettings) -> Task:
+    """What the settings of ``generate`` or ``fill`` ask of an Infiller.
+
+    Raises:
+        SettingsError: the decoding cannot give so many fills.
+    """
+    decoding = Decoding(
+        settings.decoding,
+        settings.fills,
+        settings.temperature,
+        settings.top_p,
+        settings.beams,
+        settings.seed,
+    )
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
