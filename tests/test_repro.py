@@ -80,3 +80,18 @@ def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.Monkey
     shutil.rmtree(project / ".dvc")
     with pytest.raises(InputError, match="no usable DVC pipeline"):
         run(Repro())
+
+
+def test_settings_of_one_run_are_put_back(project: Path) -> None:
+    """`--set` is what the cells see, and params.yaml is its old self afterwards; typos are refused."""
+    (project / "params.yaml").write_text("word: {is: old}  # a comment\n")
+    (project / "dvc.yaml").write_text(
+        "stages:\n  ingest:\n    cmd: echo ${word.is} > a.txt\n    outs: [a.txt]\n"
+    )
+    run(Repro(jobs=1, set=["word.is=new"]))
+    assert (project / "a.txt").read_text() == "new\n"
+    assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"
+    for wrong in ("word.is.it=1", "word.is", "ward.is=1"):
+        with pytest.raises(SettingsError, match="no such place"):
+            run(Repro(jobs=1, set=[wrong]))
+    assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"

@@ -24,7 +24,7 @@ from pipeline.mechanisms.cells import Cell, Cells
 
 __all__ = ["Done", "run_cells"]
 
-_POLL = 0.05  # seconds
+_POLL = 0.2  # seconds
 _OURS = "conjoin: "  # how a command of ours begins the line that says what is wrong
 
 

@@ -19,6 +19,11 @@ class Repro(Settings):
     jobs: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Cells at a time."
     )
+    set: list[str] = Field(
+        [],
+        description="For this run, KEY=VALUE over params.yaml, e.g. train.world.steps=100; as the "
+        "pipeline sees it, like `dvc exp run -S`, but params.yaml is put back afterwards.",
+    )
     skip: str = Field(
         "",
         description="Leave out cells whose command matches this regular expression, "

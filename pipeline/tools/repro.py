@@ -2,14 +2,17 @@
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
+import yaml
 
 from pipeline.ground.console import Meter, say, table
-from pipeline.ground.errors import SettingsError
-from pipeline.ground.files import read_json, write_json
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import read_json, write_json, write_text
 from pipeline.mechanisms.cells import Cell, Cells
 from pipeline.mechanisms.lanes import Done, run_cells
 from pipeline.settings.repro import Repro
@@ -19,7 +22,7 @@ __all__ = ["TIMES", "run"]
 TIMES = Path("data/times.json")
 """What every cell took when it last ran: ``{cell: {stage, command, seconds, cpu_seconds}}``."""
 
-_LOGS = Path("data/logs")
+_LOGS, _PARAMS = Path("data/logs"), Path("params.yaml")
 _EXPECTED = (
     ("conjoin pretrain .*--lm t5", 85),
     ("conjoin preparse", 80),
@@ -39,13 +42,48 @@ def run(settings: Repro) -> None:
 
     Raises:
         InputError: there is no DVC pipeline here, or a cell did not write what it should.
-        SettingsError: ``skip`` is no regular expression, or leaves nothing to do.
+        SettingsError: ``skip`` is no regular expression, or leaves nothing to do; ``set`` names no
+            place in params.yaml.
         CellError: a cell failed.
     """
     try:
         skipped = re.compile(settings.skip) if settings.skip else None
     except re.error as error:
         raise SettingsError(f"repro.skip = {settings.skip!r}: {error}") from error
+    with _over_params(settings.set):
+        _run(settings, skipped)
+
+
+@contextmanager
+def _over_params(pairs: Sequence[str]) -> Iterator[None]:
+    """params.yaml with the given values inside the block, and as it was after it."""
+    if not pairs:
+        yield
+        return
+    try:
+        before = _PARAMS.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            "no such file", path=_PARAMS, remedy="run in the project's root"
+        ) from error
+    document: dict[str, Any] = yaml.safe_load(before)
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        *above, last = key.split(".")
+        place: Any = document
+        for name in above:
+            place = place.get(name) if isinstance(place, dict) else None
+        if not equals or not isinstance(place, dict):
+            raise SettingsError(f"repro.set = {pair!r}: no such place in {_PARAMS}")
+        place[last] = yaml.safe_load(value)
+    try:
+        write_text(_PARAMS, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        yield
+    finally:
+        write_text(_PARAMS, before)
+
+
+def _run(settings: Repro, skipped: re.Pattern[str] | None) -> None:
     pipeline = Cells()
     cells = [c for c in pipeline.all if skipped is None or not skipped.search(c.command)]
     if not cells:
