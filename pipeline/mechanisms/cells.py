@@ -1,6 +1,8 @@
 """The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +55,12 @@ class Cells:
         """Whether the cell must run; then its outputs are removed (those that persist are not).
 
         A cell that ran before with the same inputs gets its outputs from DVC's run cache.
+
+        Raises:
+            InputError: an input is missing, or another DVC holds its lock.
         """
         stage = self._stages[cell.name]
-        with self._repo.lock:
+        with self._locked(cell):
             if not stage.changed():
                 return False
             stage.remove_outs(ignore_remove=False, force=False)
@@ -72,11 +77,16 @@ class Cells:
         Raises:
             InputError: the command did not write what dvc.yaml says.
         """
-        with self._repo.lock:
-            try:
-                self._record(self._stages[cell.name])
-            except DvcException as error:
-                raise InputError(f"{cell.name}: {error}", path="dvc.yaml") from error
+        with self._locked(cell):
+            self._record(self._stages[cell.name])
+
+    @contextmanager
+    def _locked(self, cell: Cell) -> Iterator[None]:
+        try:
+            with self._repo.lock:
+                yield
+        except DvcException as error:
+            raise InputError(f"{cell.name}: {error}", path="dvc.yaml") from error
 
     @staticmethod
     def _record(stage: Any) -> None:

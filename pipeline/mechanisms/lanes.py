@@ -96,18 +96,22 @@ def run_cells(
                 else:
                     done.append(Done(ready))
                 continue
-            for lane in [lane for lane in lanes if lane.process.exitcode is not None]:
+            ended = [lane for lane in lanes if lane.process.exitcode is not None]
+            for lane in ended:
                 lanes.remove(lane)
-                done.append(_end(lane))
-                pipeline.finish(lane.cell)
+                if lane.process.exitcode == 0:
+                    pipeline.finish(lane.cell)
+                    done.append(_done(lane))
+            for lane in ended:
+                _complain(lane)
             now = time.monotonic()
             on_look({lane.cell: now - lane.begun for lane in lanes}, done)
             time.sleep(_POLL)
     finally:
-        on_look({}, done)
         for lane in lanes:
             lane.process.terminate()
             lane.process.join()
+        on_look({}, done)
 
 
 def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Lane:
@@ -141,14 +145,24 @@ def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
         )
 
 
-def _end(lane: _Lane) -> Done:
-    lane.process.join()
-    if lane.process.exitcode:
-        text = lane.log.read_text(encoding="utf-8", errors="replace")
-        lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
-        ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
-        raise CellError(
-            f"{lane.cell.name} failed: {(ours or lines)[-1]}",
-            remedy=f"its log is {lane.log}; what is done stays done",
-        )
-    return Done(lane.cell, time.monotonic() - lane.begun, float(lane.spent.recv()), ran=True)
+def _done(lane: _Lane) -> Done:
+    seconds = time.monotonic() - lane.begun
+    try:
+        cpu = float(lane.spent.recv())
+    except EOFError:  # the command became another program, as `generate --processes 2` does
+        cpu = 0.0
+    return Done(lane.cell, seconds, cpu, ran=True)
+
+
+def _complain(lane: _Lane) -> None:
+    code = lane.process.exitcode
+    if not code:
+        return
+    text = lane.log.read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
+    ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
+    what = f"killed by signal {-code} (out of memory?)" if code < 0 else (ours or lines)[-1]
+    raise CellError(
+        f"{lane.cell.name} failed: {what}",
+        remedy=f"its log is {lane.log}; what is done stays done",
+    )

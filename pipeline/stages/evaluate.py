@@ -118,7 +118,7 @@ def _instances(settings: Evaluate) -> list[_Instance]:
 
 
 def _pairs(runs: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Every system against each baseline, and each variation of a generator against the generator."""
+    """Every system against each baseline, and each variation against what it is a variation of."""
     modes = {run["system"]: run["mode"] for run in runs}
     return [
         (system, other)
@@ -127,7 +127,7 @@ def _pairs(runs: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
         if system != other
         and (
             (modes[other] == "baseline" and modes[system] != "baseline")
-            or (modes[other] == "filter" and system.startswith(f"{other}-"))
+            or system.startswith(f"{other}-")
         )
     ]
 

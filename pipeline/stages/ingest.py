@@ -115,7 +115,8 @@ def run(settings: Ingest) -> None:
 def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     """Write the raw text that language models may learn from; returns the number of its lines.
 
-    Held-out sentences are what the models are later judged on, so they are not in it.
+    Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
+    of the world's raw text may equal one of them by chance.
     """
     more = _raw_world(settings) if settings.reader == "world" else ()
     training = (sentence for sentence in sentences if sentence.split == "train")

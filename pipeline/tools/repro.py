@@ -1,6 +1,8 @@
 """``conjoin repro``: the cells of dvc.yaml, several at a time, with one display and their times."""
 
 import re
+import signal
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +36,7 @@ _EXPECTED = (
 """Command → rough seconds in the embedded world: for the time left, and long cells begin first."""
 
 _PRELOAD = ("pipeline.stages.pretrain", "pipeline.stages.generate", "pipeline.stages.train")
-_UNSAID = {"--params", "--candidates", "--mode"}
+_UNSAID = {"--params", "--candidates", "--mode", "--out"}
 
 
 def run(settings: Repro) -> None:
@@ -50,6 +52,8 @@ def run(settings: Repro) -> None:
         skipped = re.compile(settings.skip) if settings.skip else None
     except re.error as error:
         raise SettingsError(f"repro.skip = {settings.skip!r}: {error}") from error
+    # So that a terminated run, too, stops its cells and puts params.yaml back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with _over_params(settings.set):
         _run(settings, skipped)
 
@@ -99,7 +103,7 @@ def _run(settings: Repro, skipped: re.Pattern[str] | None) -> None:
             if len(done) > len(
                 finished
             ):  # at once, for the report is a cell and tells of the others
-                _record(done[len(finished) :])
+                _record(done[len(finished) :], pipeline.all)
             finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
             note = ", ".join([count, *(_short(cell.command) for cell in running)])
@@ -155,8 +159,11 @@ class _Memory:
         self.most = max(self.most, total)
 
 
-def _record(done: Sequence[Done]) -> None:
-    times = read_json(TIMES) if TIMES.is_file() else {}
+def _record(done: Sequence[Done], cells: Sequence[Cell]) -> None:
+    """Add what cells took to the file, and drop what other grids left there."""
+    commands = {cell.name: cell.command for cell in cells}
+    known = read_json(TIMES) if TIMES.is_file() else {}
+    times = {name: t for name, t in known.items() if commands.get(name) == t["command"]}
     for d in done:
         if d.ran:
             times[d.cell.name] = {
