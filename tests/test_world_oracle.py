@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.ground.coordination import Sentence, Span
 from pipeline.ground.errors import InputError
+from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.spans import constituent_spans
 from pipeline.mechanisms.world import generate_sentences
 from pipeline.mechanisms.world.oracle import Judgement, Oracle, Verdict
@@ -184,7 +185,7 @@ def test_every_reference_span_can_be_coordinated(
 
 def spans_of(sentence: Sentence) -> list[tuple[Span, str]]:
     """Its reference spans."""
-    return constituent_spans(sentence.words, sentence.tree or "")
+    return constituent_spans(sentence.words, parse_tree(sentence.tree or ""))
 
 
 def shifted(spans: tuple[Span, ...], coordinator: int, length: int) -> Iterator[tuple[Span, ...]]:
