@@ -108,8 +108,7 @@ def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
 
 def filter_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     """What δ does: how many accepted and how many rejected annotations are right (line 9)."""
-    accepted = [one for one in audited if one.accepted]
-    rejected = [one for one in audited if not one.accepted]
+    accepted, rejected = _sides(audited)
     return {
         "accepted": _right(accepted),
         "rejected": _right(rejected),
@@ -117,9 +116,13 @@ def filter_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     }
 
 
+def _sides(audited: Sequence[Audited]) -> tuple[list[Audited], list[Audited]]:
+    """What the filter accepted, and what it rejected."""
+    return [one for one in audited if one.accepted], [one for one in audited if not one.accepted]
+
+
 def _decisions(audited: Sequence[Audited]) -> dict[str, Any]:
-    accepted = [one for one in audited if one.accepted]
-    rejected = [one for one in audited if not one.accepted]
+    accepted, rejected = _sides(audited)
     return {
         "judged": len(audited),
         "acceptance": _share(len(accepted), len(audited)),

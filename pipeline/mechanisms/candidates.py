@@ -29,7 +29,8 @@ def make_candidates(
     for fill in fills:
         outcome = make_candidate(reference, fill, coordinator)
         if isinstance(outcome, Candidate):
-            words = tuple(word.lower() for word in split_words(fill.text))
+            inserted = outcome.conjuncts[-1]
+            words = tuple(w.lower() for w in outcome.words[inserted.start : inserted.end])
             if words in seen:
                 outcome = Reject(outcome, REPEATED)
             seen.add(words)

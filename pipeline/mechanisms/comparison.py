@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +40,13 @@ class Comparison:
 
 
 def compare(
-    first: Correct, second: Correct, random: np.random.Generator
+    first: Correct, second: Correct, seed: tuple[int, ...]
 ) -> tuple[tuple[int, ...], float, float, float] | None:
     """Mean paired difference with its 95 % percentile bootstrap interval.
 
     Seeds and test instances are resampled together, each with replacement: a gain counts if it would
     be seen again with other draws of L and other test sentences. Every seed's pair is compared on
-    the same instances.
+    the same instances, and all pairs of one ``seed`` are resampled alike.
 
     Returns:
         (common seeds, mean, lower bound, upper bound), or None without a common seed.
@@ -62,22 +63,30 @@ def compare(
         [second[s] for s in seeds], dtype=float
     )  # [seeds, instances]
     means = np.concatenate(
-        [_resampled(difference, _BLOCK, random) for _ in range(_RESAMPLES // _BLOCK)]
+        [
+            ((of_seeds @ difference) * of_instances).sum(1) / difference.size
+            for of_seeds, of_instances in _resamples(seed, *difference.shape)
+        ]
     )
     tail = (1 - _LEVEL) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return seeds, float(difference.mean()), float(low), float(high)
 
 
-def _resampled(
-    difference: NDArray[np.float64], count: int, random: np.random.Generator
-) -> NDArray[np.float64]:
-    """``count`` means over resampled seeds and instances."""
-    seeds, instances = difference.shape
-    of_seeds = random.multinomial(seeds, np.full(seeds, 1 / seeds), count)
-    of_instances = random.multinomial(instances, np.full(instances, 1 / instances), count)
-    sums: NDArray[np.float64] = ((of_seeds @ difference) * of_instances).sum(1)
-    return sums / difference.size
+@lru_cache(maxsize=1)  # drawing takes a second, and every pair of a table needs the same
+def _resamples(
+    seed: tuple[int, ...], seeds: int, instances: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """How often each seed and each instance is drawn, ``[block, seeds]``, ``[block, instances]``."""
+    random = np.random.default_rng(seed)
+    uniform = [np.full(size, 1 / size) for size in (seeds, instances)]
+    return [
+        (
+            random.multinomial(seeds, uniform[0], _BLOCK),
+            random.multinomial(instances, uniform[1], _BLOCK),
+        )
+        for _ in range(_RESAMPLES // _BLOCK)
+    ]
 
 
 def compare_all(
@@ -96,8 +105,7 @@ def compare_all(
     for labelled in sorted({size for size, _ in correct}):
         for system, against in pairs:
             first, second = correct.get((labelled, system)), correct.get((labelled, against))
-            random = np.random.default_rng([seed, labelled])
-            figures = compare(first, second, random) if first and second else None
+            figures = compare(first, second, (seed, labelled)) if first and second else None
             if figures:
                 found.append(Comparison(system, against, labelled, *figures))
     return found

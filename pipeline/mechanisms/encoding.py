@@ -4,7 +4,7 @@ A word is represented by its *last* subword (§5.1). A word that the tokenizer m
 lone control character, say) stands as the unknown token, so that word indices always hold.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +14,16 @@ from transformers import PreTrainedTokenizerBase
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
 
-__all__ = ["EDGE", "OUTSIDE", "TOO_LONG", "Encoded", "Example", "WordEncoding", "obstacle"]
+__all__ = [
+    "EDGE",
+    "OUTSIDE",
+    "TOO_LONG",
+    "Encoded",
+    "Example",
+    "WordEncoding",
+    "instances",
+    "obstacle",
+]
 
 EDGE = "coordinator at the edge of the sentence"
 TOO_LONG = "sentence longer than the encoder"
@@ -32,6 +41,14 @@ class Example:
     words: tuple[str, ...]
     coordinators: tuple[int, ...]
     extents: tuple[Span, ...]
+
+
+def instances(
+    examples: Iterable[Example],
+) -> tuple[list[tuple[str, ...]], list[int], list[Span]]:
+    """Words, coordinator and extent of every structure of some examples, in their order."""
+    rows = [(e, k, x) for e in examples for k, x in zip(e.coordinators, e.extents, strict=True)]
+    return [e.words for e, _, _ in rows], [k for _, k, _ in rows], [x for _, _, x in rows]
 
 
 @dataclass(frozen=True, slots=True)

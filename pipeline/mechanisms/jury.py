@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
 from pipeline.mechanisms.descent import Descent, Schedule
-from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.encoding import Example, instances
 from pipeline.mechanisms.predictor import Prediction, Predictor
 from pipeline.mechanisms.stream import LabelledStream
 
@@ -88,9 +88,7 @@ def fit_temperature(predictor: Predictor, examples: Sequence[Example]) -> float:
     Raises:
         ModelError: no structure of the examples can be scored.
     """
-    words = [e.words for e in examples for _ in e.coordinators]
-    ks = [k for e in examples for k in e.coordinators]
-    extents = [extent for e in examples for extent in e.extents]
+    words, ks, extents = instances(examples)
     rows: list[Tensor] = []
     for index, scores in predictor.distributions(words, ks):
         place = extents[index].start, extents[index].end - 2 - ks[index]

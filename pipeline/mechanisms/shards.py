@@ -8,7 +8,7 @@ or stale, and the rows are the same for any number of processes.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.ground.coordination import Candidate, Reject
+from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of, write_json
-from pipeline.ground.schema import CANDIDATES, REJECTS, candidate_row, reject_row, write_rows
+from pipeline.ground.schema import (
+    CANDIDATES,
+    REJECTS,
+    candidate_row,
+    read_candidates,
+    reject_row,
+    write_rows,
+)
 from pipeline.ground.tally import Tally
 
-__all__ = ["MANIFEST", "ShardSet", "unit_indices"]
+__all__ = ["MANIFEST", "ShardSet", "candidate_shards", "find_candidates", "unit_indices"]
 
 MANIFEST = "manifest.json"
 _FINGERPRINT = b"conjoin.fingerprint"
@@ -31,6 +39,33 @@ _NOTES = b"conjoin.notes"
 def unit_indices(total: int, unit: int) -> list[range]:
     """Consecutive blocks of ``unit`` indices; the last may be shorter."""
     return [range(begin, min(begin + unit, total)) for begin in range(0, total, unit)]
+
+
+def candidate_shards(folder: Path) -> list[Path]:
+    """The files of candidates in a folder, in order, whoever made them."""
+    return sorted(folder.glob("candidates-*.parquet"))
+
+
+def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:
+    """Candidates that training judged, by (folder, id).
+
+    Raises:
+        InputError: one is not in its folder any more, or a shard is damaged.
+    """
+    found = {}
+    for folder in sorted({folder for folder, _ in wanted}):
+        for shard in candidate_shards(folder):
+            for candidate in read_candidates(shard):
+                key = folder, candidate.candidate_id
+                if key in wanted:
+                    found[key] = candidate
+    for folder, candidate_id in sorted(wanted - found.keys()):
+        raise InputError(
+            f"candidate {candidate_id} was judged in training but is not here",
+            path=folder,
+            remedy="the candidates were made again since: run `conjoin train` again",
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pipeline.ground.coordination import Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES
 from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.shards import candidate_shards
 
 __all__ = ["CandidateStream", "Drawn", "LabelledStream"]
 
@@ -58,7 +59,7 @@ class CandidateStream:
 
     def __init__(self, folder: Path, seed: int, scratch: Path) -> None:
         self._seed = seed
-        self._table = _mapped(sorted(folder.glob("candidates-*.parquet")), scratch)
+        self._table = _mapped(candidate_shards(folder), scratch)
         if not self._table.num_rows:
             raise InputError(
                 "no candidates here",

@@ -11,7 +11,7 @@ from pipeline.ground.tally import Tally
 from pipeline.mechanisms.algorithm1 import Trial, Verdict
 from pipeline.mechanisms.averaging import Average
 from pipeline.mechanisms.descent import Descent, Schedule
-from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.encoding import Example, instances
 from pipeline.mechanisms.journal import Journal
 from pipeline.mechanisms.jury import Jury
 from pipeline.mechanisms.predictor import Predictor
@@ -185,8 +185,6 @@ def validation_accuracy(predictor: Predictor, examples: Sequence[Example]) -> fl
 
     An instance that the predictor cannot score counts as wrong.
     """
-    words = [e.words for e in examples for _ in e.coordinators]
-    ks = [k for e in examples for k in e.coordinators]
-    gold = [extent for e in examples for extent in e.extents]
+    words, ks, gold = instances(examples)
     found = predictor.predict(words, ks)
     return sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True)) / len(gold)

@@ -26,6 +26,7 @@ from pipeline.mechanisms.audit import (
     generation_figures,
 )
 from pipeline.mechanisms.reporting.runs import Run, read_runs
+from pipeline.mechanisms.shards import candidate_shards, find_candidates
 from pipeline.mechanisms.world.oracle import LEXICON, Oracle
 from pipeline.settings.audit import Audit
 
@@ -84,12 +85,8 @@ def run(settings: Audit) -> None:
     _tell(entries)
 
 
-def _shards(folder: Path) -> list[Path]:
-    return sorted(folder.glob("candidates-*.parquet"))
-
-
 def _candidates(folder: Path) -> Iterator[Candidate]:
-    for shard in _shards(folder):
+    for shard in candidate_shards(folder):
         yield from read_candidates(shard)
 
 
@@ -103,7 +100,7 @@ def _seed_of(folder: Path) -> int:
 def _generation_sets(settings: Audit) -> list[_Set]:
     """A sample of every folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
-    folders = sorted((f for f in root.glob("*/seed-*") if _shards(f)), key=_name_and_seed)
+    folders = sorted((f for f in root.glob("*/seed-*") if candidate_shards(f)), key=_name_and_seed)
     if not folders:
         raise InputError("no candidates here", path=root, remedy="run `conjoin generate`")
     sets = []
@@ -125,7 +122,7 @@ def _name_and_seed(folder: Path) -> tuple[str, int]:
 def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     """A seeded sample of the folder's candidates, in their order."""
     try:
-        total = sum(pq.read_metadata(shard).num_rows for shard in _shards(folder))
+        total = sum(pq.read_metadata(shard).num_rows for shard in candidate_shards(folder))
     except (ValueError, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}", path=folder) from error
     wanted = set(Random(key).sample(range(total), min(count, total)))
@@ -166,24 +163,10 @@ def _scored(name: str, run: Run) -> Iterator[Scored]:
 def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> list[_Case]:
     """The drawn judgements with their candidates, looked up in each run's folder."""
     shards = {name: _shards_of(run, corpus) or corpus for name, run in runs.items()}
-    wanted: dict[Path, set[str]] = {}
-    for one in drawn:
-        wanted.setdefault(shards[one.run], set()).add(one.candidate_id)
-    found = {
-        (folder, candidate.candidate_id): candidate
-        for folder, ids in wanted.items()
-        for candidate in _candidates(folder)
-        if candidate.candidate_id in ids
-    }
+    found = find_candidates({(shards[one.run], one.candidate_id) for one in drawn})
     cases = []
     for one in drawn:
         run, folder = runs[one.run], shards[one.run]
-        if (folder, one.candidate_id) not in found:
-            raise InputError(
-                f"candidate {one.candidate_id} was judged in training but is not here",
-                path=folder,
-                remedy="the candidates were made again since: run `conjoin train` again",
-            )
         owner = run.folder if _own_boundaries(run) else folder
         candidate = found[folder, one.candidate_id]
         place = owner.relative_to(corpus).as_posix()

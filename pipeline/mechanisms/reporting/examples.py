@@ -8,9 +8,10 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.ground.coordination import Candidate, Span, bracketed
+from pipeline.ground.coordination import Span, bracketed
 from pipeline.ground.errors import InputError
-from pipeline.ground.schema import CANDIDATES, SCORED, read_candidates
+from pipeline.ground.schema import CANDIDATES, SCORED
+from pipeline.mechanisms.shards import candidate_shards, find_candidates
 
 __all__ = ["Example", "FillStatistics", "draw_examples", "fill_statistics", "marked"]
 
@@ -108,7 +109,9 @@ def draw_examples(
             if judged["candidate_id"] not in taken:
                 taken.add(judged["candidate_id"])
                 pools[accepted].append((number, shards, judged))
-    found = _find({(shards, str(j["candidate_id"])) for p in pools.values() for _, shards, j in p})
+    found = find_candidates(
+        {(shards, str(j["candidate_id"])) for p in pools.values() for _, shards, j in p}
+    )
 
     def example(number: int, shards: Path, judged: dict[str, object]) -> Example:
         candidate = found[shards, str(judged["candidate_id"])]
@@ -126,23 +129,6 @@ def draw_examples(
     return [example(*e) for e in pools[True]], [example(*e) for e in pools[False]]
 
 
-def _find(wanted: set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:
-    found = {}
-    for folder in sorted({folder for folder, _ in wanted}):
-        for shard in _shards(folder):
-            for candidate in read_candidates(shard):
-                key = folder, candidate.candidate_id
-                if key in wanted:
-                    found[key] = candidate
-    for folder, candidate_id in sorted(wanted - found.keys()):
-        raise InputError(
-            f"candidate {candidate_id} was judged in training but is not here",
-            path=folder,
-            remedy="the candidates were made again since: run `conjoin train` again",
-        )
-    return found
-
-
 def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
     """Variety and length of the fills in some folders of candidates.
 
@@ -152,7 +138,7 @@ def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
     count = distinct = fill_words = reference_words = 0
     for folder in folders:
         fills: set[str] = set()
-        for shard in _shards(folder):
+        for shard in candidate_shards(folder):
             table = _table(shard, CANDIDATES, ["fill", "conjuncts", "reference"])
             fills.update(table.column("fill").to_pylist())
             count += table.num_rows
@@ -163,10 +149,6 @@ def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
         distinct += len(fills)
     whole = max(count, 1)
     return FillStatistics(count, distinct, fill_words / whole, reference_words / whole)
-
-
-def _shards(folder: Path) -> list[Path]:
-    return sorted(folder.glob("candidates-*.parquet"))
 
 
 def _table(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
