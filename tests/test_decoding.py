@@ -22,6 +22,7 @@ from pipeline.mechanisms.infill import (
     Task,
     beams,
     bert,
+    fill,
     load_infiller,
     t5,
 )
@@ -144,11 +145,11 @@ def test_best_ranks_equal_brute_force() -> None:
 def test_sampling_is_reproducible_and_independent_of_the_batch(family: tuple[str, Path]) -> None:
     """Alone, together or in another order the samples are the same; another seed gives others."""
     model = infiller(family, SAMPLES)
-    together = model.fill(REFERENCES)
+    together = fill(model, REFERENCES)
     assert [len(fills) for fills in together] == [3] * len(REFERENCES)
-    assert same(together, [model.fill([reference])[0] for reference in REFERENCES])
-    assert same(together, model.fill(REFERENCES[::-1])[::-1])
-    other = infiller(family, Decoding("sample", fills=3, temperature=4.0, seed=5)).fill(REFERENCES)
+    assert same(together, [fill(model, [reference])[0] for reference in REFERENCES])
+    assert same(together, fill(model, REFERENCES[::-1])[::-1])
+    other = fill(infiller(family, Decoding("sample", fills=3, temperature=4.0, seed=5)), REFERENCES)
     assert [[f.text for f in fills] for fills in together] != [
         [f.text for f in fills] for fills in other
     ]
@@ -167,7 +168,7 @@ def test_each_draw_takes_a_number_of_its_own(
 
     monkeypatch.setattr(bert if family[0] == "bert" else t5, "uniform", spied)
     # Until a finished fill leaves the batch it goes on drawing, with later positions.
-    infiller(family, SAMPLES).fill(REFERENCES)
+    fill(infiller(family, SAMPLES), REFERENCES)
     assert len(set(asked)) == len(asked)
     for sample in range(3):
         positions = [
@@ -179,20 +180,20 @@ def test_each_draw_takes_a_number_of_its_own(
 
 def test_fewer_samples_are_the_first_of_more(family: tuple[str, Path]) -> None:
     """A sample depends on its own number, not on how many are drawn."""
-    one = infiller(family, Decoding("sample", fills=1, temperature=4.0, seed=4)).fill(REFERENCES)
-    three = infiller(family, SAMPLES).fill(REFERENCES)
+    one = fill(infiller(family, Decoding("sample", fills=1, temperature=4.0, seed=4)), REFERENCES)
+    three = fill(infiller(family, SAMPLES), REFERENCES)
     assert same(one, [fills[:1] for fills in three])
 
 
 @pytest.mark.parametrize("sync", [True, False])
 def test_cold_samples_are_greedy(family: tuple[str, Path], sync: bool) -> None:
     """As the temperature goes to 0, and as the nucleus shrinks, every sample is the argmax."""
-    greedy = infiller(family, GREEDY, sync=sync).fill(REFERENCES)
+    greedy = fill(infiller(family, GREEDY, sync=sync), REFERENCES)
     for decoding in (
         Decoding("sample", fills=2, temperature=1e-5),
         Decoding("sample", fills=2, top_p=1e-6),
     ):
-        samples = infiller(family, decoding, sync=sync).fill(REFERENCES)
+        samples = fill(infiller(family, decoding, sync=sync), REFERENCES)
         assert same(samples, [fills * 2 for fills in greedy])
 
 
@@ -213,15 +214,15 @@ def test_bert_n_best_equals_brute_force(tiny_bert: Path) -> None:
     fused = torch.minimum(logits[:2], logits[2:]).log_softmax(-1)
     best = (fused[0][:, None] + fused[1][None, :]).flatten().topk(7)
     pairs = [(int(i) // fused.shape[-1], int(i) % fused.shape[-1]) for i in best.indices]
-    fills = infiller(("bert", tiny_bert), Decoding("n-best", fills=7)).fill([reference])[0]
+    fills = fill(infiller(("bert", tiny_bert), Decoding("n-best", fills=7)), [reference])[0]
     assert [f.text for f in fills] == [tokenizer.decode(pair).strip() for pair in pairs]
     assert [f.score for f in fills] == pytest.approx((best.values / 2).tolist(), abs=1e-5)
 
 
 def test_bert_n_best_begins_with_greedy_and_falls(tiny_bert: Path) -> None:
     """The best fill is the argmax, and no fill scores more than the one before it."""
-    greedy = infiller(("bert", tiny_bert), GREEDY).fill(REFERENCES)
-    best = infiller(("bert", tiny_bert), Decoding("n-best", fills=5)).fill(REFERENCES)
+    greedy = fill(infiller(("bert", tiny_bert), GREEDY), REFERENCES)
+    best = fill(infiller(("bert", tiny_bert), Decoding("n-best", fills=5)), REFERENCES)
     assert same([fills[:1] for fills in best], greedy)
     for fills in best:
         scores = [f.score for f in fills if f.score is not None]
@@ -271,15 +272,15 @@ def naive_beams(where: Path, reference: Reference, width: int) -> list[tuple[flo
 def test_t5_n_best_equals_a_naive_beam_search(ending_t5: Path, index: int) -> None:
     """The batched, cached, compacted search finds what one without any of that finds, in order."""
     expected = naive_beams(ending_t5, REFERENCES[index], 4)[:3]
-    fills = infiller(("t5", ending_t5), Decoding("n-best", fills=3)).fill(REFERENCES)[index]
+    fills = fill(infiller(("t5", ending_t5), Decoding("n-best", fills=3)), REFERENCES)[index]
     assert [(f.text, f.cut) for f in fills] == [(text, cut) for _, text, cut in expected]
     assert len({f.text for f in fills}) == 3
 
 
 def test_t5_with_one_beam_is_greedy(ending_t5: Path) -> None:
     """One beam and one fill is Eq. 2's argmax, with the same scores."""
-    greedy = infiller(("t5", ending_t5), GREEDY).fill(REFERENCES)
-    one = infiller(("t5", ending_t5), Decoding("n-best", beams=1)).fill(REFERENCES)
+    greedy = fill(infiller(("t5", ending_t5), GREEDY), REFERENCES)
+    one = fill(infiller(("t5", ending_t5), Decoding("n-best", beams=1)), REFERENCES)
     assert same(one, greedy)
     naive = [naive_beams(ending_t5, reference, 1)[0] for reference in REFERENCES]
     assert [(fill.text, fill.cut) for (fill,) in greedy] == [(t, cut) for _, t, cut in naive]
@@ -316,7 +317,7 @@ def test_compaction_changes_nothing(
     for share in (0.0, 1.0):
         monkeypatch.setattr(t5, "COMPACT_AT", share)
         monkeypatch.setattr(beams, "COMPACT_AT", share)
-        found.append(infiller(("t5", ending_t5), decoding, sync=sync).fill(REFERENCES))
+        found.append(fill(infiller(("t5", ending_t5), decoding, sync=sync), REFERENCES))
         assert bool(sizes) is bool(share)
     assert len(set(sizes)) > 1
     assert same(*found)

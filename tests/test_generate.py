@@ -58,7 +58,7 @@ def corpus(tmp_path: Path, tiny_bert: Path, tiny_t5: Path) -> Path:
 
 
 def settings(corpus: Path, **more: object) -> Generate:
-    given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_size": 4, "references": 2, **more}
+    given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_tokens": 300, "references": 2, **more}
     return Generate.model_validate(given)
 
 
@@ -119,8 +119,8 @@ def test_several_fills_are_several_rows(corpus: Path, lm: str, decoding: str) ->
     """Each reference leaves N rows, none twice, however the references are batched."""
     out = corpus / "candidates" / f"{lm}-sync-{decoding}" / "seed-0"
     rows = []
-    for size in (4, 7):
-        run(settings(corpus, lm=lm, decoding=decoding, fills=3, temperature=3.0, batch_size=size))
+    for size in (400, 900):
+        run(settings(corpus, lm=lm, decoding=decoding, fills=3, temperature=3.0, batch_tokens=size))
         rows.append(rows_of(out))
     one, other = ([(r.sentence_id, r.reference, r.fill) for r in found] for found in rows)
     assert sorted(one) == sorted(other)
@@ -175,7 +175,7 @@ def test_rerun_makes_only_what_is_missing_or_damaged(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"seed": 1}, {"synchronize": "mean"}, {"coordinator": "or"}, {"batch_size": 3}]
+    "change", [{"seed": 1}, {"synchronize": "mean"}, {"coordinator": "or"}, {"batch_tokens": 200}]
 )
 def test_changed_settings_make_every_shard_stale(corpus: Path, change: dict[str, object]) -> None:
     """Shards of other settings are redone, never mixed."""

@@ -9,7 +9,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokeni
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import ModelError
-from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, Task, load_infiller
+from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, Task, fill, load_infiller
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -104,7 +104,7 @@ def naive_t5(
 @pytest.mark.parametrize("scores", ["logits", "logprobs"])
 def test_bert_equals_the_naive_reference(tiny_bert: Path, kind: str, scores: str) -> None:
     """The batched BERT fills are those of one naive pass per sentence, token for token."""
-    fills = infiller("bert", tiny_bert, kind, scores).fill(REFERENCES)
+    fills = fill(infiller("bert", tiny_bert, kind, scores), REFERENCES)
     expected = [naive_bert(tiny_bert, r, kind, scores) for r in REFERENCES]
     assert [f.text for (f,) in fills] == expected
     assert len(set(expected)) > 1
@@ -114,7 +114,7 @@ def test_bert_equals_the_naive_reference(tiny_bert: Path, kind: str, scores: str
 @pytest.mark.parametrize("scores", ["logits", "logprobs"])
 def test_t5_equals_the_naive_reference(tiny_t5: Path, kind: str, scores: str) -> None:
     """The cached lockstep T5 fills are those of the naive double loop, token for token."""
-    fills = infiller("t5", tiny_t5, kind, scores).fill(REFERENCES)
+    fills = fill(infiller("t5", tiny_t5, kind, scores), REFERENCES)
     expected = [naive_t5(tiny_t5, r, kind, scores) for r in REFERENCES]
     assert [f.text for (f,) in fills] == [text for text, _ in expected]
     assert len({text for text, _ in expected}) > 1
@@ -122,7 +122,7 @@ def test_t5_equals_the_naive_reference(tiny_t5: Path, kind: str, scores: str) ->
 
 def test_t5_without_sync_uses_the_first_twin_alone(tiny_t5: Path) -> None:
     """The ablation decodes S′(1) only and has no score under S′(2)."""
-    fills = infiller("t5", tiny_t5, sync=False).fill(REFERENCES)
+    fills = fill(infiller("t5", tiny_t5, sync=False), REFERENCES)
     expected = [naive_t5(tiny_t5, r, "min", "logits", sync=False) for r in REFERENCES]
     assert [f.text for (f,) in fills] == [text for text, _ in expected]
     assert all(f.score_prepend is None and f.score == f.score_append for (f,) in fills)
@@ -131,8 +131,8 @@ def test_t5_without_sync_uses_the_first_twin_alone(tiny_t5: Path) -> None:
 def test_min_and_mean_differ(tiny_t5: Path, tiny_bert: Path) -> None:
     """The synchronization function decides: min and mean do not give the same fills throughout."""
     for lm, where in (("bert", tiny_bert), ("t5", tiny_t5)):
-        low = [f.text for (f,) in infiller(lm, where, "min").fill(REFERENCES)]
-        mean = [f.text for (f,) in infiller(lm, where, "mean").fill(REFERENCES)]
+        low = [f.text for (f,) in fill(infiller(lm, where, "min"), REFERENCES)]
+        mean = [f.text for (f,) in fill(infiller(lm, where, "mean"), REFERENCES)]
         assert low != mean
 
 
@@ -147,9 +147,9 @@ def test_t5_fill_lengths_respect_a_third_and_three_times(tiny_t5: Path) -> None:
         assert n <= 3 * length
         assert length <= 3 * n
         lengths.append(length)
-        fill = model.fill([reference])[0][0]
-        assert fill.text
-        assert fill.cut is (length == 3 * n)
+        found = fill(model, [reference])[0][0]
+        assert found.text
+        assert found.cut is (length == 3 * n)
     assert len(set(lengths)) > 1
 
 
@@ -157,8 +157,8 @@ def test_fills_do_not_depend_on_the_batch(tiny_bert: Path, tiny_t5: Path) -> Non
     """One at a time or all together, the fills are the same, and so are the scores within 1e-3."""
     for lm, where in (("bert", tiny_bert), ("t5", tiny_t5)):
         model = infiller(lm, where)
-        together = [fill for (fill,) in model.fill(REFERENCES)]
-        alone = [model.fill([r])[0][0] for r in REFERENCES]
+        together = [only for (only,) in fill(model, REFERENCES)]
+        alone = [fill(model, [r])[0][0] for r in REFERENCES]
         assert [f.text for f in together] == [f.text for f in alone]
         for a, b in zip(together, alone, strict=True):
             assert a.score == pytest.approx(b.score, abs=1e-3)
@@ -168,11 +168,11 @@ def test_fills_do_not_depend_on_the_batch(tiny_bert: Path, tiny_t5: Path) -> Non
 def test_scores_are_mean_log_probabilities(tiny_bert: Path) -> None:
     """score_append is the mean log-softmax of the fill under S′(1), computed apart."""
     reference = REFERENCES[0]
-    fill = infiller("bert", tiny_bert).fill([reference])[0][0]
+    found = fill(infiller("bert", tiny_bert), [reference])[0][0]
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     model = infiller("bert", tiny_bert)
     assert isinstance(model, BertInfiller)
-    encoded = model.encode(reference)
+    (encoded,) = model.encode([reference])
     assert not isinstance(encoded, str)
     ids, types, n = encoded.ids, encoded.types, encoded.count
     with torch.inference_mode():
@@ -183,14 +183,14 @@ def test_scores_are_mean_log_probabilities(tiny_bert: Path) -> None:
     later = [i for i, token in enumerate(ids) if token == tokenizer.mask_token_id][n:]
     tokens = combine("min", "logits")(logits[places], logits[later]).argmax(-1)
     expected = logits[places].log_softmax(-1).gather(-1, tokens[:, None]).mean()
-    assert fill.score_append == pytest.approx(float(expected), abs=1e-5)
+    assert found.score_append == pytest.approx(float(expected), abs=1e-5)
 
 
 def test_source_with_the_models_own_strings_is_refused(tiny_bert: Path, tiny_t5: Path) -> None:
     """A sentence that contains a mask or sentinel string is refused, the others still filled."""
     for lm, where, string in (("bert", tiny_bert, "[MASK]"), ("t5", tiny_t5, "<extra_id_3>")):
         spoiled = Reference("x", ("the", string, "saw", "a", "dog"), Span(3, 5), "NP", "CC0")
-        (good,), (bad,) = infiller(lm, where).fill([REFERENCES[0], spoiled])
+        (good,), (bad,) = fill(infiller(lm, where), [REFERENCES[0], spoiled])
         assert good.reason != bad.reason
         assert bad.reason == "source contains a special token of the model"
 
@@ -198,7 +198,7 @@ def test_source_with_the_models_own_strings_is_refused(tiny_bert: Path, tiny_t5:
 def test_reference_without_tokens_is_refused(tiny_bert: Path) -> None:
     """A word that vanishes in tokenization leaves nothing to measure a fill by."""
     empty = Reference("x", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
-    assert infiller("bert", tiny_bert).fill([empty])[0][0].reason == (
+    assert fill(infiller("bert", tiny_bert), [empty])[0][0].reason == (
         "reference span has no tokens for the model"
     )
 
@@ -207,7 +207,7 @@ def test_sentence_longer_than_the_model_is_refused(tiny_bert: Path) -> None:
     """A pair that does not fit the position embeddings is refused with that reason."""
     words = ("the", "old", "dog") * 60
     long = Reference("x", words, Span(0, 3), "NP", "CC0")
-    assert infiller("bert", tiny_bert).fill([long])[0][0].reason == "longer than the model allows"
+    assert fill(infiller("bert", tiny_bert), [long])[0][0].reason == "longer than the model allows"
 
 
 def test_model_without_mask_or_sentinels_is_one_line(tiny_bert: Path, tiny_t5: Path) -> None:
@@ -228,4 +228,4 @@ def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
     with torch.no_grad():
         head.bias = torch.nn.Parameter(torch.zeros(head.weight.shape[0]))
         head.bias[stray] = 1e4
-    assert model.fill(REFERENCES[:1])[0][0].reason == "special token in the fill"
+    assert fill(model, REFERENCES[:1])[0][0].reason == "special token in the fill"

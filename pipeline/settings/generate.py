@@ -51,10 +51,10 @@ class Generate(Settings):
     seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
     limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
     unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
-    batch_size: int = Field(
-        128,
+    batch_tokens: int = Field(
+        16384,
         ge=1,
-        description="Pairs decoded together; T5 writes each beam or sample of them at once.",
+        description="Tokens decoded together: both twins, every beam or sample, padding included.",
     )
     processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")

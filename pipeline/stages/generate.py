@@ -20,7 +20,7 @@ from pipeline.ground.trees import Tree, leaves, parse_tree
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
-from pipeline.mechanisms.infill import Infiller, load_infiller, task_of
+from pipeline.mechanisms.infill import Infiller, fill, load_infiller, task_of
 from pipeline.mechanisms.shards import ShardSet, unit_indices
 from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
 from pipeline.settings.generate import Generate
@@ -82,25 +82,22 @@ def run(settings: Generate) -> None:
 
 def decode_unit(
     unit: Sequence[Reference],
-    infiller: Infiller,
+    infiller: Infiller[Any],
     settings: Generate,
     on_batch: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Candidate | Reject], Counter[str]]:
     """The rows of one unit, in the order of its references, and counts of what they do not say.
 
-    The batches are a pure function of the unit and the settings: references sorted by size, cut
-    into blocks of ``batch_size``. Whoever decodes the unit gets the same floating-point sums.
+    The batches are a pure function of the unit and the settings, so whoever decodes the unit gets
+    the same floating-point sums.
     """
-    order = sorted(range(len(unit)), key=lambda i: (infiller.size(unit[i]), i))
-    rows: dict[int, list[Candidate | Reject]] = {}
-    notes: Counter[str] = Counter()
-    for block in unit_indices(len(order), settings.batch_size):
-        indices = [order[i] for i in block]
-        for i, fills in zip(indices, infiller.fill([unit[i] for i in indices]), strict=True):
-            rows[i] = make_candidates(unit[i], fills, settings.coordinator)
-            notes[CUT] += sum(fill.cut for fill in fills)
-        on_batch(len(indices))
-    return [row for i in range(len(unit)) for row in rows[i]], notes
+    fills = fill(infiller, unit, settings.batch_tokens, on_batch)
+    rows = [
+        row
+        for reference, found in zip(unit, fills, strict=True)
+        for row in make_candidates(reference, found, settings.coordinator)
+    ]
+    return rows, Counter({CUT: sum(each.cut for found in fills for each in found)})
 
 
 def _default_out(settings: Generate) -> Path:

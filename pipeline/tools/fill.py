@@ -7,7 +7,7 @@ from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import locate
-from pipeline.mechanisms.infill import load_infiller, task_of
+from pipeline.mechanisms.infill import fill, load_infiller, task_of
 from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
@@ -36,7 +36,7 @@ def run(settings: Fill) -> None:
     for lm in families:
         name = settings.model or f"models/{lm}"
         infiller = load_infiller(lm, locate(name, settings.corpus, settings.seed), task)
-        fills = infiller.fill([reference])[0]
+        fills = fill(infiller, [reference])[0]
         if fills[0].reason in UNUSABLE_SOURCE:
             raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
         for outcome in make_candidates(reference, fills, settings.coordinator):

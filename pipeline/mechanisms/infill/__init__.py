@@ -1,11 +1,12 @@
 """Text infilling: one protocol, one module per model family (§3.2)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
 from pipeline.mechanisms.checkpoints import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.infill.base import Fill, Infiller, Task
+from pipeline.mechanisms.infill.batches import fill
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
@@ -20,6 +21,7 @@ __all__ = [
     "Infiller",
     "T5Infiller",
     "Task",
+    "fill",
     "load_infiller",
     "task_of",
 ]
@@ -32,7 +34,7 @@ def load_infiller(
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
-) -> Infiller:
+) -> Infiller[Any]:
     """The Infiller of a model family.
 
     Args:

@@ -16,19 +16,20 @@ from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
 __all__ = [
+    "NAN_LOGITS",
     "NO_TOKENS",
     "SOURCE_HAS_SPECIAL",
     "SPECIAL_IN_FILL",
     "TOO_LONG",
     "UNUSABLE_SOURCE",
+    "Encoded",
     "Fill",
     "Infiller",
     "Task",
     "TwinFiller",
 ]
 
-_Encoded = TypeVar("_Encoded")
-
+NAN_LOGITS = "NaN logits"
 NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
 SPECIAL_IN_FILL = "special token in the fill"
@@ -69,20 +70,41 @@ class Task:
     decoding: Decoding = field(default_factory=Decoding)
 
 
-class Infiller(Protocol):
-    """A language model that fills the masks of twins with identical text."""
+class Encoded(Protocol):
+    """The model's input for one reference."""
 
-    def fill(self, references: Sequence[Reference]) -> list[list[Fill]]:
-        """Fills for a batch of references, in their order: for each at least one, best first.
-
-        A reference that cannot be filled has one fill, which carries the reason. The result for a
-        reference depends on the batch only through floating-point rounding, so callers keep batches
-        a pure function of their plan.
-        """
+    @property
+    def order(self) -> tuple[int, ...]:
+        """A sort key that brings references of similar cost together, dearest last."""
         ...
 
-    def size(self, reference: Reference) -> int:
-        """A sort key that brings references of similar cost together."""
+    @property
+    def rows(self) -> int:
+        """Sequences that the model works on at once for this reference: twins times hypotheses."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the longest of them."""
+        ...
+
+
+_Encoded = TypeVar("_Encoded", bound=Encoded)
+
+
+class Infiller(Protocol[_Encoded]):
+    """A language model that fills the masks of twins with identical text."""
+
+    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
+        """The model's input for each reference, or why it cannot be filled."""
+        ...
+
+    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills for what is decoded together, in its order: for each at least one, best first.
+
+        The result for a reference depends on the batch only through floating-point rounding, so
+        callers keep batches a pure function of their plan.
+        """
         ...
 
 
@@ -96,16 +118,16 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
 
-    @torch.inference_mode()
-    def fill(self, references: Sequence[Reference]) -> list[list[Fill]]:
-        """Fills of each reference, as the task's decoding chooses them."""
-        encoded = [self.encode(reference) for reference in references]
-        usable = [e for e in encoded if not isinstance(e, str)]
-        fills = iter(self._decode(usable) if usable else [])
-        return [[Fill("", reason=e)] if isinstance(e, str) else next(fills) for e in encoded]
+    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
+        """The model's input for each reference, or why it cannot be filled."""
+        return [self._encode_one(reference) for reference in references]
 
-    def encode(self, reference: Reference) -> _Encoded | str:
-        """The model's input for one reference, or why it cannot be filled."""
+    @torch.inference_mode()
+    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills of each encoded reference, as the task's decoding chooses them."""
+        return self._decode(batch)
+
+    def _encode_one(self, reference: Reference) -> _Encoded | str:
         text = join_words(reference.words)
         if any(token in text.text for token in self.tokenizer.all_special_tokens):
             return SOURCE_HAS_SPECIAL
@@ -115,7 +137,7 @@ class TwinFiller(ABC, Generic[_Encoded]):
 
     @abstractmethod
     def _encode(self, reference: Reference, count: int) -> _Encoded | str:
-        """``encode`` of a source without special tokens whose span has ``count`` tokens, n."""
+        """The input for a source without special tokens whose span has ``count`` tokens, n."""
 
     @abstractmethod
     def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:

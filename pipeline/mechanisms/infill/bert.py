@@ -28,6 +28,21 @@ class _Source:
     count: int
     key: str
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Tokens, which is what a forward pass costs."""
+        return (self.tokens,)
+
+    @property
+    def rows(self) -> int:
+        """One: both twins are in it."""
+        return 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the input."""
+        return len(self.ids)
+
 
 class BertInfiller(TwinFiller[_Source]):
     """Fills ``[CLS] S′(1) [SEP] S′(2) [SEP]`` with as many tokens as the reference span has.
@@ -35,10 +50,6 @@ class BertInfiller(TwinFiller[_Source]):
     One forward pass scores all masks (Eq. 1), so the positions are independent given the twins:
     the N best fills are exact, but samples lose the dependence between neighbouring words.
     """
-
-    def size(self, reference: Reference) -> int:
-        """Words of the input, which is what a forward pass costs."""
-        return len(reference.words) + len(reference.span)
 
     def _encode(self, reference: Reference, count: int) -> _Source | str:
         twins = make_twins(reference, self.task.coordinator, str(self.tokenizer.mask_token), count)

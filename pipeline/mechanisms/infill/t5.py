@@ -22,11 +22,27 @@ _SENTINEL, _NEXT_SENTINEL = "<extra_id_0>", "<extra_id_1>"
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Token ids of S′(1) and, with synchronization, S′(2); fill lengths; the reference's key."""
+    """Token ids of S′(1) and, with synchronization, S′(2); fill lengths; key; hypotheses."""
 
     inputs: tuple[list[int], ...]
     limits: Limits
     key: str
+    width: int
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Steps at most, then tokens to read."""
+        return self.limits.longest, self.tokens
+
+    @property
+    def rows(self) -> int:
+        """Twins times hypotheses."""
+        return len(self.inputs) * self.width
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the longer twin."""
+        return max(map(len, self.inputs))
 
 
 @dataclass
@@ -65,17 +81,15 @@ class T5Infiller(TwinFiller[_Source]):
         stops = {vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None}
         self._stops = tuple(sorted(stops))
 
-    def size(self, reference: Reference) -> int:
-        """Words of the reference first (they bound the steps), then of the sentence."""
-        return len(reference.span) * 1000 + len(reference.words)
-
     def _encode(self, reference: Reference, count: int) -> _Source | str:
         twins = make_twins(reference, self.task.coordinator, _SENTINEL)
         texts = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
         inputs = tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts)
         if max(map(len, inputs)) > self._limit:
             return TOO_LONG
-        return _Source(inputs, Limits(count), key_of(reference))
+        decoding = self.task.decoding
+        width = decoding.width if decoding.kind == "n-best" else decoding.fills
+        return _Source(inputs, Limits(count), key_of(reference), width)
 
     def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
         decoding = self.task.decoding
