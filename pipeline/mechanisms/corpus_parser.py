@@ -4,7 +4,7 @@
 it current does not train again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,7 +24,7 @@ from pipeline.mechanisms.parser import CARD, Parser, load_parser
 from pipeline.mechanisms.parser_training import MODEL, bracket_f1, train_parser, training_tree
 from pipeline.settings.preparse import Preparse
 
-__all__ = ["TREEBANK", "corpus_parser", "ensure_parser", "tags_for"]
+__all__ = ["TREEBANK", "corpus_parser", "ensure_parser", "parser_identity", "tags_for"]
 
 TREEBANK = "treebank"
 """In place of a parser: the corpus's own trees."""
@@ -81,6 +81,23 @@ def _current(folder: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
     card: dict[str, Any] = read_json(folder / CARD)
     whole = card.get("sha256") == sha256_of(folder / MODEL)
     return card if whole and card.get("made_of") == made_of else None
+
+
+def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
+    """What tells two parsers apart: the ``name`` that stands beside their trees, and a ``sha256``.
+
+    Raises:
+        InputError: the card names a file that is not there.
+    """
+    source = str(card["source"])
+    if source == MODEL:
+        return {"name": f"stanza:train:{card['sha256'][:8]}", "sha256": card["sha256"]}
+    if source.endswith(".pt"):
+        if not Path(source).is_file():
+            raise InputError("no such file", path=source, remedy="name a stanza .pt file")
+        digest = sha256_of(Path(source))
+        return {"name": f"stanza:{Path(source).stem}:{digest[:8]}", "sha256": digest}
+    return {"name": source if source == TREEBANK else f"stanza:{source}", "sha256": None}
 
 
 def corpus_parser(folder: Path) -> Parser:

@@ -13,7 +13,6 @@ from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.schema import TREES, read_rows
 from pipeline.ground.trees import leaves, parse_tree
-from pipeline.mechanisms.shards import MANIFEST
 from pipeline.mechanisms.spans import (
     Reference,
     Source,
@@ -21,12 +20,11 @@ from pipeline.mechanisms.spans import (
     place_given_spans,
     read_given_spans,
 )
+from pipeline.mechanisms.units import MANIFEST
 from pipeline.settings.generate import Generate
+from pipeline.settings.preparse import TREES_FOLDER
 
-__all__ = ["TREES_FOLDER", "Plan", "TreeRows", "blocks", "make_plan"]
-
-TREES_FOLDER = "trees"
-"""Folder of a corpus that ``preparse`` writes."""
+__all__ = ["Plan", "TreeRows", "blocks", "make_plan"]
 
 _Choice = Callable[[Source, str], list[Reference]]
 

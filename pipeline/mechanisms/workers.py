@@ -15,7 +15,7 @@ from accelerate import PartialState
 from pipeline.ground.errors import SettingsError
 from pipeline.ground.files import folder_lock
 
-__all__ = ["Worker", "in_launch", "launch", "working"]
+__all__ = ["Worker", "device", "in_launch", "launch", "working"]
 
 _WORKERS = ".workers"
 
@@ -27,6 +27,11 @@ class Worker:
     rank: int
     world: int
     device: torch.device
+
+
+def device() -> torch.device:
+    """Where a process that was not launched works."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def in_launch() -> bool:
@@ -77,10 +82,9 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     """
     torch.set_num_threads(threads)
     if not in_launch():
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         with folder_lock(out), folder_lock(out, _WORKERS):
             _sweep(out)
-            yield Worker(0, 1, device)
+            yield Worker(0, 1, device())
         return
     state = PartialState(cpu=not torch.cuda.is_available())
     world = int(os.environ["WORLD_SIZE"])

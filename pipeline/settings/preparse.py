@@ -7,7 +7,10 @@ from pydantic import Field
 
 from pipeline.settings.base import Settings
 
-__all__ = ["Preparse"]
+__all__ = ["TREES_FOLDER", "Preparse"]
+
+TREES_FOLDER = "trees"
+"""Folder of a corpus that ``preparse`` writes and ``generate`` reads."""
 
 
 class Preparse(Settings):

@@ -1,6 +1,7 @@
 """Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,17 @@ from pipeline.ground.schema import TREES, UNPARSED, read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import leaves, one_line, parse_tree
 from pipeline.mechanisms import workers
-from pipeline.mechanisms.corpus_parser import TREEBANK, corpus_parser, ensure_parser, tags_for
+from pipeline.mechanisms.corpus_parser import (
+    TREEBANK,
+    corpus_parser,
+    ensure_parser,
+    parser_identity,
+    tags_for,
+)
+from pipeline.mechanisms.crew import Make, OnBatch, run_units
 from pipeline.mechanisms.parser import Parser
-from pipeline.settings.preparse import Preparse
+from pipeline.mechanisms.units import UnitFolder
+from pipeline.settings.preparse import TREES_FOLDER, Preparse
 
 __all__ = ["parse_unit", "run"]
 
@@ -32,13 +41,83 @@ def run(settings: Preparse) -> None:
             writes here.
         ModelError: the parser cannot be loaded or parses nothing.
     """
+    source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
+    rows, sizes = _seed_rows(source, settings)
+    card = _parser_card(settings)
+    if settings.processes > 1 and not workers.in_launch():
+        workers.launch(settings.command_line(), settings.processes, out)
+    with workers.working(out, settings.threads) as worker:
+        schemas = {"trees": TREES, "rejects": UNPARSED}
+        folder = UnitFolder(out, len(rows), schemas, _about(settings, source, card))
+
+        def prepare() -> Make:
+            parser = (
+                None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
+            )
+
+            def make(index: int, on_batch: OnBatch) -> None:
+                unit = [
+                    sentence
+                    for sentence in read_sentences(source, rows=rows[index])
+                    if is_unlabelled_seed(sentence, settings.min_words)
+                ]
+                parsed, unparsed = parse_unit(unit, parser, settings.batch_size, on_batch)
+                tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
+                folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
+
+            return make
+
+        if run_units(worker, folder, sizes, prepare, what="preparse", items="sentences"):
+            _finish(settings, folder, card)
+
+
+def _parser_card(settings: Preparse) -> dict[str, Any]:
+    """The corpus's parser, made if it must be, by one process for all."""
+    if workers.in_launch():
+        with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+            return ensure_parser(settings)
+    torch.set_num_threads(settings.threads)
+    with folder_lock(settings.corpus / "parser"):
+        return ensure_parser(settings)
+
+
+def _about(settings: Preparse, source: Path, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the trees depend on; its digest is the shards' fingerprint."""
+    fields = {"batch_size", "limit", "min_words", "parser", "threads", "unit"}
+    return {
+        "settings": settings.model_dump(mode="json", include=fields),
+        "parser": parser_identity(card),
+        "inputs": {"sentences": sha256_of(source)},
+        "code": code_digest(__name__),
+        "versions": {"stanza": stanza.__version__, "torch": torch.__version__},
+    }
+
+
+def _finish(settings: Preparse, folder: UnitFolder, card: Mapping[str, Any]) -> None:
+    tally, training = folder.tally(), card["training"]
+    if not tally.kept:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
+        raise ModelError(f"not one sentence could be parsed ({reasons})", path=folder.folder)
+    report = {
+        "parser": folder.about["parser"]["name"],
+        "unlabelled": tally.to_dict(),
+        "training": training,
+        "min_words": settings.min_words,
+    }
+    write_json(settings.corpus / "preparse.json", report)
+    console.table("Trees of the unlabelled sentences", ("outcome", "sentences"), tally.rows())
+    if training:
+        console.say(
+            f"parser: {training['trees']} trees, best of {training['epochs']} epochs "
+            f"{training['best_epoch']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"
+        )
 
 
 def parse_unit(
     sentences: Sequence[Sentence],
     parser: Parser | None,
     batch_size: int,
-    on_batch: Callable[[int], None] = lambda _: None,
+    on_batch: OnBatch = lambda *_: None,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of ``TREES`` and of ``UNPARSED`` for the sentences of a unit, in their order.
 
@@ -46,12 +125,12 @@ def parse_unit(
         sentences: the unit's.
         parser: None takes the treebank's own trees.
         batch_size: sentences per call of the parser.
-        on_batch: told how many sentences are done.
+        on_batch: told of progress.
     """
     parsed: list[dict[str, Any]] = []
     unparsed: list[dict[str, Any]] = []
     for start in range(0, len(sentences), batch_size):
-        batch = sentences[start : start + batch_size]
+        batch, refused = sentences[start : start + batch_size], len(unparsed)
         for sentence, (tree, reason) in zip(batch, _trees(batch, parser), strict=True):
             row = {"sentence_id": sentence.sentence_id}
             if tree is None:
@@ -59,7 +138,7 @@ def parse_unit(
             else:
                 made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
                 parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
-        on_batch(len(batch))
+        on_batch(len(batch), sum(len(s.words) for s in batch), len(unparsed) - refused)
     return parsed, unparsed
 
 
