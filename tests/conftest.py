@@ -1,11 +1,15 @@
 """Small random models that the tests build themselves: nothing is downloaded."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
+from pipeline.ground.coordination import Sentence
+from pipeline.ground.files import sha256_of, write_json
+from pipeline.ground.schema import SENTENCES, TREES, sentence_row, write_rows
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -49,3 +53,31 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def write_trees() -> Callable[..., None]:
+    """Writes a corpus's sentences, and their gold trees as `preparse` would, `size` to a shard."""
+
+    def write(corpus: Path, sentences: Iterable[Sentence], size: int = 1000) -> None:
+        every = list(sentences)
+        write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
+        shards = []
+        for number, start in enumerate(range(0, len(every), size)):
+            path = corpus / "trees" / f"trees-{number:05d}.parquet"
+            rows = [
+                {
+                    "sentence_id": s.sentence_id,
+                    "words": list(s.words),
+                    "parser": "treebank",
+                    "tree": s.tree,
+                    "license": s.license,
+                }
+                for s in every[start : start + size]
+            ]
+            write_rows(path, TREES, rows)
+            shards.append({"file": path.name, "rows": len(rows), "sha256": sha256_of(path)})
+        inputs = {"sentences": sha256_of(corpus / "sentences.parquet")}
+        write_json(corpus / "trees" / "manifest.json", {"shards": shards, "inputs": inputs})
+
+    return write

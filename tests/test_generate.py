@@ -16,12 +16,8 @@ from pipeline.ground.files import folder_lock, read_json
 from pipeline.ground.schema import (
     CANDIDATES,
     REJECTS,
-    SENTENCES,
-    TREES,
     read_candidates,
     read_rejects,
-    sentence_row,
-    write_rows,
 )
 from pipeline.settings.generate import Generate
 from pipeline.stages.generate import CUT, run
@@ -37,20 +33,20 @@ FLAT = "(X (X the) (X old) (X man) (X saw) (X a) (X dog) (X near) (X the) (X lam
 
 
 @pytest.fixture
-def corpus(tmp_path: Path, tiny_bert: Path, tiny_t5: Path) -> Path:
+def corpus(
+    tmp_path: Path, tiny_bert: Path, tiny_t5: Path, write_trees: Callable[..., None]
+) -> Path:
     """A corpus folder with 30 parsed sentences of U and links to the tiny models."""
     folder = tmp_path / "corpus"
     pairs = [(a, b) for a in ("old", "small", "unfathomable") for b in ("lamp", "harbor")]
-    sentences, trees = [], []
+    sentences = []
     for index in range(30):
         a, b = pairs[index % len(pairs)]
         words = ("the", a, "man", "saw", "a", "dog", "near", "the", b, "yesterday")
         tree = TREE.format(a=a, b=b)
         name = f"c/{index:02d}"
         sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0"))
-        trees.append({"sentence_id": name, "parser": "treebank", "tree": tree})
-    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
-    write_rows(folder / "trees.parquet", TREES, trees)
+    write_trees(folder, sentences, size=7)
     (folder / "models").mkdir()
     (folder / "models" / "bert").symlink_to(tiny_bert)
     (folder / "models" / "t5").symlink_to(tiny_t5)
@@ -229,26 +225,7 @@ def no_model(corpus: Path) -> None:
 
 
 def no_trees(corpus: Path) -> None:
-    (corpus / "trees.parquet").unlink()
-
-
-def flat_trees(corpus: Path) -> None:
-    rows = [{"sentence_id": "c/00", "parser": "p", "tree": FLAT}]
-    write_rows(corpus / "trees.parquet", TREES, rows)
-
-
-def strange_trees(corpus: Path) -> None:
-    rows = [{"sentence_id": "c/00", "parser": "p", "tree": TREE.format(a="new", b="lamp")}]
-    write_rows(corpus / "trees.parquet", TREES, rows)
-
-
-def strange_ids(corpus: Path) -> None:
-    rows = [{"sentence_id": "c/99", "parser": "p", "tree": TREE.format(a="old", b="lamp")}]
-    write_rows(corpus / "trees.parquet", TREES, rows)
-
-
-def wrong_schema(corpus: Path) -> None:
-    write_rows(corpus / "trees.parquet", SENTENCES, [])
+    (corpus / "trees" / "manifest.json").unlink()
 
 
 def wrong_kind(corpus: Path) -> None:
@@ -261,10 +238,6 @@ def wrong_kind(corpus: Path) -> None:
     [
         (no_model, ModelError, "no such model folder"),
         (no_trees, InputError, "no such file; run `conjoin preparse` first"),
-        (strange_trees, InputError, r"not of this sentence \(sentence c/00\)"),
-        (strange_ids, InputError, r"not of this sentence \(sentence c/99\)"),
-        (flat_trees, InputError, "no sentence offers a reference span"),
-        (wrong_schema, InputError, "another schema than conjoin writes"),
         (wrong_kind, ModelError, "no sentinel tokens"),
     ],
 )

@@ -60,7 +60,10 @@ class Dashboard:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         if self._live:
             self._live.stop()
@@ -116,7 +119,9 @@ class Dashboard:
             f"{done:,}/{self._total:,} {self._noun}",
         )
         marks = Text("  ").join(
-            Text(f"{rank} ✓", "green") if silent is None else Text(f"{rank} lost {silent:.0f} s", "red")
+            Text(f"{rank} ✓", "green")
+            if silent is None
+            else Text(f"{rank} lost {silent:.0f} s", "red")
             for rank, silent in enumerate(reading.silent)
         )
         grid.add_row("", "  ".join(self._rates(reading)), Text("workers ") + marks)

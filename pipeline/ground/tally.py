@@ -37,10 +37,10 @@ class Tally:
         """A JSON-ready form: ``{"seen": …, "kept": …, "refused": {reason: count}}``."""
         return {"seen": self.seen, "kept": self.kept, "refused": dict(self.rows()[1:])}
 
-    @classmethod
-    def from_dict(cls, form: Mapping[str, Any]) -> "Tally":
-        """The tally that ``to_dict`` gave."""
-        return cls(int(form["kept"]), Counter(form["refused"]))
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> "Tally":
+        """The tally that ``to_dict`` wrote."""
+        return Tally(value["kept"], Counter(value["refused"]))
 
     @staticmethod
     def merged(tallies: Iterable["Tally"]) -> "Tally":

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from accelerate.utils import broadcast_object_list
-from torch.distributed import TCPStore
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from pipeline.ground.errors import WorkerError
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from accelerate.utils import broadcast_object_list
 
-from pipeline.ground.console import say
+from pipeline.ground.console import say, table
 from pipeline.ground.dashboard import Dashboard
 from pipeline.ground.errors import WorkerError
 from pipeline.mechanisms.board import Board, LocalBoard, Pulse, StoreBoard
@@ -58,6 +58,27 @@ class Report:
     def tokens(self) -> int:
         """Tokens read and written for them."""
         return sum(pulse.tokens for pulse in self.workers)
+
+    def show(self, items: str) -> None:
+        """Print rates, the share of each worker, and what was made again.
+
+        Args:
+            items: what the items are called.
+        """
+        if self.units:
+            rows: list[tuple[str, object]] = [
+                ("units made", self.units),
+                (items, self.items),
+                (f"{items}/s", f"{self.items / self.seconds:,.1f}"),
+            ]
+            if self.tokens:
+                rows.append(("tokens/s", f"{self.tokens / self.seconds:,.0f}"))
+            rows.append(("wall time", f"{self.seconds:,.1f} s"))
+            if len(self.workers) > 1:
+                rows += [(f"units of worker {r}", p.units) for r, p in enumerate(self.workers)]
+            table("this run", ("", ""), rows)
+        if self.resumed:
+            say(self.resumed)
 
 
 def run_units(

@@ -11,9 +11,9 @@ import sys
 # The elastic agent's own account of a worker that ended is many lines beside the worker's one.
 os.environ.setdefault("LOGLEVEL", "CRITICAL")
 
-from accelerate.commands.launch import main as accelerate_launch  # noqa: E402
-from torch.distributed.elastic.multiprocessing.api import SignalException  # noqa: E402
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError  # noqa: E402
+from accelerate.commands.launch import main as accelerate_launch
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 __all__ = ["main"]
 

@@ -181,9 +181,7 @@ class UnitFolder:
             for name, facts in self._commit(index).files.items()
         ]
         body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
-        write_json(
-            self.folder / MANIFEST, {**self.about, "fingerprint": self.fingerprint, **body}
-        )
+        write_json(self.folder / MANIFEST, {**self.about, "fingerprint": self.fingerprint, **body})
 
     def _name(self, index: int) -> str:
         return f"{index:05d}-of-{self.count:05d}"

@@ -17,7 +17,7 @@ from accelerate import PartialState
 from pipeline.ground.errors import SettingsError
 from pipeline.ground.files import folder_lock
 
-__all__ = ["Worker", "in_launch", "launch", "working"]
+__all__ = ["Worker", "device", "in_launch", "launch", "working"]
 
 _WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
@@ -32,6 +32,11 @@ class Worker:
     rank: int
     world: int
     device: torch.device
+
+
+def device() -> torch.device:
+    """Where a process that was not launched works."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def in_launch() -> bool:
@@ -79,9 +84,8 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     _pin(threads)
     if not in_launch():
         _end_with_dvc()
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
-            yield Worker(0, 1, device)
+            yield Worker(0, 1, device())
         return
     _end_with_launcher()
     state = PartialState(cpu=not torch.cuda.is_available())
