@@ -86,7 +86,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     Raises:
         InputError: another run writes to ``out``.
         SettingsError: accelerate sees another number of processes than were launched, so that work
-            would be silently done several times over.
+            would be silently done several times over, or they do not find one another.
     """
     _pin(threads)
     if not in_launch():
@@ -95,19 +95,28 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
             yield Worker(0, 1, device())
         return
     _end_with_launcher()
-    state = PartialState(cpu=not torch.cuda.is_available())
-    world = int(os.environ["WORLD_SIZE"])
-    if state.num_processes != world:
-        if os.environ.get("RANK", "0") != "0":
-            sys.exit(2)  # one line is enough
-        raise SettingsError(
-            f"accelerate sees {state.num_processes} processes where {world} were launched",
-            remedy="start with --processes, or with a config of distributed_type MULTI_GPU",
-        )
+    state = _join()
     # A launch by hand, as over several nodes, has no launcher of ours to hold the lock.
     alone = state.process_index == 0 and _LAUNCHER not in os.environ
     with folder_lock(out) if alone else nullcontext(), folder_lock(out, _WORKERS, shared=True):
-        yield Worker(state.process_index, world, state.device)
+        yield Worker(state.process_index, state.num_processes, state.device)
+
+
+def _join() -> PartialState:
+    """Meet the other workers; what is wrong with all of them is said by the first alone."""
+    world, what = int(os.environ["WORLD_SIZE"]), ""
+    try:
+        state = PartialState(cpu=not torch.cuda.is_available())
+        if state.num_processes == world:
+            return state
+        what = f"accelerate sees {state.num_processes} processes where {world} were launched"
+    except (ValueError, RuntimeError) as error:
+        what = f"the {world} workers do not find one another: {error}"
+    if os.environ.get("RANK", "0") != "0":
+        sys.exit(2)
+    raise SettingsError(
+        what, remedy="start with --processes, or with a config of distributed_type MULTI_GPU"
+    )
 
 
 def _pin(threads: int) -> None:

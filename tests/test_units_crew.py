@@ -1,0 +1,154 @@
+"""Workers at units: who takes over from the lost, and who stops when worker 0 is gone."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms import workers
+from pipeline.mechanisms.crew import OnBatch, run_units
+from pipeline.mechanisms.units import UnitFolder
+from pipeline.mechanisms.workers import working
+
+Mishap = Callable[[int], None]
+
+
+def make_units(out: Path, mishap: Mishap = lambda _: None, seed: int = 0) -> None:
+    """Six units of one row by this worker and others; ``mishap`` befalls it when it has one in hand."""
+    with working(out, 1) as worker:
+        schema = pa.schema([pa.field("number", pa.int64())])
+        folder = UnitFolder(out, 6, {"kept": schema}, {"settings": {"seed": seed}})
+
+        def make(index: int, on_batch: OnBatch) -> None:
+            mishap(worker.rank)
+            on_batch(1, 0)
+            folder.write(index, {"kept": [{"number": index}]}, Tally(1))
+
+        run_units(worker, folder, [1] * 6, lambda: make, what="test", items="rows")
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    found = {str(p.relative_to(out)): p for p in out.rglob("*") if p.is_file()}
+    return {n: p.read_bytes() for n, p in found.items() if n not in {".lock", ".workers"}}
+
+
+@pytest.fixture
+def start(tmp_path: Path, forks: Any) -> Callable[..., list[int]]:
+    """Starts workers that find one another as a launcher's would; rank r does the r-th work."""
+
+    def begin(*works: Callable[[], None]) -> list[int]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        same = {"WORLD_SIZE": str(len(works)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return [
+            forks.start(
+                work, tmp_path / f"log-{rank}",
+                RANK=str(rank), LOCAL_RANK=str(rank), ACCELERATE_USE_CPU="true", **same,
+            )
+            for rank, work in enumerate(works)
+        ]  # fmt: skip
+
+    return begin
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> dict[str, bytes]:
+    """What one process makes."""
+    make_units(tmp_path / "whole")
+    return contents(tmp_path / "whole")
+
+
+def slowly(rank: int) -> None:
+    if rank == 0:
+        time.sleep(0.5)  # so that every worker comes to take a unit
+
+
+def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
+    tmp_path: Path, forks: Any, start: Any, whole: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that stands still with a unit in hand is named, and the folder becomes complete."""
+    for module in ("crew", "heart"):
+        monkeypatch.setattr(f"pipeline.mechanisms.{module}.LOST_AFTER", 2.5)
+
+    def stop(rank: int) -> None:
+        slowly(rank)
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    out = tmp_path / "out"
+    one, other = start(*[partial(make_units, out, stop)] * 2)
+    assert forks.end(one) == 0, (tmp_path / "log-0").read_text()
+    os.kill(other, signal.SIGKILL)
+    assert forks.end(other) == -signal.SIGKILL
+    log = (tmp_path / "log-0").read_text()
+    assert "its worker was not heard of for" in log
+    assert "workers 1/2 (1 lost" in log
+    assert contents(out) == whole
+
+
+def test_workers_stop_when_worker_0_is_gone(
+    tmp_path: Path, forks: Any, start: Any, whole: Any
+) -> None:
+    """They say so in one line, and a rerun completes the folder."""
+
+    def die(rank: int) -> None:
+        time.sleep(0.5)
+        if rank == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    out = tmp_path / "out"
+    one, other = start(*[partial(make_units, out, die)] * 2)
+    assert forks.end(one) == -signal.SIGKILL
+    assert forks.end(other) == 2
+    lines = [x for x in (tmp_path / "log-1").read_text().splitlines() if x.startswith("conjoin:")]
+    assert lines == [
+        "conjoin: worker 0 has gone; run the same command again; finished shards are kept"
+    ]
+    make_units(out)
+    assert contents(out) == whole
+
+
+def test_a_worker_that_would_write_other_rows_is_refused(
+    tmp_path: Path, forks: Any, start: Any
+) -> None:
+    """It says what differs from worker 0."""
+    out = tmp_path / "out"
+    one, other = start(partial(make_units, out), partial(make_units, out, seed=1))
+    assert forks.end(other) == 2
+    log = (tmp_path / "log-1").read_text()
+    assert "worker 1 would write other rows than worker 0: seed 0 → 1" in log
+    os.kill(one, signal.SIGKILL)
+    forks.end(one)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [("1", "accelerate sees 1 processes where 2 were launched"), ("", "do not find one another")],
+)
+def test_a_wrong_world_size_is_said_once(
+    tmp_path: Path, forks: Any, monkeypatch: pytest.MonkeyPatch, found: str, message: str
+) -> None:
+    """Workers that do not see one another would each do all the work."""
+    if found:
+        monkeypatch.setattr(workers, "PartialState", lambda cpu: SimpleNamespace(num_processes=1))
+    children = [
+        forks.start(
+            partial(make_units, tmp_path / "out"), tmp_path / f"log-{rank}",
+            WORLD_SIZE="2", RANK=str(rank), LOCAL_RANK=str(rank),
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    assert [forks.end(child) for child in children] == [2, 2]
+    assert len((tmp_path / "log-0").read_text().splitlines()) == 1
+    assert message in (tmp_path / "log-0").read_text()
+    assert not (tmp_path / "log-1").read_text()
