@@ -30,7 +30,7 @@ LOCKS = {".lock", ".workers"}
 def settings(folder: Path, out: Path, processes: int = 1) -> Generate:
     """A run of many small units."""
     return Generate(
-        corpus=folder, model=str(folder / "model"), unit=16, batch_tokens=4000, references=3,
+        corpus=folder, model=str(folder / "model"), unit=8, batch_tokens=2000, references=3,
         processes=processes, out=out,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def main(rounds: int, processes: int, seed: int) -> None:
         length, expected = time.monotonic() - begun, contents(whole)
         for number in range(rounds):
             out, early = folder / f"out-{number}", number % 4 == 3
-            wait = random.uniform(0, 15 if early else length / processes)
+            wait = random.uniform(0, 15 if early else length / processes / 2)
             victim = ("worker", "launcher")[number % 2]
             state = round_of(folder, out, processes, victim, (early, wait))
             run(settings(folder, out))
