@@ -1,11 +1,13 @@
 """The Infiller protocol: references in, fills out; and what all families share."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 import torch
+from tokenizers import Encoding
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -117,31 +119,55 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
+        # One search for all of them: T5 has a hundred.
+        self._reserved = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
 
     def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
         """The model's input for each reference, or why it cannot be filled."""
-        return [self._encode_one(reference) for reference in references]
+        texts = [join_words(reference.words) for reference in references]
+        spans = [
+            text.slice(reference.span.start, reference.span.end)
+            for text, reference in zip(texts, references, strict=True)
+        ]
+        counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
+        found: list[_Encoded | str] = [NO_TOKENS] * len(references)
+        usable: list[int] = []
+        for i, text in enumerate(texts):
+            if self._reserved.search(text.text):
+                found[i] = SOURCE_HAS_SPECIAL
+            elif counts[i]:
+                usable.append(i)
+        encoded = self._encode_all([references[i] for i in usable], [counts[i] for i in usable])
+        for i, each in zip(usable, encoded, strict=True):
+            found[i] = each
+        return found
 
     @torch.inference_mode()
     def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills of each encoded reference, as the task's decoding chooses them."""
         return self._decode(batch)
 
-    def _encode_one(self, reference: Reference) -> _Encoded | str:
-        text = join_words(reference.words)
-        if any(token in text.text for token in self.tokenizer.all_special_tokens):
-            return SOURCE_HAS_SPECIAL
-        span = text.slice(reference.span.start, reference.span.end)
-        count = len(self.tokenizer(span, add_special_tokens=False)["input_ids"])
-        return self._encode(reference, count) if count else NO_TOKENS
-
     @abstractmethod
-    def _encode(self, reference: Reference, count: int) -> _Encoded | str:
-        """The input for a source without special tokens whose span has ``count`` tokens, n."""
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Encoded | str]:
+        """The input for each reference, or why there is none, from one tokenizer call per twin.
+
+        Args:
+            references: sources without special tokens.
+            counts: tokens of each reference span, n; at least one.
+        """
 
     @abstractmethod
     def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills of each encoded reference."""
+
+    def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
+        """Token ids and types of each text, or pair of texts, with or without the model's frame."""
+        if not texts[0]:
+            return []
+        batch = self.tokenizer(*map(list, texts), add_special_tokens=special, verbose=False)
+        return list(batch.encodings or ())
 
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
         """The text of a fill, and what the model spoiled it with."""

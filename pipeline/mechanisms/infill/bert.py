@@ -51,14 +51,25 @@ class BertInfiller(TwinFiller[_Source]):
     the N best fills are exact, but samples lose the dependence between neighbouring words.
     """
 
-    def _encode(self, reference: Reference, count: int) -> _Source | str:
-        twins = make_twins(reference, self.task.coordinator, str(self.tokenizer.mask_token), count)
-        pair = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
-        encoding = self.tokenizer(*pair, verbose=False)
-        ids = list(encoding["input_ids"])
-        if len(ids) > self._limit:
-            return TOO_LONG
-        return _Source(ids, list(encoding.encodings[0].type_ids), count, key_of(reference))
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Source | str]:
+        mask = str(self.tokenizer.mask_token)
+        twins = [
+            make_twins(reference, self.task.coordinator, mask, count)
+            for reference, count in zip(references, counts, strict=True)
+        ]
+        texts = [[each.append for each in twins]]
+        if self.task.sync:
+            texts.append([each.prepend for each in twins])
+        return [
+            TOO_LONG
+            if len(encoding.ids) > self._limit
+            else _Source(encoding.ids, encoding.type_ids, count, key_of(reference))
+            for reference, count, encoding in zip(
+                references, counts, self._tokenized(*texts), strict=True
+            )
+        ]
 
     def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
         scores = self._scores(encoded)

@@ -81,15 +81,24 @@ class T5Infiller(TwinFiller[_Source]):
         stops = {vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None}
         self._stops = tuple(sorted(stops))
 
-    def _encode(self, reference: Reference, count: int) -> _Source | str:
-        twins = make_twins(reference, self.task.coordinator, _SENTINEL)
-        texts = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
-        inputs = tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts)
-        if max(map(len, inputs)) > self._limit:
-            return TOO_LONG
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Source | str]:
+        twins = [make_twins(each, self.task.coordinator, _SENTINEL) for each in references]
+        texts = [[each.append for each in twins]]
+        if self.task.sync:
+            texts.append([each.prepend for each in twins])
+        parts = [[each.ids for each in self._tokenized(part)] for part in texts]
         decoding = self.task.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
-        return _Source(inputs, Limits(count), key_of(reference), width)
+        return [
+            TOO_LONG
+            if max(map(len, inputs)) > self._limit
+            else _Source(inputs, Limits(count), key_of(reference), width)
+            for reference, count, inputs in zip(
+                references, counts, zip(*parts, strict=True), strict=True
+            )
+        ]
 
     def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
         decoding = self.task.decoding
