@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import torch
 
-from pipeline.mechanisms.checkpoints import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.batches import fill
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.fill import Fill as FillSettings
 from pipeline.settings.generate import Generate

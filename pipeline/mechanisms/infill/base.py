@@ -119,8 +119,9 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
-        # One search for all of them: T5 has a hundred.
-        self._reserved = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
+        # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
+        reserved = [re.escape(token.strip("▁")) for token in tokenizer.all_special_tokens]
+        self._reserved = re.compile("|".join(reserved))
 
     def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
         """The model's input for each reference, or why it cannot be filled."""

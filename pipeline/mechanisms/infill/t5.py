@@ -12,12 +12,11 @@ from pipeline.mechanisms.infill.beams import BeamSearch
 from pipeline.mechanisms.infill.decoding import draw, key_of, uniform
 from pipeline.mechanisms.infill.lockstep import COMPACT_AT, Lockstep
 from pipeline.mechanisms.infill.trace import Limits, Step, Trace, steps_of
+from pipeline.mechanisms.languagemodels import sentinels
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["T5Infiller"]
-
-_SENTINEL, _NEXT_SENTINEL = "<extra_id_0>", "<extra_id_1>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +75,18 @@ class T5Infiller(TwinFiller[_Source]):
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
     ) -> None:
         super().__init__(model, tokenizer, task)
-        vocabulary = tokenizer.get_vocab()
-        self._prompt = [int(model.config.decoder_start_token_id), vocabulary[_SENTINEL]]
-        stops = {vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None}
+        self._sentinels = sentinels(tokenizer)
+        first, second = self._sentinels.ids[:2]
+        self._prompt = [int(model.config.decoder_start_token_id), first]
+        stops = {second, tokenizer.eos_token_id} - {None}
         self._stops = tuple(sorted(stops))
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
     ) -> list[_Source | str]:
-        twins = [make_twins(each, self.task.coordinator, _SENTINEL) for each in references]
+        twins = [
+            make_twins(each, self.task.coordinator, self._sentinels.text) for each in references
+        ]
         texts = [[each.append for each in twins]]
         if self.task.sync:
             texts.append([each.prepend for each in twins])
