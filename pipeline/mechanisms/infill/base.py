@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.mechanisms.checkpoints import length_limit
 from pipeline.mechanisms.infill.decoding import Decoding
-from pipeline.mechanisms.naturaltext import join_words
+from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -22,6 +22,7 @@ __all__ = [
     "NO_TOKENS",
     "SOURCE_HAS_SPECIAL",
     "SPECIAL_IN_FILL",
+    "SPLIT_WORD",
     "TOO_LONG",
     "UNUSABLE_SOURCE",
     "Encoded",
@@ -35,6 +36,7 @@ NAN_LOGITS = "NaN logits"
 NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
 SPECIAL_IN_FILL = "special token in the fill"
+SPLIT_WORD = "fill begins inside a word"
 TOO_LONG = "longer than the model allows"
 UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
 """Reasons that lie in the source sentence, before the model wrote anything."""
@@ -122,14 +124,14 @@ class TwinFiller(ABC, Generic[_Encoded]):
         # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
         reserved = [re.escape(token.strip("▁")) for token in tokenizer.all_special_tokens]
         self._reserved = re.compile("|".join(reserved))
+        self._blank = " " if _blank_counts(tokenizer) else ""
+        self._before = self._plain(task.coordinator)
+        self._inside_word: dict[int, bool] = {}
 
     def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
         """The model's input for each reference, or why it cannot be filled."""
         texts = [join_words(reference.words) for reference in references]
-        spans = [
-            text.slice(reference.span.start, reference.span.end)
-            for text, reference in zip(texts, references, strict=True)
-        ]
+        spans = [self._span(*each) for each in zip(texts, references, strict=True)]
         counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
@@ -163,6 +165,15 @@ class TwinFiller(ABC, Generic[_Encoded]):
     def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills of each encoded reference."""
 
+    def _span(self, text: NaturalText, reference: Reference) -> str:
+        """The reference span as the model meets it in the sentence."""
+        start = text.offsets[reference.span.start][0]
+        blank = self._blank if text.text[start - 1 : start] == " " else ""
+        return blank + text.slice(reference.span.start, reference.span.end)
+
+    def _plain(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
         """Token ids and types of each text, or pair of texts, with or without the model's frame."""
         if not texts[0]:
@@ -172,10 +183,38 @@ class TwinFiller(ABC, Generic[_Encoded]):
 
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
         """The text of a fill, and what the model spoiled it with."""
-        spoiled = SPECIAL_IN_FILL if self._special.intersection(tokens) else None
-        return str(self.tokenizer.decode(list(tokens))).strip(), spoiled
+        reason = None
+        if self._special.intersection(tokens):
+            reason = SPECIAL_IN_FILL
+        elif tokens and self._continues(tokens[0]):
+            reason = SPLIT_WORD
+        return str(self.tokenizer.decode(list(tokens))).strip(), reason
+
+    def _continues(self, token: int) -> bool:
+        """Whether a fill that begins with this token goes on with the word before it.
+
+        Families mark either the beginning of a word (``▁dog``, ``Ġdog``) or its inside (``##s``);
+        the decoder knows which. Punctuation may touch a word.
+        """
+        if token not in self._inside_word:
+            head, whole = (
+                str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+                for ids in (self._before, [*self._before, token])
+            )
+            following = whole[len(head) :][:1]
+            # U+FFFD: a byte-level token that is a part of a character.
+            self._inside_word[token] = following.isalnum() or following == "\ufffd"
+        return self._inside_word[token]
 
     def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:
         width = max(map(len, rows))
         filled = [[*row, *[value] * (width - len(row))] for row in rows]
         return torch.tensor(filled, device=self.model.device)
+
+
+def _blank_counts(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a word after a blank has other tokens than alone, as in byte-level BPE."""
+    alone, after, both = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a", "a a")
+    )
+    return bool(alone != after and both == [*alone, *after])
