@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pipeline.mechanisms.infill.base import Encoded, Fill, Infiller
+from pipeline.mechanisms.infill.memory import decode_within
 from pipeline.mechanisms.spans import Reference
 
 __all__ = ["fill", "plan_batches"]
@@ -52,7 +53,7 @@ def fill(
     usable = [(i, e) for i, e in enumerate(inputs) if not isinstance(e, str)]
     on_batch(len(inputs) - len(usable))
     for batch in plan_batches([e for _, e in usable], budget):
-        decoded = infiller.decode([usable[k][1] for k in batch])
+        decoded = decode_within(infiller, [usable[k][1] for k in batch], budget)
         for k, found in zip(batch, decoded, strict=True):
             fills[usable[k][0]] = found
         on_batch(len(batch))
