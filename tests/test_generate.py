@@ -265,7 +265,7 @@ def wrong_kind(corpus: Path) -> None:
         (strange_ids, InputError, r"not of this sentence \(sentence c/99\)"),
         (flat_trees, InputError, "no sentence offers a reference span"),
         (wrong_schema, InputError, "another schema than conjoin writes"),
-        (wrong_kind, ModelError, "no sentinel tokens"),
+        (wrong_kind, ModelError, "is a bert, not an encoder-decoder LM; use lm bert"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_no_shard(
