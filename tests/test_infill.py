@@ -229,3 +229,18 @@ def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
         head.bias = torch.nn.Parameter(torch.zeros(head.weight.shape[0]))
         head.bias[stray] = 1e4
     assert fill(model, REFERENCES[:1])[0][0].reason == "special token in the fill"
+
+
+def test_encoding_together_equals_encoding_one_by_one(tiny_bert: Path, tiny_t5: Path) -> None:
+    """A list of references is encoded as each alone, refusals in their places, none is none."""
+    spoiled = Reference("x", ("a", "[MASK]", "<extra_id_3>", "dog"), Span(3, 4), "NP", "CC0")
+    empty = Reference("y", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
+    long = Reference("z", ("the", "old", "dog") * 60, Span(0, 3), "NP", "CC0")
+    references = [spoiled, *REFERENCES[:3], empty, long, *REFERENCES[3:]]
+    for lm, where in (("bert", tiny_bert), ("t5", tiny_t5)):
+        model = infiller(lm, where)
+        together = model.encode(references)
+        assert together == [model.encode([each])[0] for each in references]
+        refused = [i for i, each in enumerate(together) if isinstance(each, str)]
+        assert refused == ([0, 4, 5] if lm == "bert" else [0, 5])
+        assert model.encode([]) == []

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from pipeline.ground.errors import InputError, ModelError, SettingsError
 from pipeline.ground.files import sha256_of, write_text
-from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
+from pipeline.mechanisms.checkpoints import READY, locate
 from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
@@ -24,6 +24,7 @@ from pipeline.mechanisms.corruption import (
     spread_to_tokens,
 )
 from pipeline.mechanisms.initialisation import new_t5
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,

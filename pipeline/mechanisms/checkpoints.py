@@ -12,8 +12,6 @@ import torch
 from transformers import (
     AutoConfig,
     AutoModel,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
@@ -29,8 +27,8 @@ __all__ = [
     "identity",
     "length_limit",
     "load_encoder",
-    "load_masked_lm",
-    "load_seq2seq_lm",
+    "load_tokenizer",
+    "load_weights",
     "locate",
 ]
 
@@ -93,7 +91,12 @@ def _unloadable(where: str, role: str, error: Exception) -> ModelError:
     )
 
 
-def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: Any) -> Any:
+def load_weights(factory: Any, where: str, role: str, dtype: torch.dtype, **options: Any) -> Any:
+    """What ``factory.from_pretrained`` makes of a checkpoint, whose weights must be safetensors.
+
+    Raises:
+        ModelError: it cannot.
+    """
     try:
         # safetensors only: loading pickled weights runs code that came with them.
         return factory.from_pretrained(where, dtype=dtype, use_safetensors=True, **options)
@@ -101,7 +104,12 @@ def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: An
         raise _unloadable(where, role, error) from error
 
 
-def _tokenizer(where: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of a checkpoint.
+
+    Raises:
+        ModelError: there is none.
+    """
     try:
         tokenizer = AutoTokenizer.from_pretrained(where)
     except (OSError, ValueError) as error:
@@ -114,39 +122,6 @@ def _tokenizer(where: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def load_masked_lm(
-    where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A masked LM in evaluation mode, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, or its tokenizer has no mask token.
-    """
-    tokenizer = _tokenizer(where)
-    if tokenizer.mask_token_id is None:
-        raise ModelError(f"{where!r} has no mask token", remedy="BERT-like models have; use lm t5?")
-    return _load(AutoModelForMaskedLM, where, "a masked LM", dtype).eval(), tokenizer
-
-
-def load_seq2seq_lm(
-    where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder-decoder LM in evaluation mode, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, or its tokenizer lacks the sentinels ``<extra_id_0>`` and
-            ``<extra_id_1>``.
-    """
-    tokenizer = _tokenizer(where)
-    known = tokenizer.get_vocab()
-    if "<extra_id_0>" not in known or "<extra_id_1>" not in known:
-        raise ModelError(
-            f"{where!r} has no sentinel tokens <extra_id_0>, <extra_id_1>",
-            remedy="T5-like models have; use lm bert?",
-        )
-    return _load(AutoModelForSeq2SeqLM, where, "an encoder-decoder LM", dtype).eval(), tokenizer
-
-
 def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
 
@@ -157,7 +132,7 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)
     try:
-        encoder, info = _load(
+        encoder, info = load_weights(
             AutoModel, where, "an encoder", torch.float32, output_loading_info=True
         )
     finally:
@@ -168,7 +143,7 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
             f"{where!r} lacks {len(missing)} of the encoder's weights, {missing[0]} first",
             remedy="name a checkpoint of that architecture",
         )
-    return encoder, _tokenizer(where)
+    return encoder, load_tokenizer(where)
 
 
 def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -12,12 +12,11 @@ from pipeline.mechanisms.infill.beams import BeamSearch
 from pipeline.mechanisms.infill.decoding import draw, key_of, uniform
 from pipeline.mechanisms.infill.lockstep import COMPACT_AT, Lockstep
 from pipeline.mechanisms.infill.trace import Limits, Step, Trace, steps_of
+from pipeline.mechanisms.languagemodels import sentinels
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["T5Infiller"]
-
-_SENTINEL, _NEXT_SENTINEL = "<extra_id_0>", "<extra_id_1>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +75,32 @@ class T5Infiller(TwinFiller[_Source]):
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
     ) -> None:
         super().__init__(model, tokenizer, task)
-        vocabulary = tokenizer.get_vocab()
-        self._prompt = [int(model.config.decoder_start_token_id), vocabulary[_SENTINEL]]
-        stops = {vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None}
+        self._sentinels = sentinels(tokenizer)
+        first, second = self._sentinels.ids[:2]
+        self._prompt = [int(model.config.decoder_start_token_id), first]
+        stops = {second, tokenizer.eos_token_id} - {None}
         self._stops = tuple(sorted(stops))
 
-    def _encode(self, reference: Reference, count: int) -> _Source | str:
-        twins = make_twins(reference, self.task.coordinator, _SENTINEL)
-        texts = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
-        inputs = tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts)
-        if max(map(len, inputs)) > self._limit:
-            return TOO_LONG
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Source | str]:
+        twins = [
+            make_twins(each, self.task.coordinator, self._sentinels.text) for each in references
+        ]
+        texts = [[each.append for each in twins]]
+        if self.task.sync:
+            texts.append([each.prepend for each in twins])
+        parts = [[each.ids for each in self._tokenized(part)] for part in texts]
         decoding = self.task.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
-        return _Source(inputs, Limits(count), key_of(reference), width)
+        return [
+            TOO_LONG
+            if max(map(len, inputs)) > self._limit
+            else _Source(inputs, Limits(count), key_of(reference), width)
+            for reference, count, inputs in zip(
+                references, counts, zip(*parts, strict=True), strict=True
+            )
+        ]
 
     def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
         decoding = self.task.decoding
