@@ -81,3 +81,30 @@ def write_trees() -> Callable[..., None]:
         write_json(corpus / "trees" / "manifest.json", {"shards": shards, "inputs": inputs})
 
     return write
+
+
+TREE = (
+    "(S1 (S (NP (DT the) (JJ {a}) (NN man)) (VP (VBD saw) (NP (NP (DT a) (NN dog)) "
+    "(PP (IN near) (NP (DT the) (NN {b})))) (ADVP (RB yesterday)))))"
+)
+
+
+@pytest.fixture
+def corpus(
+    tmp_path: Path, tiny_bert: Path, tiny_t5: Path, write_trees: Callable[..., None]
+) -> Path:
+    """A corpus folder with 30 parsed sentences of U and links to the tiny models."""
+    folder = tmp_path / "corpus"
+    pairs = [(a, b) for a in ("old", "small", "unfathomable") for b in ("lamp", "harbor")]
+    sentences = []
+    for index in range(30):
+        a, b = pairs[index % len(pairs)]
+        words = ("the", a, "man", "saw", "a", "dog", "near", "the", b, "yesterday")
+        tree = TREE.format(a=a, b=b)
+        name = f"c/{index:02d}"
+        sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0"))
+    write_trees(folder, sentences, size=7)
+    (folder / "models").mkdir()
+    (folder / "models" / "bert").symlink_to(tiny_bert)
+    (folder / "models" / "t5").symlink_to(tiny_t5)
+    return folder

@@ -17,7 +17,7 @@ from accelerate import PartialState
 from pipeline.ground.errors import SettingsError
 from pipeline.ground.files import folder_lock
 
-__all__ = ["Worker", "device", "in_launch", "launch", "working"]
+__all__ = ["Worker", "describe", "device", "in_launch", "launch", "working"]
 
 _WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
@@ -37,6 +37,13 @@ class Worker:
 def device() -> torch.device:
     """Where a process that was not launched works."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def describe(device: torch.device) -> str:
+    """What rounds the sums: the GPU, or the CPU's vector instructions that torch was given."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu {torch.backends.cpu.get_cpu_capability()}"
 
 
 def in_launch() -> bool:

@@ -1,7 +1,7 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,7 +70,7 @@ def run(settings: Generate) -> None:
             def make(index: int, on_batch: OnBatch) -> None:
                 references, without = plan.references(index)
                 rows, notes = decode_unit(references, infiller, settings, on_batch)
-                _write(folder, index, rows, notes + Counter({WITHOUT: without}))
+                _write(folder, index, rows, {**notes, WITHOUT: without})
 
             return make
 
@@ -100,7 +100,7 @@ def decode_unit(
 
 
 def _write(
-    folder: UnitFolder, index: int, rows: Sequence[Candidate | Reject], notes: Counter[str]
+    folder: UnitFolder, index: int, rows: Sequence[Candidate | Reject], notes: Mapping[str, int]
 ) -> None:
     kept = [candidate_row(row) for row in rows if isinstance(row, Candidate)]
     rejects = [row for row in rows if isinstance(row, Reject)]
@@ -129,7 +129,7 @@ def _about(settings: Generate, where: str, device: torch.device) -> dict[str, An
         },
         "code": code_digest(__name__),
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "device": workers.describe(device),
     }
 
 
