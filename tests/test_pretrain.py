@@ -430,7 +430,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="not a multiple"):
         run(Pretrain(corpus=corpus, hidden=16, heads=3, steps=1))
     run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
-    with pytest.raises(ModelError, match="no sentinel tokens"):
+    with pytest.raises(ModelError, match="is a bert, not an encoder-decoder LM; use lm bert"):
         run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
     with pytest.raises(InputError, match="no such file"):
         run(Pretrain(corpus=tmp_path / "none"))

@@ -1,6 +1,7 @@
 """Language models that fill masks: what they must offer, and how they are loaded."""
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from tokenizers import AddedToken
@@ -10,12 +11,27 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
 
+from pipeline.ground.console import say
 from pipeline.ground.errors import ModelError
-from pipeline.mechanisms.checkpoints import load_tokenizer, load_weights
+from pipeline.mechanisms.checkpoints import check_files, load_config, load_tokenizer, load_weights
 from pipeline.mechanisms.tokenizers import sentinel_ids
 
-__all__ = ["Sentinels", "load_masked_lm", "load_seq2seq_lm", "sentinels"]
+__all__ = [
+    "Sentinels",
+    "check_language_model",
+    "load_masked_lm",
+    "load_seq2seq_lm",
+    "sentinels",
+    "warn_of_slow_bf16",
+]
+
+_SEQ2SEQ = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+_ROLES = {"bert": "a masked LM", "t5": "an encoder-decoder LM"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,57 @@ def sentinels(tokenizer: PreTrainedTokenizerBase) -> Sentinels:
     return Sentinels(names[0], tuple(ids))
 
 
+def check_language_model(lm: Literal["bert", "t5"], where: str) -> PreTrainedTokenizerBase:
+    """Refuse, before any weight is read, what cannot serve; else the checkpoint's tokenizer.
+
+    Args:
+        lm: the family: masked LM, or encoder-decoder with sentinels.
+        where: what to hand to ``from_pretrained``.
+
+    Raises:
+        ModelError: configuration, architecture, files or tokenizer are not what the family needs.
+    """
+    config = load_config(where)
+    kind, both = config.model_type, bool(config.is_encoder_decoder)
+    known = MODEL_FOR_MASKED_LM_MAPPING_NAMES if lm == "bert" else _SEQ2SEQ
+    if kind not in known or both is (lm == "bert"):
+        other = "use lm t5?" if both else "use lm bert?"
+        fits = kind in (MODEL_FOR_MASKED_LM_MAPPING_NAMES if lm == "t5" else _SEQ2SEQ)
+        raise ModelError(
+            f"{where!r} is a {kind}, not {_ROLES[lm]}",
+            remedy=other if fits else f"name {_ROLES[lm]}",
+        )
+    check_files(where)
+    tokenizer = load_tokenizer(where)
+    if lm == "t5":
+        sentinels(tokenizer)
+    else:
+        _lay_masks_side_by_side(where, tokenizer)
+    return tokenizer
+
+
+def _lay_masks_side_by_side(where: str, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a mask have the blank before it: it stands for a word, whose token has it."""
+    mask = tokenizer.mask_token
+    if mask is None:
+        raise ModelError(
+            f"{where!r} has no mask token", remedy="name a masked LM with its own tokenizer"
+        )
+
+    def apart() -> bool:
+        found = tokenizer(f"{mask} {mask}", add_special_tokens=False)["input_ids"]
+        return list(found) != [tokenizer.mask_token_id] * 2
+
+    if apart():  # byte-level BPE would leave the blank over as a token
+        swallowing = AddedToken(str(mask), lstrip=True, normalized=False, special=True)
+        tokenizer.add_special_tokens({"mask_token": swallowing})
+    if apart():
+        raise ModelError(
+            f"the tokenizer of {where!r} does not find its mask token {mask!r} in a text",
+            remedy="name a masked LM with its own tokenizer",
+        )
+
+
 def load_masked_lm(
     where: str, dtype: torch.dtype = torch.float32
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -63,10 +130,10 @@ def load_masked_lm(
     Raises:
         ModelError: it cannot be loaded, or its tokenizer has no mask token.
     """
-    tokenizer = load_tokenizer(where)
-    if tokenizer.mask_token_id is None:
-        raise ModelError(f"{where!r} has no mask token", remedy="BERT-like models have; use lm t5?")
-    return load_weights(AutoModelForMaskedLM, where, "a masked LM", dtype).eval(), tokenizer
+    tokenizer = check_language_model("bert", where)
+    model = load_weights(AutoModelForMaskedLM, where, _ROLES["bert"], dtype)
+    _check_vocabulary(where, model, tokenizer)
+    return model, tokenizer
 
 
 def load_seq2seq_lm(
@@ -78,8 +145,36 @@ def load_seq2seq_lm(
         ModelError: it cannot be loaded, or its tokenizer lacks the sentinels ``<extra_id_0>`` and
             ``<extra_id_1>``.
     """
-    tokenizer = load_tokenizer(where)
-    sentinels(tokenizer)
-    return load_weights(
-        AutoModelForSeq2SeqLM, where, "an encoder-decoder LM", dtype
-    ).eval(), tokenizer
+    tokenizer = check_language_model("t5", where)
+    model = load_weights(AutoModelForSeq2SeqLM, where, _ROLES["t5"], dtype)
+    _check_vocabulary(where, model, tokenizer)
+    return model, tokenizer
+
+
+def _check_vocabulary(
+    where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Every token that a text can have needs an embedding; special tokens in sources are refused."""
+    embeddings: Any = model.get_input_embeddings()
+    rows = int(embeddings.weight.shape[0])
+    needed = {tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id}
+    needed |= set(sentinel_ids(tokenizer)[:2]) - {None}
+    ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+    beyond = [i for i in needed | ordinary if i is not None and i >= rows]
+    if beyond:
+        raise ModelError(
+            f"the tokenizer of {where!r} has ids up to {max(beyond)}, its model {rows} embeddings",
+            remedy="name a checkpoint whose tokenizer belongs to its model",
+        )
+
+
+def warn_of_slow_bf16(dtype: torch.dtype, device: torch.device) -> None:
+    """Say so where bf16 will be slow: it works everywhere, but only some processors have it."""
+    if dtype != torch.bfloat16:
+        return
+    if device.type == "cuda":
+        able = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    if not able:
+        say(f"bfloat16 will be slow: this {device.type} has no instructions for it; use float32?")

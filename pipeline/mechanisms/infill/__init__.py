@@ -10,7 +10,7 @@ from pipeline.mechanisms.infill.batches import fill
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
-from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm, warn_of_slow_bf16
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.fill import Fill as FillSettings
 from pipeline.settings.generate import Generate
@@ -52,8 +52,10 @@ def load_infiller(
     if lm == "t5":
         _single_pass(lm, task.decoding)
     load = load_masked_lm if lm == "bert" else load_seq2seq_lm
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    warn_of_slow_bf16(dtype, device)
     model, tokenizer = load(where, dtype)
-    model.to(device or torch.device("cuda" if torch.cuda.is_available() else "cpu"))  # type: ignore[arg-type]
+    model.to(device)  # type: ignore[arg-type]
     return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
 
 

@@ -201,9 +201,13 @@ class TwinFiller(ABC, Generic[_Encoded]):
                 str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
                 for ids in (self._before, [*self._before, token])
             )
-            following = whole[len(head) :][:1]
-            # U+FFFD: a byte-level token that is a part of a character.
-            self._inside_word[token] = following.isalnum() or following == "\ufffd"
+            rest = whole[len(head) :]
+            alone = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
+            self._inside_word[token] = not rest.startswith(" ") and (
+                rest[:1].isalnum()
+                or rest[:1] == "\ufffd"  # a byte-level token that is a part of a character
+                or rest != alone  # "##-" loses its mark only where it continues something
+            )
         return self._inside_word[token]
 
     def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:

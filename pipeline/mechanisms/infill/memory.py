@@ -7,6 +7,7 @@ model are seen not to tell the difference.
 
 import gc
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeVar
 
 import torch
@@ -17,6 +18,7 @@ from pipeline.mechanisms.infill.base import Encoded, Fill, Infiller
 
 __all__ = ["decode_within"]
 
+say_once = cache(say)
 _Encoded = TypeVar("_Encoded", bound=Encoded)
 
 
@@ -44,8 +46,8 @@ def decode_within(
         found = _tried(infiller, batch)
     if found is None:
         found = _in_halves(infiller, batch, budget)
-        say(
-            f"out of memory: a batch of {len(batch)} references was decoded in parts, rows unchanged"
+        say_once(
+            "out of memory: some batches are decoded in parts, which leaves the rows as they are"
         )
     return found
 
