@@ -1,11 +1,15 @@
 """Small random models that the tests build themselves: nothing is downloaded."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
+from pipeline.ground.coordination import Sentence
+from pipeline.ground.files import sha256_of, write_json
+from pipeline.ground.schema import SENTENCES, TREES, sentence_row, write_rows
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -48,4 +52,59 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def write_trees() -> Callable[..., None]:
+    """Writes a corpus's sentences, and their gold trees as `preparse` would, `size` to a shard."""
+
+    def write(corpus: Path, sentences: Iterable[Sentence], size: int = 1000) -> None:
+        every = list(sentences)
+        write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
+        shards = []
+        for number, start in enumerate(range(0, len(every), size)):
+            path = corpus / "trees" / f"trees-{number:05d}.parquet"
+            rows = [
+                {
+                    "sentence_id": s.sentence_id,
+                    "words": list(s.words),
+                    "parser": "treebank",
+                    "tree": s.tree,
+                    "license": s.license,
+                }
+                for s in every[start : start + size]
+            ]
+            write_rows(path, TREES, rows)
+            shards.append({"file": path.name, "rows": len(rows), "sha256": sha256_of(path)})
+        inputs = {"sentences": sha256_of(corpus / "sentences.parquet")}
+        write_json(corpus / "trees" / "manifest.json", {"shards": shards, "inputs": inputs})
+
+    return write
+
+
+TREE = (
+    "(S1 (S (NP (DT the) (JJ {a}) (NN man)) (VP (VBD saw) (NP (NP (DT a) (NN dog)) "
+    "(PP (IN near) (NP (DT the) (NN {b})))) (ADVP (RB yesterday)))))"
+)
+
+
+@pytest.fixture
+def corpus(
+    tmp_path: Path, tiny_bert: Path, tiny_t5: Path, write_trees: Callable[..., None]
+) -> Path:
+    """A corpus folder with 30 parsed sentences of U and links to the tiny models."""
+    folder = tmp_path / "corpus"
+    pairs = [(a, b) for a in ("old", "small", "unfathomable") for b in ("lamp", "harbor")]
+    sentences = []
+    for index in range(30):
+        a, b = pairs[index % len(pairs)]
+        words = ("the", a, "man", "saw", "a", "dog", "near", "the", b, "yesterday")
+        tree = TREE.format(a=a, b=b)
+        name = f"c/{index:02d}"
+        sentences.append(Sentence(name, "d", "train", words, None, tree, (), "CC0"))
+    write_trees(folder, sentences, size=7)
+    (folder / "models").mkdir()
+    (folder / "models" / "bert").symlink_to(tiny_bert)
+    (folder / "models" / "t5").symlink_to(tiny_t5)
     return folder

@@ -316,6 +316,7 @@ def test_unreadable_parquet_is_told(tmp_path: Path) -> None:
     [
         ("Sentences", schema.SENTENCES),
         ("Trees", schema.TREES),
+        ("Unparsed", schema.UNPARSED),
         ("Candidates", schema.CANDIDATES),
         ("Scored", schema.SCORED),
         ("Predictions", schema.PREDICTIONS),

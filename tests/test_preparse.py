@@ -15,17 +15,19 @@ from stanza.models.constituency.tree_reader import read_trees
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.ground.files import read_json
-from pipeline.ground.schema import SENTENCES, TREES, read_rows, sentence_row, write_rows
+from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, read_rows, sentence_row, write_rows
 from pipeline.ground.trees import leaves, parse_tree
+from pipeline.mechanisms import corpus_parser as corpus_parser_module
 from pipeline.mechanisms import parser as parser_module
-from pipeline.mechanisms.parser import Parser, corpus_parser, load_parser
+from pipeline.mechanisms.corpus_parser import corpus_parser
+from pipeline.mechanisms.parser import Parser, load_parser
 from pipeline.mechanisms.parser_training import bracket_f1, train_parser, training_tree
 from pipeline.mechanisms.world import generate_sentences
 from pipeline.settings.preparse import Preparse
 from pipeline.stages import preparse
 
 SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
-SMALL = {"parser_trees": 40, "parser_epochs": 1, "parser_hidden": 16, "limit": 20}
+SMALL = {"parser_trees": 40, "parser_epochs": 1, "parser_hidden": 16, "limit": 20, "unit": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,11 @@ def _corpus(folder: Path, sentences: Sequence[Sentence] | None = None) -> Path:
 def _sentence(number: int, words: str, tree: str | None, split: str = "train") -> Sentence:
     tags = ("NN",) * len(words.split())
     return Sentence(f"t/{number}", "t", split, tuple(words.split()), tags, tree, (), "CC0-1.0")
+
+
+def tree_rows(corpus: Path) -> list[dict[str, Any]]:
+    shards = sorted((corpus / "trees").glob("trees-*.parquet"))
+    return [row for shard in shards for row in read_rows(shard, TREES)]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +95,7 @@ def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> No
 def test_trained_trees_cover_u_and_their_leaves_are_the_words(trained: Path) -> None:
     """One row per sentence of U in its order, in the treebank's style, with the parser's name."""
     sentences = [s for s in generate_sentences(SOURCE, 180, 0) if is_unlabelled_seed(s)][:20]
-    rows = list(read_rows(trained / "trees.parquet", TREES))
+    rows = tree_rows(trained)
     assert [row["sentence_id"] for row in rows] == [s.sentence_id for s in sentences]
     digest = hashlib.sha256((trained / "parser" / "parser.pt").read_bytes()).hexdigest()
     for row, sentence in zip(rows, sentences, strict=True):
@@ -119,7 +126,7 @@ def test_nothing_is_learned_from_u_dev_or_test(
         seen.update(trees=trees, dev=dev)
         raise InterruptedError
 
-    monkeypatch.setattr(preparse, "train_parser", spy)
+    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
     with pytest.raises(InterruptedError):
         preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=1000))
 
@@ -237,12 +244,83 @@ def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) ->
     rest = [_sentence(2, "a b c", None), _sentence(3, "a b c", "(S1 (S (X a) (X b) (X d)))")]
     corpus = _corpus(tmp_path, [good, *rest, _sentence(4, "a b c", good.tree, "test")])
     preparse.run(Preparse(corpus=corpus, parser="treebank", min_words=3))
-    rows = list(read_rows(corpus / "trees.parquet", TREES))
-    assert rows == [{"sentence_id": "t/1", "parser": "treebank", "tree": good.tree}]
+    assert tree_rows(corpus) == [
+        {
+            "sentence_id": "t/1",
+            "words": ["a", "b", "c"],
+            "parser": "treebank",
+            "tree": good.tree,
+            "license": "CC0-1.0",
+        }
+    ]
+    assert list(read_rows(corpus / "trees" / "rejects-00000-of-00001.parquet", UNPARSED)) == [
+        {"sentence_id": "t/2", "reason": "no tree in the treebank"},
+        {"sentence_id": "t/3", "reason": "leaves differ from words"},
+    ]
     refused = read_json(corpus / "preparse.json")["unlabelled"]["refused"]
     assert refused == {"no tree in the treebank": 1, "leaves differ from words": 1}
     with pytest.raises(ModelError, match="has no parser"):
         corpus_parser(corpus / "parser")
+
+
+def _shards(corpus: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted((corpus / "trees").glob("*-of-*.parquet"))}
+
+
+def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
+    """However U is cut, the trees are the same; and a unit holds so many sentences of U."""
+    corpus = _corpus(tmp_path)
+    options = {"parser": str(trained / "parser" / "parser.pt"), "limit": 20}
+    preparse.run(Preparse(corpus=corpus, **options))
+    trees = [(row["sentence_id"], row["tree"]) for row in tree_rows(corpus)]
+    assert trees == [(row["sentence_id"], row["tree"]) for row in tree_rows(trained)]
+    kept = read_json(trained / "trees" / "manifest.json")["shards"]
+    assert [s["rows"] for s in kept if s["file"].startswith("trees-")] == [8, 8, 4]
+
+
+def test_what_is_current_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second run trains and parses nothing; a damaged shard alone is parsed again; a change says so."""
+    corpus = _corpus(tmp_path)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    before, made = _shards(corpus), []
+    outcomes = Parser.outcomes
+
+    def spy(self: Parser, sentences: Any, tags: Any = None) -> Any:
+        made.append(len(sentences))
+        return outcomes(self, sentences, tags)
+
+    monkeypatch.setattr(Parser, "outcomes", spy)
+    monkeypatch.setattr(corpus_parser_module, "train_parser", None)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert made == []
+    path = corpus / "trees" / "trees-00001-of-00003.parquet"
+    path.write_bytes(path.read_bytes()[:-7])
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert made == [8]
+    assert _shards(corpus) == before
+    assert "truncated" in capsys.readouterr().out
+    preparse.run(Preparse(corpus=corpus, **SMALL | {"batch_size": 5}))
+    assert "batch_size 256 → 5" in capsys.readouterr().out
+
+
+def test_another_treebank_trains_another_parser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser that is there counts only if it was made of the same sentences and settings."""
+    corpus = _corpus(tmp_path)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+
+    def spy(*_: Any, **__: Any) -> int:
+        raise InterruptedError
+
+    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=corpus, **SMALL | {"seed": 1}))
+    _corpus(tmp_path, list(generate_sentences(SOURCE, 170, 0)))
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=corpus, **SMALL))
 
 
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
@@ -260,7 +338,7 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
     for options, error, message in cases:
         with pytest.raises(error, match=message):
             preparse.run(Preparse(corpus=corpus, **options))
-    assert not (corpus / "trees.parquet").exists()
+    assert not (corpus / "preparse.json").exists()
     (tmp_path / "broken.pt").write_bytes(b"not a model")
     with pytest.raises(ModelError, match="cannot load this parser"):
         load_parser(str(tmp_path / "broken.pt"))
@@ -277,7 +355,7 @@ def test_a_corpus_without_dev_holds_training_trees_out(
         seen.update(trees=trees, dev=dev)
         raise InterruptedError
 
-    monkeypatch.setattr(preparse, "train_parser", spy)
+    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
     with pytest.raises(InterruptedError):
         preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=50))
     assert len(seen["trees"]) == 50

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence, Span
+from pipeline.ground.coordination import Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.spans import (
     Reference,
+    Source,
     constituent_spans,
     draw_spans,
+    place_given_spans,
     random_spans,
     read_given_spans,
 )
@@ -25,8 +27,8 @@ TREE = parse_tree(BRACKETS)
 WORDS = ("The", "parser", "read", "ten", "trees", "in", "the", "bank", "quickly", ".")
 
 
-def sentence(sentence_id: str = "s1") -> Sentence:
-    return Sentence(sentence_id, "d", "train", WORDS, None, BRACKETS, (), "CC0")
+def sentence(sentence_id: str = "s1") -> Source:
+    return Source(sentence_id, WORDS, "CC0")
 
 
 def test_constituents_exclude_root_and_other_labels() -> None:
@@ -95,7 +97,7 @@ def test_given_spans_are_read(tmp_path: Path) -> None:
         '{"sentence_id": "s1", "start": 3, "end": 8, "label": "NP"}\n\n'
         '{"sentence_id": "s1", "start": 0, "end": 2}\n'
     )
-    first, second = read_given_spans(path, {"s1": sentence()})
+    first, second = place_given_spans(sentence(), read_given_spans(path)["s1"], path)
     assert (first.span, first.label) == (Span(3, 8), "NP")
     assert (second.span, second.label) == (Span(0, 2), "X")
 
@@ -105,7 +107,6 @@ def test_given_spans_are_read(tmp_path: Path) -> None:
     [
         ("nonsense", "not a given span"),
         ("[1, 2]", "not a given span"),
-        ('{"sentence_id": "s9", "start": 0, "end": 1}', r"no such sentence in U \(sentence s9\)"),
         ('{"sentence_id": "s1", "start": 4, "end": 4}', r"span \[4, 4\) is empty"),
         ('{"sentence_id": "s1", "start": 0, "end": 10}', "whole"),
         ('{"sentence_id": "s1", "start": 5, "end": 11}', "outside the 10 words"),
@@ -116,7 +117,7 @@ def test_wrong_given_span_names_file_and_line(tmp_path: Path, line: str, message
     path = tmp_path / "given.jsonl"
     path.write_text('{"sentence_id": "s1", "start": 0, "end": 2}\n' + line + "\n")
     with pytest.raises(InputError, match=message) as caught:
-        read_given_spans(path, {"s1": sentence()})
+        place_given_spans(sentence(), read_given_spans(path)["s1"], path)
     assert f"{path}:2:" in str(caught.value)
 
 

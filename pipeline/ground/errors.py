@@ -4,12 +4,13 @@ ConjoinError
 ├── InputError     bad data: malformed XML or brackets, an empty file, a wrong span
 ├── CellError      a cell of the pipeline that failed when `conjoin repro` ran it
 ├── SettingsError  bad options: an unknown params.yaml key, a value out of range
-└── ModelError     a model that cannot do what is asked: no mask token, no sentinels
+├── ModelError     a model that cannot do what is asked: no mask token, no sentinels
+└── WorkerError    a worker process that lost the others, or differs from them
 """
 
 from pathlib import Path
 
-__all__ = ["CellError", "ConjoinError", "InputError", "ModelError", "SettingsError"]
+__all__ = ["CellError", "ConjoinError", "InputError", "ModelError", "SettingsError", "WorkerError"]
 
 
 class ConjoinError(Exception):
@@ -52,3 +53,7 @@ class SettingsError(ConjoinError):
 
 class ModelError(ConjoinError):
     """A model lacks what its role needs, or cannot be loaded."""
+
+
+class WorkerError(ConjoinError):
+    """A worker process cannot go on beside the others."""

@@ -1,10 +1,12 @@
 """Files that appear whole or not at all: temp file in the same folder, fsync, rename."""
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +25,18 @@ __all__ = [
     "write_text",
 ]
 
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that is renamed onto it when the block succeeds.
 
+    File and folder are flushed to the disk before and after the rename, so that what is seen
+    survives a power cut, and in the order in which it was written.
+
     Raises:
-        InputError: the folder cannot be written to.
+        InputError: the folder cannot be written to, or the disk is full or fails.
     """
     # The process id keeps two writers of the same name from sharing one temporary file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -39,10 +46,32 @@ def atomic(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as handle:
             os.fsync(handle.fileno())
         os.replace(temporary, path)
+        _flush_folder(path.parent)
     except PermissionError as error:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        free = shutil.disk_usage(path.parent).free / 2**20
+        raise InputError(
+            f"cannot write: {os.strerror(error.errno)} ({free:,.0f} MiB free)",
+            path=path,
+            remedy="free space and run the same command again; what is finished is kept",
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make renames in a folder durable; a file system that cannot is left to its own ways."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -108,8 +137,16 @@ def digest_of(value: Any) -> str:
 
 
 @contextmanager
-def folder_lock(folder: Path, name: str = ".lock", *, shared: bool = False) -> Iterator[None]:
+def folder_lock(
+    folder: Path, name: str = ".lock", *, shared: bool = False, patience: float = 0.0
+) -> Iterator[None]:
     """Hold a lock on ``folder`` for as long as the block, or the program it execs, runs.
+
+    Args:
+        folder: what is locked; it is made if need be.
+        name: the file in it that carries the lock.
+        shared: beside other holders that share it.
+        patience: seconds to wait for a holder that may be about to end.
 
     Raises:
         InputError: another process holds it, or the folder cannot be made or written to.
@@ -124,12 +161,17 @@ def folder_lock(folder: Path, name: str = ".lock", *, shared: bool = False) -> I
     with (folder / name).open("w") as handle:
         # A launcher that replaces this process by exec must go on holding the lock.
         os.set_inheritable(handle.fileno(), True)
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(
-                "another conjoin process is writing here",
-                path=folder,
-                remedy="wait for it or stop it",
-            ) from error
+        until = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= until:
+                    raise InputError(
+                        "another conjoin process is writing here",
+                        path=folder,
+                        remedy="wait for it or stop it",
+                    ) from error
+                time.sleep(0.05)
         yield

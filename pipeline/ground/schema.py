@@ -22,6 +22,7 @@ __all__ = [
     "SCORED",
     "SENTENCES",
     "TREES",
+    "UNPARSED",
     "VERDICTS",
     "candidate_row",
     "read_candidates",
@@ -32,6 +33,9 @@ __all__ = [
     "sentence_row",
     "write_rows",
 ]
+
+_ROW_GROUP = 4096
+"""Rows that are read together: a worker that needs a part of a file reads little more than that."""
 
 _SPAN = pa.struct(
     [pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)]
@@ -68,10 +72,14 @@ SENTENCES = pa.schema(
 TREES = pa.schema(
     [
         _required("sentence_id", pa.string()),
+        _required("words", _WORDS),
         _required("parser", pa.string()),
         _required("tree", pa.string()),
+        _required("license", pa.string()),
     ]
 )
+
+UNPARSED = pa.schema([_required("sentence_id", pa.string()), _required("reason", pa.string())])
 
 CANDIDATES = pa.schema(
     [
@@ -147,12 +155,17 @@ def write_rows(
     if metadata is not None:
         table = table.replace_schema_metadata(dict(metadata))
     with atomic(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", row_group_size=_ROW_GROUP)
     return int(table.num_rows)
 
 
-def read_rows(path: Path, schema: pa.Schema) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Iterator[dict[str, Any]]:
     """Stream the rows of one Parquet file as dictionaries.
+
+    Args:
+        path: the file.
+        schema: what it must hold.
+        rows: which of its rows, consecutive; None: all. Row groups without them are not read.
 
     Raises:
         InputError: the file is missing, damaged, or has another schema.
@@ -167,14 +180,31 @@ def read_rows(path: Path, schema: pa.Schema) -> Iterator[dict[str, Any]]:
                     path=path,
                     remedy="make the file again with this version",
                 )
-            for batch in file.iter_batches():
-                yield from batch.to_pylist()
+            wanted = range(file.metadata.num_rows) if rows is None else rows
+            first, groups = _groups(file.metadata, wanted)
+            for batch in file.iter_batches(row_groups=groups):
+                part = range(max(wanted.start - first, 0), min(wanted.stop - first, len(batch)))
+                yield from batch.slice(part.start, len(part)).to_pylist()
+                first += len(batch)
     except FileNotFoundError as error:
         raise InputError(
             "no such file", path=path, remedy="run the stage that writes it"
         ) from error
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+
+
+def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:
+    """The row groups that hold some of the rows, and the row at which the first of them begins."""
+    begin = first = 0
+    groups: list[int] = []
+    for group in range(metadata.num_row_groups):
+        end = begin + metadata.row_group(group).num_rows
+        if begin < wanted.stop and wanted.start < end:
+            first = first if groups else begin
+            groups.append(group)
+        begin = end
+    return first, groups
 
 
 def _spans(rows: Sequence[Mapping[str, int]]) -> tuple[Span, ...]:
@@ -208,14 +238,16 @@ def sentence_row(sentence: Sentence) -> dict[str, Any]:
 
 
 def read_sentences(
-    path: Path, keep: Callable[[Sentence], bool] = lambda _: True
+    path: Path,
+    keep: Callable[[Sentence], bool] = lambda _: True,
+    rows: range | None = None,
 ) -> Iterator[Sentence]:
-    """Stream the sentences of a ``sentences.parquet`` that satisfy ``keep``.
+    """Stream the sentences of a ``sentences.parquet`` (or of some rows) that satisfy ``keep``.
 
     Raises:
         InputError: as ``read_rows``.
     """
-    for row in read_rows(path, SENTENCES):
+    for row in read_rows(path, SENTENCES, rows):
         sentence = Sentence(
             sentence_id=row["sentence_id"],
             doc_id=row["doc_id"],

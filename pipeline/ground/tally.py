@@ -1,7 +1,7 @@
 """Counts of what was kept and what was refused, with reasons: nothing is dropped silently."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,11 @@ class Tally:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form: ``{"seen": …, "kept": …, "refused": {reason: count}}``."""
         return {"seen": self.seen, "kept": self.kept, "refused": dict(self.rows()[1:])}
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> "Tally":
+        """The tally that ``to_dict`` wrote."""
+        return Tally(value["kept"], Counter(value["refused"]))
 
     @staticmethod
     def merged(tallies: Iterable["Tally"]) -> "Tally":

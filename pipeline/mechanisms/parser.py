@@ -18,7 +18,7 @@ from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.trees import Tree, escape, unescape
 from pipeline.mechanisms.parser_training import PRETRAIN, ROOT, quiet
 
-__all__ = ["CARD", "Parsed", "Parser", "corpus_parser", "load_parser"]
+__all__ = ["CARD", "Parsed", "Parser", "load_parser"]
 
 CARD = "parser.json"
 """File in CORPUS/parser that says which parser made the trees: ``{"parser": …, "wrapper": …}``."""
@@ -136,23 +136,6 @@ def load_parser(source: str) -> Parser:
         ModelError: stanza cannot load it, or the package has not been downloaded.
     """
     return _from_file(Path(source)) if source.endswith(".pt") else _from_package(source)
-
-
-def corpus_parser(folder: Path) -> Parser:
-    """The parser that ``preparse`` used, from CORPUS/parser.
-
-    Raises:
-        InputError: preparse has not run.
-        ModelError: it took the treebank's own trees, or the parser cannot be loaded.
-    """
-    source = str(read_json(folder / CARD, remedy="run `conjoin preparse`")["source"])
-    if source == "treebank":
-        raise ModelError(
-            "this corpus took its trees from the treebank and has no parser",
-            path=folder,
-            remedy="run `conjoin preparse` with --parser train",
-        )
-    return load_parser(str(folder / source) if source.endswith(".pt") else source)
 
 
 def _from_file(path: Path) -> Parser:

@@ -7,21 +7,40 @@ sentences there are, nor on who draws.
 import hashlib
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.ground.coordination import REFERENCE_LABELS, Sentence, Span
+from pipeline.ground.coordination import REFERENCE_LABELS, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.trees import Tree, constituents
 
-__all__ = ["Reference", "constituent_spans", "draw_spans", "random_spans", "read_given_spans"]
+__all__ = [
+    "UNLABELLED",
+    "GivenSpan",
+    "Reference",
+    "Source",
+    "constituent_spans",
+    "draw_spans",
+    "place_given_spans",
+    "random_spans",
+    "read_given_spans",
+]
 
 UNLABELLED = "X"
 """Label of a reference span that is no constituent: the treebank's own mark for "unknown"."""
 
 _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
 """Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A sentence of U, as much of it as generation needs."""
+
+    sentence_id: str
+    words: tuple[str, ...]
+    license: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
 
 
 def draw_spans(
-    sentence: Sentence, *, tree: Tree | None, references: int, seed: int
+    sentence: Source, *, tree: Tree | None, references: int, seed: int
 ) -> list[Reference]:
     """Up to ``references`` distinct reference spans of one sentence, in order of their position.
 
@@ -90,17 +109,25 @@ def draw_spans(
     ]
 
 
-def read_given_spans(
-    path: Path, sentences: Mapping[str, Sentence]
-) -> list[Reference]:  # fmt: skip
-    """Reference spans from JSON lines of ``{"sentence_id", "start", "end", "label"}``.
+@dataclass(frozen=True, slots=True)
+class GivenSpan:
+    """A line of a file of given spans: half-open word indices, label, and where it stands."""
+
+    start: int
+    end: int
+    label: str
+    line: int
+
+
+def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
+    """Reference spans by sentence id, from JSON lines of ``{"sentence_id", "start", "end", "label"}``.
 
     ``start`` and ``end`` are half-open word indices; ``label`` may be left out.
 
     Raises:
-        InputError: a line is not such an object, names an unknown sentence, or a span outside it.
+        InputError: there is no such file, no line in it, or a line is not such an object.
     """
-    found: list[Reference] = []
+    found: dict[str, list[GivenSpan]] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
@@ -117,19 +144,29 @@ def read_given_spans(
                 "not a given span", path=path, line=number,
                 remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
             ) from error  # fmt: skip
-        sentence = sentences.get(sentence_id)
-        if sentence is None:
-            raise InputError(
-                "no such sentence in U", path=path, line=number, sentence_id=sentence_id
-            )
-        words = sentence.words
-        if not 0 <= start < end <= len(words) or end - start == len(words):
-            raise InputError(
-                f"span [{start}, {end}) is empty, whole or outside the {len(words)} words",
-                path=path, line=number, sentence_id=sentence_id,
-                remedy="give half-open word indices of a part of the sentence",
-            )  # fmt: skip
-        found.append(Reference(sentence_id, words, Span(start, end), label, sentence.license))
+        found.setdefault(sentence_id, []).append(GivenSpan(start, end, label, number))
     if not found:
         raise InputError("no given spans in the file", path=path)
     return found
+
+
+def place_given_spans(sentence: Source, given: Sequence[GivenSpan], path: Path) -> list[Reference]:
+    """The references that given spans mean in their sentence, in the order of the file.
+
+    Raises:
+        InputError: a span is empty, all of the sentence or outside it.
+    """
+    words = sentence.words
+    references = []
+    for each in given:
+        if not 0 <= each.start < each.end <= len(words) or each.end - each.start == len(words):
+            raise InputError(
+                f"span [{each.start}, {each.end}) is empty, whole or outside the {len(words)} words",
+                path=path, line=each.line, sentence_id=sentence.sentence_id,
+                remedy="give half-open word indices of a part of the sentence",
+            )  # fmt: skip
+        span = Span(each.start, each.end)
+        references.append(
+            Reference(sentence.sentence_id, words, span, each.label, sentence.license)
+        )
+    return references

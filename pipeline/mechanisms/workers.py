@@ -1,9 +1,11 @@
 """Worker processes: started by ``accelerate launch``, which carries them over GPUs and nodes."""
 
+import ctypes
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +17,12 @@ from accelerate import PartialState
 from pipeline.ground.errors import SettingsError
 from pipeline.ground.files import folder_lock
 
-__all__ = ["Worker", "in_launch", "launch", "working"]
+__all__ = ["Worker", "describe", "device", "in_launch", "launch", "working"]
 
 _WORKERS = ".workers"
+_LAUNCHER = "CONJOIN_LAUNCHER"
+_PATIENCE = 5.0  # seconds for workers of a killed run to be gone
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,18 @@ class Worker:
     rank: int
     world: int
     device: torch.device
+
+
+def device() -> torch.device:
+    """Where a process that was not launched works."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def describe(device: torch.device) -> str:
+    """What rounds the sums: the GPU, or the CPU's vector instructions that torch was given."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu {torch.backends.cpu.get_cpu_capability()}"
 
 
 def in_launch() -> bool:
@@ -43,10 +60,11 @@ def launch(command_line: Sequence[str], processes: int, out: Path) -> NoReturn:
     Raises:
         InputError: another run writes to ``out``, or workers of a killed one still do.
     """
-    with folder_lock(out), folder_lock(out, _WORKERS):
-        _sweep(out)
+    _end_with_dvc()
+    with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
+        pass
     with folder_lock(out):
-        python = [sys.executable, "-m", "accelerate.commands.launch"]
+        python = [sys.executable, "-m", "pipeline.mechanisms.launcher"]
         if torch.cuda.is_available():
             python += ["--multi_gpu", "--num_machines", "1", "--mixed_precision", "no"]
             python += ["--main_process_port", "0"]
@@ -57,13 +75,8 @@ def launch(command_line: Sequence[str], processes: int, out: Path) -> NoReturn:
         sys.stdout.flush()
         # One thread by default: torch would otherwise start one per core in every process.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        os.environ[_LAUNCHER] = str(os.getpid())
         os.execv(sys.executable, python)  # noqa: S606
-
-
-def _sweep(out: Path) -> None:
-    """Remove what killed workers left half-written; only while both locks say that none is alive."""
-    for path in out.glob(".*.tmp"):
-        path.unlink()
 
 
 @contextmanager
@@ -75,19 +88,60 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
         SettingsError: accelerate sees another number of processes than were launched, so that work
             would be silently done several times over.
     """
-    torch.set_num_threads(threads)
+    _pin(threads)
     if not in_launch():
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        with folder_lock(out), folder_lock(out, _WORKERS):
-            _sweep(out)
-            yield Worker(0, 1, device)
+        _end_with_dvc()
+        with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
+            yield Worker(0, 1, device())
         return
+    _end_with_launcher()
     state = PartialState(cpu=not torch.cuda.is_available())
     world = int(os.environ["WORLD_SIZE"])
     if state.num_processes != world:
+        if os.environ.get("RANK", "0") != "0":
+            sys.exit(2)  # one line is enough
         raise SettingsError(
             f"accelerate sees {state.num_processes} processes where {world} were launched",
             remedy="start with --processes, or with a config of distributed_type MULTI_GPU",
         )
-    with folder_lock(out, _WORKERS, shared=True):
+    # A launch by hand, as over several nodes, has no launcher of ours to hold the lock.
+    alone = state.process_index == 0 and _LAUNCHER not in os.environ
+    with folder_lock(out) if alone else nullcontext(), folder_lock(out, _WORKERS, shared=True):
         yield Worker(state.process_index, world, state.device)
+
+
+def _pin(threads: int) -> None:
+    """Fix the thread counts, whatever the environment says: sums would round otherwise."""
+    torch.set_num_threads(threads)
+    # The pool between operators can be sized once a process; nothing here uses it.
+    if torch.get_num_interop_threads() != 1:
+        try:
+            torch.set_num_interop_threads(1)
+        except RuntimeError:
+            return
+
+
+def _end_with_launcher() -> None:
+    """Have the system kill this worker when its launcher dies: nobody would stop it otherwise."""
+    _end_with_parent()
+    launcher = os.environ.get(_LAUNCHER)
+    if launcher and not Path("/proc", launcher).exists() and Path("/proc/self").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _end_with_dvc() -> None:
+    """Under ``dvc repro``, end when it is killed, so that nothing is written behind its back.
+
+    Elsewhere a parent's death is no reason: ``nohup conjoin generate &`` outlives its shell.
+    """
+    if "DVC_STAGE" in os.environ:
+        _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """The shell that DVC starts replaces itself by a single command, so the parent is DVC."""
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -64,6 +64,9 @@ class Generate(Settings):
     processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
     threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
+    dry_run: bool = Field(
+        False, description="Print units, time and disk from a short probe; write nothing."
+    )
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "

@@ -7,11 +7,14 @@ from pydantic import Field
 
 from pipeline.settings.base import Settings
 
-__all__ = ["Preparse"]
+__all__ = ["TREES_FOLDER", "Preparse"]
+
+TREES_FOLDER = "trees"
+"""Folder of a corpus that ``preparse`` writes and ``generate`` reads."""
 
 
 class Preparse(Settings):
-    """Parse U with stanza's constituency parser into ``trees.parquet`` (§3.3)."""
+    """Parse U with stanza's constituency parser into shards of trees (§3.3)."""
 
     stage: ClassVar[str] = "preparse"
     summary: ClassVar[str] = "Parse the unlabelled sentences U into constituency trees."
@@ -33,4 +36,6 @@ class Preparse(Settings):
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
     seed: int = Field(0, ge=0, description="Seed of parser training.")
-    threads: int = Field(1, ge=1, description="CPU threads.")
+    unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
+    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
+    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")

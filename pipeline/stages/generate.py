@@ -1,38 +1,44 @@
 """The ``generate`` stage: trees of U in, shards of candidates and rejects out (§3)."""
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 import transformers
 
 from pipeline.ground.closure import code_digest
-from pipeline.ground.console import Meter, say, table
-from pipeline.ground.coordination import Candidate, Reject, Sentence
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import digest_of, sha256_of
-from pipeline.ground.schema import TREES, read_rows, read_sentences
+from pipeline.ground.console import say, table
+from pipeline.ground.coordination import Candidate, Reject
+from pipeline.ground.files import sha256_of
+from pipeline.ground.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.ground.tally import Tally
-from pipeline.ground.trees import Tree, leaves, parse_tree
-from pipeline.mechanisms import workers
+from pipeline.mechanisms import forecast, workers
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
+from pipeline.mechanisms.crew import Make, OnBatch, Report, run_units
 from pipeline.mechanisms.infill import Infiller, fill, load_infiller, task_of
-from pipeline.mechanisms.shards import ShardSet, unit_indices
-from pipeline.mechanisms.spans import Reference, draw_spans, read_given_spans
+from pipeline.mechanisms.languagemodels import check_language_model
+from pipeline.mechanisms.plan import Plan, make_plan
+from pipeline.mechanisms.spans import Reference
+from pipeline.mechanisms.units import MANIFEST, UnitFolder
 from pipeline.settings.generate import Generate
+from pipeline.settings.preparse import TREES_FOLDER
 
-__all__ = ["CUT", "decode_unit", "run"]
+__all__ = ["CUT", "WITHOUT", "decode_unit", "run"]
 
-CUT = "cut at three times the reference's length"
+CUT = "fills cut at three times the reference's length"
 """Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
+
+WITHOUT = "sentences without a reference span"
+
+_SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
 
 
 def run(settings: Generate) -> None:
-    """Make every missing or stale shard, in ``settings.processes`` processes.
+    """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
     Raises:
         InputError: no trees, no reference spans, or another run writes to the output folder.
@@ -40,51 +46,46 @@ def run(settings: Generate) -> None:
         ModelError: the model lacks a mask token or sentinels.
     """
     out, task = settings.out or _default_out(settings), task_of(settings)
-    if not (settings.corpus / "trees.parquet").is_file():
-        raise InputError(
-            "no such file",
-            path=settings.corpus / "trees.parquet",
-            remedy="run `conjoin preparse` first",
-        )
+    plan = make_plan(settings)
+    where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
+    check_language_model(settings.lm, where)  # before any worker is launched
+
+    def load(device: torch.device) -> Infiller[Any]:
+        dtype = getattr(torch, settings.dtype)
+        return load_infiller(settings.lm, where, task, dtype=dtype, device=device)
+
+    def units(device: torch.device) -> UnitFolder:
+        return UnitFolder(out, plan.units, _SCHEMAS, _about(settings, where, device))
+
+    if settings.dry_run:
+        torch.set_num_threads(settings.threads)
+        _forecast(settings, plan, units(workers.device()), lambda: load(workers.device()))
+        return
     if settings.processes > 1 and not workers.in_launch():
         workers.launch(settings.command_line(), settings.processes, out)
     with workers.working(out, settings.threads) as worker:
-        references, skipped = _plan(settings)
-        name = settings.model or f"models/{settings.lm}"
-        where = locate(name, settings.corpus, settings.seed)
-        about = _about(settings, where, worker.device)
-        units = unit_indices(len(references), settings.unit)
-        shards = ShardSet(out, len(units), digest_of(about))
-        if worker.rank == 0:
-            _announce(shards)
-        mine = range(worker.rank, len(units), worker.world)
-        todo = [index for index in mine if not shards.is_current(index)]
-        with Meter("generate", len(references)) as meter:
-            done = _Progress(meter, shards, units, todo if worker.rank == 0 else None)
-            if todo:
-                infiller = load_infiller(
-                    settings.lm,
-                    where,
-                    task,
-                    dtype=getattr(torch, settings.dtype),
-                    device=worker.device,
-                )
-                for index in todo:
-                    unit = [references[i] for i in units[index]]
-                    shards.write(index, *decode_unit(unit, infiller, settings, done.batch))
-                    done.look()
-            if worker.rank == 0:
-                done.wait()
-        if worker.rank == 0:
-            tally = shards.write_manifest({**about, "sentences_without_reference": skipped})
-            _summary(out, tally, shards.notes(), skipped)
+        folder = units(worker.device)
+
+        def prepare() -> Make:
+            infiller = load(worker.device)
+
+            def make(index: int, on_batch: OnBatch) -> None:
+                references, without = plan.references(index)
+                rows, notes = decode_unit(references, infiller, settings, on_batch)
+                _write(folder, index, rows, {**notes, WITHOUT: without})
+
+            return make
+
+        sizes = [plan.pairs_at_most(index) for index in range(plan.units)]
+        if report := run_units(worker, folder, sizes, prepare, what="generate", items="pairs"):
+            _summary(folder, report)
 
 
 def decode_unit(
     unit: Sequence[Reference],
     infiller: Infiller[Any],
     settings: Generate,
-    on_batch: Callable[[int], None] = lambda _: None,
+    on_batch: OnBatch = lambda *_: None,
 ) -> tuple[list[Candidate | Reject], Counter[str]]:
     """The rows of one unit, in the order of its references, and counts of what they do not say.
 
@@ -100,6 +101,16 @@ def decode_unit(
     return rows, Counter({CUT: sum(each.cut for found in fills for each in found)})
 
 
+def _write(
+    folder: UnitFolder, index: int, rows: Sequence[Candidate | Reject], notes: Mapping[str, int]
+) -> None:
+    kept = [candidate_row(row) for row in rows if isinstance(row, Candidate)]
+    rejects = [row for row in rows if isinstance(row, Reject)]
+    tally = Tally(len(kept), Counter(reject.reason for reject in rejects))
+    files = {"candidates": kept, "rejects": [reject_row(reject) for reject in rejects]}
+    folder.write(index, files, tally, notes)
+
+
 def _default_out(settings: Generate) -> Path:
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
     if settings.decoding != "greedy":
@@ -107,131 +118,50 @@ def _default_out(settings: Generate) -> Path:
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
-def _plan(settings: Generate) -> tuple[list[Reference], int]:
-    """All references in the order of U, and how many sentences offered none."""
-    trees = {
-        row["sentence_id"]: row["tree"]
-        for row in read_rows(settings.corpus / "trees.parquet", TREES)
-    }
-    if settings.limit:
-        trees = dict(list(trees.items())[: settings.limit])
-    sentences: dict[str, Sentence] = {
-        sentence.sentence_id: sentence
-        for sentence in read_sentences(
-            settings.corpus / "sentences.parquet", lambda s: s.sentence_id in trees
-        )
-    }
-    parsed = _parsed(settings.corpus / "trees.parquet", trees, sentences)
-    if settings.spans == "given":
-        if settings.given is None:
-            raise SettingsError("generate.spans = 'given' needs --given FILE")
-        return read_given_spans(settings.given, {s.sentence_id: s for s, _ in parsed}), 0
-    references: list[Reference] = []
-    skipped = 0
-    for sentence, tree in parsed:
-        drawn = draw_spans(
-            sentence,
-            tree=tree if settings.spans == "constituents" else None,
-            references=settings.references,
-            seed=settings.seed,
-        )
-        skipped += not drawn
-        references += drawn
-    if not references:
-        raise InputError(
-            "no sentence offers a reference span",
-            path=settings.corpus / "trees.parquet",
-            remedy="check what preparse printed",
-        )
-    return references, skipped
-
-
-def _parsed(
-    path: Path, trees: Mapping[str, str], sentences: Mapping[str, Sentence]
-) -> Iterator[tuple[Sentence, Tree]]:
-    """Sentences with their trees; those of another ingest would give other words, silently."""
-    for sentence_id, bracketing in trees.items():
-        sentence, tree = sentences.get(sentence_id), parse_tree(bracketing)
-        if sentence is None or leaves(tree) != list(sentence.words):
-            raise InputError(
-                "a tree that is not of this sentence",
-                path=path,
-                sentence_id=sentence_id,
-                remedy="run `conjoin preparse` again",
-            )
-        yield sentence, tree
-
-
 def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
     """Everything the rows depend on; its digest is the shards' fingerprint."""
     given = settings.given
+    apart = {"corpus", "processes", "out", "model", "given", "dry_run"}
     return {
-        "settings": settings.model_dump(
-            mode="json", exclude={"corpus", "processes", "out", "model", "given"}
-        ),
+        "settings": settings.model_dump(mode="json", exclude=apart),
         "model": identity(where),
         "inputs": {
-            "trees": sha256_of(settings.corpus / "trees.parquet"),
-            "sentences": sha256_of(settings.corpus / "sentences.parquet"),
+            "trees": sha256_of(settings.corpus / TREES_FOLDER / MANIFEST),
             "given": sha256_of(given) if given else None,
         },
         "code": code_digest(__name__),
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "device": workers.describe(device),
     }
 
 
-def _announce(shards: ShardSet) -> None:
-    removed = shards.sweep()
-    if removed:
-        say(f"removed {len(removed)} files of another plan, e.g. {removed[0]}")
-    current = shards.count - len(shards.missing())
-    if current:
-        say(f"{current} of {shards.count} shards are already there and current")
-
-
-def _summary(out: Path, tally: Tally, notes: Mapping[str, int], skipped: int) -> None:
-    table(f"candidates in {out}", ("outcome", "count"), tally.rows())
-    for note, count in sorted(notes.items()):
+def _summary(folder: UnitFolder, report: Report) -> None:
+    table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
+    for note, count in sorted(folder.notes().items()):
         if count:
-            say(f"{count:,} fills {note}")
-    if skipped:
-        say(f"{skipped:,} sentences offered no reference span")
+            say(f"{count:,} {note}")
+    report.show("pairs")
 
 
-class _Progress:
-    """Pairs done by all processes, seen from rank 0: its own batches, the others' shards."""
+def _forecast(
+    settings: Generate, plan: Plan, folder: UnitFolder, load: Callable[[], Infiller[Any]]
+) -> None:
+    """Print what a run would cost; nothing is written."""
+    todo = folder.unmade()
+    units, pairs = (len(todo), plan.units), sum(map(plan.pairs_at_most, todo))
+    if not todo:
+        say(f"all {plan.units} units are finished and current")
+        return
+    infiller = load()
+    with TemporaryDirectory() as scratch:
 
-    def __init__(
-        self, meter: Meter, shards: ShardSet, units: Sequence[range], todo: Sequence[int] | None
-    ) -> None:
-        self._meter, self._shards, self._units = meter, shards, units
-        self._silent = todo is None
-        self._open = set(range(len(units))) - set(todo or ())
-        self._own = 0
-        self._others = 0
+        def work(references: Sequence[Reference]) -> int:
+            rows, notes = decode_unit(references, infiller, settings)
+            trial = UnitFolder(Path(scratch), 1, _SCHEMAS, {})
+            _write(trial, 0, rows, notes)
+            return sum(trial.path(kind, 0).stat().st_size for kind in _SCHEMAS)
 
-    def batch(self, pairs: int) -> None:
-        self._own += pairs
-        self._show()
-
-    def look(self) -> None:
-        """Count shards that other processes have finished since the last look."""
-        if self._silent:
-            return
-        for index in sorted(self._open):
-            if self._shards.is_current(index):
-                self._open.discard(index)
-                self._others += len(self._units[index])
-        self._show()
-
-    def _show(self) -> None:
-        if not self._silent:
-            self._meter.at(self._own + self._others)
-
-    def wait(self) -> None:
-        """Until every unit of every process is there; a dead worker ends us through its launcher."""
-        self.look()
-        while self._open:
-            time.sleep(0.2)
-            self.look()
+        tried = forecast.probe(work, plan.references(todo[len(todo) // 2])[0])
+    forecast.show(
+        "pairs", tried, units=units, items=pairs, processes=settings.processes, out=folder.folder
+    )

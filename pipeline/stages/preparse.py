@@ -1,196 +1,193 @@
 """Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
 
-from collections.abc import Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
+import stanza
 import torch
+from accelerate import PartialState
 
 from pipeline.ground import console
+from pipeline.ground.closure import code_digest
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.files import write_json
-from pipeline.ground.schema import TREES, read_sentences, write_rows
+from pipeline.ground.files import folder_lock, sha256_of, write_json
+from pipeline.ground.schema import TREES, UNPARSED, read_sentences
 from pipeline.ground.tally import Tally
-from pipeline.ground.trees import Tree, leaves, one_line, parse_tree
-from pipeline.mechanisms.parser import CARD, Parser, load_parser
-from pipeline.mechanisms.parser_training import MODEL, bracket_f1, train_parser, training_tree
-from pipeline.settings.preparse import Preparse
+from pipeline.ground.trees import leaves, one_line, parse_tree
+from pipeline.mechanisms import workers
+from pipeline.mechanisms.corpus_parser import (
+    TREEBANK,
+    corpus_parser,
+    ensure_parser,
+    parser_identity,
+    tags_for,
+)
+from pipeline.mechanisms.crew import Make, OnBatch, run_units
+from pipeline.mechanisms.parser import Parser
+from pipeline.mechanisms.units import UnitFolder
+from pipeline.settings.preparse import TREES_FOLDER, Preparse
 
-__all__ = ["run"]
-
-_DEV = 300  # development trees that F1 is measured on, at most
+__all__ = ["parse_unit", "run"]
 
 
 def run(settings: Preparse) -> None:
-    """Write ``trees.parquet``, ``preparse.json`` and ``parser/`` into the corpus folder.
+    """Write ``trees/``, ``preparse.json`` and ``parser/`` into the corpus folder.
 
     Raises:
-        InputError: the corpus has no unlabelled sentences, or no trees to learn from.
+        InputError: the corpus has no unlabelled sentences or no trees to learn from, or another run
+            writes here.
         ModelError: the parser cannot be loaded or parses nothing.
     """
+    source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
+    rows, sizes = _seed_rows(source, settings)
+    card = _parser_card(settings)
+    if settings.processes > 1 and not workers.in_launch():
+        workers.launch(settings.command_line(), settings.processes, out)
+    with workers.working(out, settings.threads) as worker:
+        schemas = {"trees": TREES, "rejects": UNPARSED}
+        folder = UnitFolder(out, len(rows), schemas, _about(settings, source, card))
+
+        def prepare() -> Make:
+            parser = (
+                None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
+            )
+
+            def make(index: int, on_batch: OnBatch) -> None:
+                unit = [
+                    sentence
+                    for sentence in read_sentences(source, rows=rows[index])
+                    if is_unlabelled_seed(sentence, settings.min_words)
+                ]
+                parsed, unparsed = parse_unit(unit, parser, settings.batch_size, on_batch)
+                tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
+                folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
+
+            return make
+
+        report = run_units(worker, folder, sizes, prepare, what="preparse", items="sentences")
+        if report:
+            _finish(settings, folder, card)
+            report.show("sentences")
+
+
+def _parser_card(settings: Preparse) -> dict[str, Any]:
+    """The corpus's parser, made if it must be, by one process for all."""
+    if workers.in_launch():
+        with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+            return ensure_parser(settings)
     torch.set_num_threads(settings.threads)
-    source = settings.corpus / "sentences.parquet"
-    seeds = read_sentences(source, lambda s: is_unlabelled_seed(s, settings.min_words))
-    unlabelled = list(islice(seeds, settings.limit))
-    if not unlabelled:
+    with folder_lock(settings.corpus / "parser"):
+        return ensure_parser(settings)
+
+
+def _about(settings: Preparse, source: Path, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the trees depend on; its digest is the shards' fingerprint."""
+    fields = {"batch_size", "limit", "min_words", "parser", "threads", "unit"}
+    return {
+        "settings": settings.model_dump(mode="json", include=fields),
+        "parser": parser_identity(card),
+        "inputs": {"sentences": sha256_of(source)},
+        "code": code_digest(__name__),
+        "versions": {"stanza": stanza.__version__, "torch": torch.__version__},
+    }
+
+
+def _finish(settings: Preparse, folder: UnitFolder, card: Mapping[str, Any]) -> None:
+    tally, training = folder.tally(), card["training"]
+    if not tally.kept:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
+        raise ModelError(f"not one sentence could be parsed ({reasons})", path=folder.folder)
+    report = {
+        "parser": folder.about["parser"]["name"],
+        "unlabelled": tally.to_dict(),
+        "training": training,
+        "min_words": settings.min_words,
+    }
+    write_json(settings.corpus / "preparse.json", report)
+    console.table("Trees of the unlabelled sentences", ("outcome", "sentences"), tally.rows())
+    if training:
+        console.say(
+            f"parser: {training['trees']} trees, best of {training['epochs']} epochs "
+            f"{training['best_epoch']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"
+        )
+
+
+def parse_unit(
+    sentences: Sequence[Sentence],
+    parser: Parser | None,
+    batch_size: int,
+    on_batch: OnBatch = lambda *_: None,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ``TREES`` and of ``UNPARSED`` for the sentences of a unit, in their order.
+
+    Args:
+        sentences: the unit's.
+        parser: None takes the treebank's own trees.
+        batch_size: sentences per call of the parser.
+        on_batch: told of progress.
+    """
+    parsed: list[dict[str, Any]] = []
+    unparsed: list[dict[str, Any]] = []
+    for start in range(0, len(sentences), batch_size):
+        batch = sentences[start : start + batch_size]
+        for sentence, (tree, reason) in zip(batch, _trees(batch, parser), strict=True):
+            row = {"sentence_id": sentence.sentence_id}
+            if tree is None:
+                unparsed.append(row | {"reason": reason or "no tree found"})
+            else:
+                made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
+                parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
+        on_batch(len(batch), sum(len(s.words) for s in batch))
+    return parsed, unparsed
+
+
+def _trees(
+    sentences: Sequence[Sentence], parser: Parser | None
+) -> list[tuple[str | None, str | None]]:
+    """Bracketing of each sentence, or the reason for none."""
+    if parser is None:
+        return [_treebank_tree(sentence) for sentence in sentences]
+    outcomes = parser.outcomes([s.words for s in sentences], tags_for(parser, sentences))
+    return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
+
+
+def _treebank_tree(sentence: Sentence) -> tuple[str | None, str | None]:
+    if sentence.tree is None:
+        return None, "no tree in the treebank"
+    if leaves(parse_tree(sentence.tree)) != list(sentence.words):
+        return None, "leaves differ from words"
+    return sentence.tree, None
+
+
+def _seed_rows(source: Path, settings: Preparse) -> tuple[list[range], list[int]]:
+    """The units: which rows of the sentences each has, and how many of U are among them.
+
+    Raises:
+        InputError: there is no sentence of U.
+    """
+    rows: list[range] = []
+    sizes: list[int] = []
+    begin = seeds = total = 0
+    for row, sentence in enumerate(read_sentences(source)):
+        if not is_unlabelled_seed(sentence, settings.min_words):
+            continue
+        seeds, total = seeds + 1, total + 1
+        if seeds == settings.unit or total == settings.limit:
+            rows.append(range(begin, row + 1))
+            sizes.append(seeds)
+            begin, seeds = row + 1, 0
+        if total == settings.limit:
+            break
+    if seeds:
+        rows.append(range(begin, row + 1))
+        sizes.append(seeds)
+    if not rows:
         raise InputError(
             f"no training sentence without coordination has {settings.min_words} words or more",
             path=source,
             remedy="lower --min-words or ingest more text",
         )
-    tally = Tally()
-    summary: dict[str, Any] | None = None
-    if settings.parser == "treebank":
-        _write_card(settings.corpus, source="treebank", wrapper=None)
-        rows = _treebank_rows(unlabelled, tally)
-    else:
-        if settings.parser == "train":
-            parser, summary = _train(settings, source)
-        else:
-            parser = load_parser(settings.parser)
-            _write_card(settings.corpus, source=settings.parser, wrapper=None)
-        rows = _parsed_rows(settings, parser, unlabelled, tally)
-    if not rows:
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
-        raise ModelError(f"not one sentence could be parsed ({reasons})", path=source)
-    write_rows(settings.corpus / "trees.parquet", TREES, rows)
-    report = {
-        "parser": rows[0]["parser"],
-        "unlabelled": tally.to_dict(),
-        "training": summary,
-        "min_words": settings.min_words,
-    }
-    write_json(settings.corpus / "preparse.json", report)
-    console.table("Trees of the unlabelled sentences", ("outcome", "sentences"), tally.rows())
-    if summary:
-        console.say(
-            f"parser: {summary['trees']} trees, best of {summary['epochs']} epochs "
-            f"{summary['best_epoch']}, F1 {summary['f1']:.4f} on {summary['dev_trees']} other trees"
-        )
-
-
-def _write_card(corpus: Path, **card: Any) -> None:
-    write_json(corpus / "parser" / CARD, card)
-
-
-def _treebank_rows(sentences: Sequence[Sentence], tally: Tally) -> list[dict[str, str]]:
-    rows = []
-    for sentence in sentences:
-        if sentence.tree is None:
-            tally.refuse("no tree in the treebank")
-        elif leaves(parse_tree(sentence.tree)) != list(sentence.words):
-            tally.refuse("leaves differ from words")
-        else:
-            tally.keep()
-            rows.append(_row(sentence, "treebank", sentence.tree))
-    return rows
-
-
-def _parsed_rows(
-    settings: Preparse, parser: Parser, sentences: Sequence[Sentence], tally: Tally
-) -> list[dict[str, str]]:
-    rows = []
-    with console.Meter("parse", len(sentences)) as meter:
-        for start in range(0, len(sentences), settings.batch_size):
-            batch = sentences[start : start + settings.batch_size]
-            outcomes = parser.outcomes([s.words for s in batch], _tags(parser, batch))
-            for sentence, parsed in zip(batch, outcomes, strict=True):
-                if parsed.tree is None:
-                    tally.refuse(parsed.reason or "no tree found")
-                else:
-                    tally.keep()
-                    rows.append(_row(sentence, parser.name, one_line(parsed.tree)))
-            meter.advance(len(batch))
-    return rows
-
-
-def _row(sentence: Sentence, parser: str, tree: str) -> dict[str, str]:
-    return {"sentence_id": sentence.sentence_id, "parser": parser, "tree": tree}
-
-
-def _tags(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
-    if not parser.needs_tags:
-        return None
-    for sentence in sentences:
-        if sentence.tags is None:
-            raise InputError(
-                "no part-of-speech tags",
-                sentence_id=sentence.sentence_id,
-                remedy="use a parser that needs none (--tags none)",
-            )
-    return [sentence.tags or () for sentence in sentences]
-
-
-def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Sentence]]:
-    """Training trees outside U, so that the trees of U are predictions; and trees to score on."""
-    train = [
-        sentence
-        for sentence in read_sentences(source, lambda s: s.tree is not None and s.split == "train")
-        if not is_unlabelled_seed(sentence, settings.min_words)
-    ]
-    dev = list(read_sentences(source, lambda s: s.tree is not None and s.split == "dev"))
-    if len(train) < 2:
-        raise InputError(
-            "no training trees outside the unlabelled sentences to learn from",
-            path=source,
-            remedy="name a stanza package with --parser, e.g. ptb3-revised_charlm",
-        )
-    train = _draw(train, settings.parser_trees + (0 if dev else _DEV), f"parser/{settings.seed}")
-    if not dev:
-        cut = min(_DEV, max(1, len(train) // 10))
-        return train[cut:][: settings.parser_trees], train[:cut]
-    return train, _draw(dev, _DEV, f"parser-dev/{settings.seed}")
-
-
-def _draw(sentences: list[Sentence], count: int, seed: str) -> list[Sentence]:
-    ordered = sorted(sentences, key=lambda s: s.sentence_id)
-    return Random(seed).sample(ordered, min(count, len(ordered)))
-
-
-def _train(settings: Preparse, source: Path) -> tuple[Parser, dict[str, Any]]:
-    train, dev = _examples(settings, source)
-    folder, tagged = settings.corpus / "parser", settings.tags == "treebank"
-    best = train_parser(
-        folder,
-        [_training_tree(s, tagged) for s in train],
-        [_training_tree(s, tagged) for s in dev],
-        epochs=settings.parser_epochs,
-        hidden=settings.parser_hidden,
-        tagged=tagged,
-        seed=settings.seed,
-    )
-    roots = {parse_tree(s.tree or "").label() for s in train}
-    wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
-    _write_card(settings.corpus, source=MODEL, wrapper=wrapper)
-    parser = load_parser(str(folder / MODEL))
-    guess: list[Tree | None] = []
-    for start in range(0, len(dev), settings.batch_size):
-        batch = dev[start : start + settings.batch_size]
-        guess += parser.parse([s.words for s in batch], _tags(parser, batch))
-    return parser, {
-        "trees": len(train),
-        "dev_trees": len(dev),
-        "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
-        "epochs": settings.parser_epochs,
-        "best_epoch": best,
-        "hidden": settings.parser_hidden,
-        "tags": settings.tags,
-        "seed": settings.seed,
-    }
-
-
-def _training_tree(sentence: Sentence, tagged: bool) -> str:
-    tree = parse_tree(sentence.tree or "")
-    if tagged and sentence.tags is None:
-        raise InputError(
-            "no part-of-speech tags", sentence_id=sentence.sentence_id, remedy="use --tags none"
-        )
-    try:
-        return training_tree(tree, sentence.words, sentence.tags if tagged else None)
-    except ValueError as error:
-        raise InputError(
-            f"tree and words differ: {error}", sentence_id=sentence.sentence_id
-        ) from error
+    return rows, sizes

@@ -36,7 +36,7 @@ def fill(
     infiller: Infiller[_Encoded],
     references: Sequence[Reference],
     budget: int = 16_384,
-    on_batch: Callable[[int], None] = lambda _: None,
+    on_batch: Callable[[int, int], None] = lambda *_: None,
 ) -> list[list[Fill]]:
     """Fills for references, in their order: for each at least one, best first.
 
@@ -46,15 +46,17 @@ def fill(
         infiller: the language model.
         references: what to coordinate.
         budget: tokens of a batch.
-        on_batch: told after each batch how many references are done.
+        on_batch: told after each batch how many references are done, and how many tokens of the
+            source and the fill the model worked on for them, every twin and hypothesis counted.
     """
     inputs = infiller.encode(references)
     fills = [[Fill("", reason=e)] if isinstance(e, str) else [] for e in inputs]
     usable = [(i, e) for i, e in enumerate(inputs) if not isinstance(e, str)]
-    on_batch(len(inputs) - len(usable))
+    on_batch(len(inputs) - len(usable), 0)
     for batch in plan_batches([e for _, e in usable], budget):
-        decoded = decode_within(infiller, [usable[k][1] for k in batch], budget)
+        encoded = [usable[k][1] for k in batch]
+        decoded = decode_within(infiller, encoded, budget)
         for k, found in zip(batch, decoded, strict=True):
             fills[usable[k][0]] = found
-        on_batch(len(batch))
+        on_batch(len(batch), sum(each.tokens * each.rows for each in encoded))
     return fills

@@ -1,0 +1,197 @@
+"""The plan of generation: which references each unit has, fixed before any worker starts.
+
+A unit is a range of rows of the trees, so a plan is a list of ranges, and the sentences of a unit are
+read when it is their turn: memory does not grow with the corpus.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.schema import TREES, read_rows
+from pipeline.ground.trees import leaves, parse_tree
+from pipeline.mechanisms.spans import (
+    Reference,
+    Source,
+    draw_spans,
+    place_given_spans,
+    read_given_spans,
+)
+from pipeline.mechanisms.units import MANIFEST
+from pipeline.settings.generate import Generate
+from pipeline.settings.preparse import TREES_FOLDER
+
+__all__ = ["Plan", "TreeRows", "blocks", "make_plan"]
+
+_Choice = Callable[[Source, str], list[Reference]]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRows:
+    """The rows of all shards of trees, numbered through."""
+
+    shards: tuple[Path, ...]
+    counts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        """Trees in all."""
+        return sum(self.counts)
+
+    def read(self, rows: range) -> Iterator[tuple[Source, str]]:
+        """Sentence and bracketing of some consecutive rows.
+
+        Raises:
+            InputError: a shard is missing, damaged or has another schema.
+        """
+        first = 0
+        for path, count in zip(self.shards, self.counts, strict=True):
+            part = range(max(rows.start - first, 0), min(rows.stop - first, count))
+            first += count
+            for row in read_rows(path, TREES, part) if part else ():
+                yield Source(row["sentence_id"], tuple(row["words"]), row["license"]), row["tree"]
+
+
+def find_trees(folder: Path, sentences: Path) -> TreeRows:
+    """The trees of a corpus.
+
+    Raises:
+        InputError: preparse has not run or was interrupted, its shards are damaged, or the trees are
+            of other sentences than the corpus has now.
+    """
+    manifest = read_json(folder / MANIFEST, remedy="run `conjoin preparse` first")
+    shards = [each for each in manifest["shards"] if each["file"].startswith("trees-")]
+    for shard in shards:
+        if not (path := folder / shard["file"]).is_file() or sha256_of(path) != shard["sha256"]:
+            raise InputError(
+                "missing, or not as preparse wrote it",
+                path=path,
+                remedy="run `conjoin preparse` again",
+            )
+    if manifest["inputs"]["sentences"] != sha256_of(sentences):
+        raise InputError(
+            "trees of other sentences than the corpus has now",
+            path=folder,
+            remedy="run `conjoin preparse` again",
+        )
+    if not sum(shard["rows"] for shard in shards):
+        raise InputError("no trees", path=folder, remedy="check what preparse printed")
+    paths = [folder / shard["file"] for shard in shards]
+    return TreeRows(tuple(paths), tuple(shard["rows"] for shard in shards))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """References in blocks: unit i is what some rows of the trees offer.
+
+    Attributes:
+        trees: the sentences with their trees.
+        rows: the rows of each unit.
+        sizes: references of each unit at most; a sentence may offer fewer than were asked for.
+        choose: the references of a sentence.
+        optional: whether a sentence need not have any.
+    """
+
+    trees: TreeRows
+    rows: tuple[range, ...]
+    sizes: tuple[int, ...]
+    choose: _Choice
+    optional: bool = False
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return len(self.rows)
+
+    def pairs_at_most(self, unit: int) -> int:
+        """References of a unit, or a few less."""
+        return self.sizes[unit]
+
+    def references(self, unit: int) -> tuple[list[Reference], int]:
+        """References of a unit in the order of U, and how many of its sentences offered none.
+
+        Raises:
+            InputError: as ``TreeRows.read``, or a given span does not fit its sentence.
+        """
+        found: list[Reference] = []
+        without = 0
+        for source, tree in self.trees.read(self.rows[unit]):
+            chosen = self.choose(source, tree)
+            without += not chosen and not self.optional
+            found += chosen
+        return found, without
+
+
+def make_plan(settings: Generate) -> Plan:
+    """The plan of a run, the same whoever makes it.
+
+    Raises:
+        InputError: no trees, no reference span in any of them, or given spans that do not fit.
+        SettingsError: spans=given without a file.
+    """
+    folder = settings.corpus / TREES_FOLDER
+    trees = find_trees(folder, settings.corpus / "sentences.parquet")
+    count = min(settings.limit or len(trees), len(trees))
+    if settings.spans == "given":
+        if settings.given is None:
+            raise SettingsError("generate.spans = 'given' needs --given FILE")
+        return _given_plan(trees, count, settings.given, settings.unit)
+    choose = partial(_drawn, settings.spans == "constituents", settings.references, settings.seed)
+    rows = blocks(count, max(1, settings.unit // settings.references))
+    sizes = tuple(len(block) * settings.references for block in rows)
+    plan = Plan(trees, rows, sizes, choose)
+    # The first sentences will do, unless something is wrong with all of them.
+    if not any(choose(*each) for each in trees.read(range(count))):
+        raise InputError(
+            "no sentence offers a reference span", path=folder, remedy="check what preparse printed"
+        )
+    return plan
+
+
+def blocks(total: int, size: int) -> tuple[range, ...]:
+    """Consecutive blocks of ``size`` indices; the last may be shorter."""
+    return tuple(range(begin, min(begin + size, total)) for begin in range(0, total, size))
+
+
+def _drawn(
+    constituents: bool, references: int, seed: int, source: Source, bracketing: str
+) -> list[Reference]:
+    tree = parse_tree(bracketing)
+    if leaves(tree) != list(source.words):
+        raise InputError(
+            "a tree that is not of this sentence",
+            sentence_id=source.sentence_id,
+            remedy="run `conjoin preparse` again",
+        )
+    return draw_spans(source, tree=tree if constituents else None, references=references, seed=seed)
+
+
+def _given_plan(trees: TreeRows, count: int, path: Path, size: int) -> Plan:
+    """Units of given spans: each has all spans of its sentences, ``size`` or a few more.
+
+    All are held against their sentences first, so that a mistake in the file stops the run before
+    it begins.
+    """
+    given = read_given_spans(path)
+
+    def choose(source: Source, _tree: str) -> list[Reference]:
+        return place_given_spans(source, given.get(source.sentence_id, ()), path)
+
+    unplaced = dict(given)
+    rows: list[range] = []
+    sizes: list[int] = []
+    begin = pairs = 0
+    for row, (source, tree) in enumerate(trees.read(range(count))):
+        pairs += len(choose(source, tree))
+        unplaced.pop(source.sentence_id, None)
+        if pairs >= size or (row + 1 == count and pairs):
+            rows.append(range(begin, row + 1))
+            sizes.append(pairs)
+            begin, pairs = row + 1, 0
+    for sentence_id, spans in unplaced.items():
+        raise InputError(
+            "no such sentence in U", path=path, line=spans[0].line, sentence_id=sentence_id
+        )
+    return Plan(trees, tuple(rows), tuple(sizes), choose, optional=True)
