@@ -14,6 +14,8 @@ from transformers import (
     BertForMaskedLM,
     BertModel,
     ByT5Tokenizer,
+    FNetConfig,
+    FNetForMaskedLM,
     GPT2Config,
     GPT2LMHeadModel,
     T5Config,
@@ -122,6 +124,16 @@ def small_embedding(folder: Path) -> None:
     BertForMaskedLM(config).save_pretrained(folder)
 
 
+def heedless_of_padding(folder: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    torch.manual_seed(0)
+    config = FNetConfig(
+        **{**LAYERS, "num_hidden_layers": 2}, vocab_size=len(tokenizer), intermediate_size=8,
+        initializer_range=1.0, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    FNetForMaskedLM(config).save_pretrained(folder)
+
+
 CASES: list[tuple[str, Callable[[Path], None], str]] = [
     ("bert", broken_config, "not a valid JSON file"),
     ("bert", no_config, "cannot load .* as a model"),
@@ -168,6 +180,7 @@ def test_unsuitable_checkpoint_is_one_line(
     [
         (headless, "lacks 6 weights of a masked LM, cls.predictions.bias, .* would be random"),
         (one_weight_less, "lacks 1 weights of a masked LM, cls.predictions.transform.dense.weight"),
+        (heedless_of_padding, "a fnet, predicts masks otherwise in a batch than alone"),
         (small_embedding, "ids up to [0-9]+, its model 100 embeddings"),
     ],
 )

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import torch
 from tokenizers import AddedToken
+from torch import nn
 from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
@@ -19,6 +20,7 @@ from transformers.models.auto.modeling_auto import (
 from pipeline.ground.console import say
 from pipeline.ground.errors import ModelError
 from pipeline.mechanisms.checkpoints import check_files, load_config, load_tokenizer, load_weights
+from pipeline.mechanisms.heads import logits_at, positionwise_end
 from pipeline.mechanisms.tokenizers import sentinel_ids
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 _SEQ2SEQ = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+_TOLERANCE = 0.1
+"""Of a probability: far above what rounding does even in bf16."""
 _ROLES = {"bert": "a masked LM", "t5": "an encoder-decoder LM"}
 
 
@@ -133,6 +137,7 @@ def load_masked_lm(
     tokenizer = check_language_model("bert", where)
     model = load_weights(AutoModelForMaskedLM, where, _ROLES["bert"], dtype)
     _check_vocabulary(where, model, tokenizer)
+    _check_positions(where, model, tokenizer)
     return model, tokenizer
 
 
@@ -165,6 +170,44 @@ def _check_vocabulary(
         raise ModelError(
             f"the tokenizer of {where!r} has ids up to {max(beyond)}, its model {rows} embeddings",
             remedy="name a checkpoint whose tokenizer belongs to its model",
+        )
+
+
+@torch.inference_mode()
+def _check_positions(
+    where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Try the model on two texts: alone and whole, padded and at the masks only, must be equal.
+
+    So it is with nearly all masked LMs; where padding is not ignored (FNet), or the output layer
+    looks at several positions, fills would depend on what else is in the batch.
+    """
+    mask = tokenizer.mask_token
+    texts = f"a {mask}", f"a {mask} a a {mask} a"
+    rows = [torch.tensor(tokenizer(text)["input_ids"]) for text in texts]
+    ids = nn.utils.rnn.pad_sequence(rows, True, tokenizer.pad_token_id or 0)
+    lengths = torch.tensor([[len(row)] for row in rows])
+    inputs = {"input_ids": ids, "attention_mask": (torch.arange(ids.shape[1]) < lengths).long()}
+    wanted = ids == tokenizer.mask_token_id
+    base = model.base_model
+    try:
+        found = logits_at(model, base, wanted, inputs, positionwise_end(base))
+        alone = [model(input_ids=row[None]).logits[0] for row in rows]
+        plain = torch.cat(
+            [each[row == tokenizer.mask_token_id] for each, row in zip(alone, rows, strict=True)]
+        )
+        # What is compared are probabilities: logits have no scale of their own.
+        off = float((found.float().softmax(-1) - plain.float().softmax(-1)).abs().max())
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise ModelError(
+            f"{where!r}, a {model.config.model_type}, does not work as a masked LM: {reason}",
+            remedy="name another masked LM",
+        ) from error
+    if off > _TOLERANCE:
+        raise ModelError(
+            f"{where!r}, a {model.config.model_type}, predicts masks otherwise in a batch than alone",
+            remedy="name a masked LM that ignores padding",
         )
 
 
