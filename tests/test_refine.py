@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import SettingsError
 from pipeline.mechanisms.infill import Decoding, Infiller, Task, fill, load_infiller, task_of
-from pipeline.mechanisms.infill.base import NAN_LOGITS, Fill
+from pipeline.mechanisms.infill.base import Fill
 from pipeline.mechanisms.infill.refine import weakest
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
