@@ -8,7 +8,16 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from pipeline.ground.coordination import Span
-from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, Task, fill, load_infiller
+from pipeline.mechanisms.infill import (
+    BertInfiller,
+    Fill,
+    Infiller,
+    T5Infiller,
+    Task,
+    bert,
+    fill,
+    load_infiller,
+)
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -235,3 +244,23 @@ def test_encoding_together_equals_encoding_one_by_one(tiny_bert: Path, tiny_t5: 
         refused = [i for i, each in enumerate(together) if isinstance(each, str)]
         assert refused == ([0, 4, 5] if lm == "bert" else [0, 5])
         assert model.encode([]) == []
+
+
+def test_tiles_change_nothing(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU a batch is worked off in tiles of similar length, its fills in their places."""
+    model = infiller("bert", tiny_bert)
+    whole = model.decode([e for e in model.encode(REFERENCES) if not isinstance(e, str)])
+    sizes: list[int] = []
+    decode_tile = BertInfiller._decode_tile
+
+    def spied(self: BertInfiller, encoded: list[bert._Source]) -> list[list[Fill]]:
+        sizes.append(len(encoded))
+        return decode_tile(self, encoded)
+
+    monkeypatch.setattr(BertInfiller, "_decode_tile", spied)
+    monkeypatch.setattr(bert, "_TILE", 50)
+    tiles = model.decode([e for e in model.encode(REFERENCES) if not isinstance(e, str)])
+    assert sum(sizes) == len(REFERENCES)
+    assert 1 < len(sizes) < len(REFERENCES)
+    assert [f.text for (f,) in tiles] == [f.text for (f,) in whole]
+    assert [f.score for (f,) in tiles] == pytest.approx([f.score for (f,) in whole], abs=1e-4)
