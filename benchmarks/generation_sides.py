@@ -71,13 +71,15 @@ class _Synchronized(LogitsProcessor):  # type: ignore[misc]
     The first token must be the sentinel: a trained model writes it by itself.
     """
 
-    def __init__(self, sentinel: int, stops: list[int]) -> None:
-        self._sentinel, self._stops = sentinel, stops
+    def __init__(self, sentinel: int, stops: list[int], *, normalized: bool) -> None:
+        self._sentinel, self._stops, self._normalized = sentinel, stops, normalized
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Scores ``[rows, V]`` of S′(1), then of S′(2)."""
         append, prepend = scores.chunk(2)
         joint = torch.minimum(append, prepend)
+        if self._normalized:
+            joint = joint.log_softmax(-1)
         if input_ids.shape[1] == 1:
             joint = torch.full_like(joint, -torch.inf)
             joint[:, self._sentinel] = 0
@@ -124,8 +126,9 @@ def authors_t5(
             num_beams=beams,
             do_sample=False,
             early_stopping=beams > 1,
-            renormalize_logits=normalized,
-            logits_processor=LogitsProcessorList([_Synchronized(ours.sentinel, ours.stops)]),
+            logits_processor=LogitsProcessorList(
+                [_Synchronized(ours.sentinel, ours.stops, normalized=normalized)]
+            ),
             stopping_criteria=StoppingCriteriaList(
                 [_Lengths(torch.tensor(lengths * 2, device=model.device))]
             ),

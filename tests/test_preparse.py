@@ -15,7 +15,8 @@ from stanza.models.constituency.tree_reader import read_trees
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.ground.files import read_json
-from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, read_rows, sentence_row, write_rows
+from pipeline.ground.parquet import read_rows, write_rows
+from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms import corpus_parser as corpus_parser_module
 from pipeline.mechanisms import parser as parser_module

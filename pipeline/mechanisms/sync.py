@@ -13,6 +13,10 @@ Normalizers = tuple[Tensor, Tensor, Tensor | None]
 """Logarithms of the sums of exponentials of fused, append and prepend, each ``[places, 1]``."""
 
 
+_TINY = 1e-20
+"""Sums of exponentials below this lose digits to numbers too small for fp32."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Chosen tokens with their log-probabilities, all of one shape.
@@ -104,13 +108,13 @@ class Synchronizer:
         append, prepend = scores.append, scores.prepend
         cheap = self.combine == "min" and self.scores == "logits"
         if prepend is not None and cheap and not append.is_cuda:
-            peak = scores.fused.amax(-1, keepdim=True)
-            first, second = (append - peak).exp_(), (prepend - peak).exp_()
+            first, second = append.exp(), prepend.exp()
             sums = [each.sum(-1, keepdim=True) for each in (first, second)]
             sums.append(torch.minimum(first, second, out=first).sum(-1, keepdim=True))
-            # Where a context alone is far above the minimum, its exponentials overflow.
-            if all(bool(each.isfinite().all()) for each in sums):
-                one, two, both = (each.log_() + peak for each in sums)
+            every = torch.cat(sums)
+            # Without a maximum taken off first, exponentials may overflow or vanish, or be NaN.
+            if bool(((every > _TINY) & (every < torch.inf)).all()):
+                one, two, both = (each.log_() for each in sums)
                 return both, one, two
         fused, one = (each.logsumexp(-1, keepdim=True) for each in (scores.fused, append))
         return fused, one, None if prepend is None else prepend.logsumexp(-1, keepdim=True)

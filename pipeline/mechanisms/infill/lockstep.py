@@ -15,7 +15,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 __all__ = ["COMPACT_AT", "Lockstep", "ModelLockstep", "padded"]
 
-COMPACT_AT = 0.8
+COMPACT_AT = 0.75
 """Share of a batch still being written at which what is finished leaves it."""
 
 

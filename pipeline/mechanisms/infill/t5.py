@@ -39,8 +39,8 @@ class _Source:
 
     @property
     def rows(self) -> int:
-        """Twins times hypotheses."""
-        return len(self.inputs) * self.width
+        """Twins times half the hypotheses, which share what the encoder read."""
+        return len(self.inputs) * -(-self.width // 2)
 
     @property
     def tokens(self) -> int:

@@ -11,7 +11,7 @@ from pipeline.mechanisms.infill.t5weights import Block, Weights, attend, normed
 
 __all__ = ["T5Lockstep"]
 
-_READ = {"cpu": 1536}
+_READ = {"cpu": 1024}
 """Tokens encoded at once: on a CPU as many as the cache holds activations of."""
 _READ_ELSEWHERE = 1 << 17
 
