@@ -47,6 +47,12 @@ class Small:
         return [[Fill(word.text, score=-1.0 + shift)] for word in batch]
 
 
+@pytest.fixture(autouse=True)
+def _no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collecting garbage among all that transformers imports takes half a second a time."""
+    monkeypatch.setattr(memory.gc, "collect", lambda: 0)
+
+
 WORDS = [Word(f"w{i}") for i in range(13)]
 FILLS = [[Fill(word.text, score=-1.0)] for word in WORDS]
 
