@@ -1,5 +1,9 @@
 """Small random models that the tests build themselves: nothing is downloaded."""
 
+import os
+import signal
+import sys
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -8,12 +12,16 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pipeline.ground.coordination import Sentence
+from pipeline.ground.errors import ConjoinError
 from pipeline.ground.files import sha256_of, write_json
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import SENTENCES, TREES, sentence_row
+from pipeline.mechanisms import launcher, workers
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
+from pipeline.settings.generate import Generate
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
 TEXTS = [
     "The old man saw a small dog near the harbor.",
     "the girl who sold the lamp saw the old harbor yesterday and a man",
@@ -109,3 +117,60 @@ def corpus(
     (folder / "models" / "bert").symlink_to(tiny_bert)
     (folder / "models" / "t5").symlink_to(tiny_t5)
     return folder
+
+
+class Forks:
+    """Copies of this warm process, imports and all: seconds cheaper than starting one."""
+
+    def start(self, work: Callable[[], object], log: Path | None = None, **env: str) -> int:
+        """Process id of a copy that does ``work``, with its output in ``log``."""
+        child = os.fork()
+        if child:
+            return child
+        code = 1
+        try:
+            signal.alarm(240)  # whatever goes wrong, no process is left over
+            handle = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT)
+            os.dup2(handle, 1)
+            os.dup2(handle, 2)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            os.environ.update(env)
+            work()
+            code = 0
+        except ConjoinError as error:
+            print(f"conjoin: {error}", file=sys.stderr, flush=True)
+            code = 2
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 1
+        except BaseException:  # the parent's test runner must not run on in the child
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def launch(self, settings: Generate, log: Path | None = None, **env: str) -> int:
+        """Process id of `conjoin generate --processes N` without its own start-up."""
+
+        def become(_: str, command: list[str]) -> None:
+            sys.argv = command[2:]
+            launcher.main()
+
+        def work() -> None:
+            os.execv = become  # type: ignore[assignment]
+            out = settings.out or Path()
+            workers.launch(settings.command_line(), settings.processes, out)
+
+        env = {"PYTHONPATH": str(ROOT), **env}
+        return self.start(work, log, **env)
+
+    @staticmethod
+    def end(child: int) -> int:
+        """Its exit code, or minus the signal that killed it."""
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.fixture(scope="session")
+def forks() -> Forks:
+    """Starts processes that need not import torch again."""
+    return Forks()

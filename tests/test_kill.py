@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow as pa
@@ -37,27 +38,6 @@ def settings(corpus: Path, out: Path, **more: object) -> Generate:
 def contents(out: Path) -> dict[str, bytes]:
     found = {str(p.relative_to(out)): p for p in out.rglob("*") if p.is_file()}
     return {name: p.read_bytes() for name, p in found.items() if name not in LOCKS}
-
-
-def forked(work: Callable[[], object]) -> int:
-    """Process id of a copy of this process, imports and all, that does ``work``."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        signal.alarm(120)  # whatever goes wrong, no process is left over
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(1, 2)
-        work()
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def ended_by(child: int) -> int:
-    """Its exit code, or minus the signal that killed it."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def die_at(call: int, window: str) -> None:
@@ -106,7 +86,7 @@ def make_units(out: Path) -> None:
 # Three units rename 11 files: what the rows depend on; both shards and the record of each; the manifest.
 @pytest.mark.parametrize("call", range(11))
 @pytest.mark.parametrize("window", ["half", "before", "after"])
-def test_killed_at_every_commit_window(tmp_path: Path, window: str, call: int) -> None:
+def test_killed_at_every_commit_window(tmp_path: Path, forks: Any, window: str, call: int) -> None:
     """A half-written file, and before and after each rename: the same folder after a rerun."""
     out, whole = tmp_path / "out", tmp_path / "whole"
 
@@ -115,25 +95,25 @@ def test_killed_at_every_commit_window(tmp_path: Path, window: str, call: int) -
         make_units(out)
 
     make_units(whole)
-    assert ended_by(forked(work)) == -signal.SIGKILL
+    assert forks.end(forks.start(work)) == -signal.SIGKILL
     assert (contents(out) == contents(whole)) == ((call, window) == (10, "after"))
     make_units(out)
     assert contents(out) == contents(whole)
 
 
-def test_generate_killed_at_twenty_random_times(corpus: Path, tmp_path: Path) -> None:
+def test_generate_killed_at_twenty_random_times(corpus: Path, tmp_path: Path, forks: Any) -> None:
     """From its first moment to its last, whatever it was doing: the same folder after a rerun."""
     dice, whole = random.Random(4), tmp_path / "whole"
     begun = time.monotonic()
-    assert ended_by(forked(lambda: run(settings(corpus, whole)))) == 0
+    assert forks.end(forks.start(lambda: run(settings(corpus, whole)))) == 0
     length = time.monotonic() - begun
     killed = 0
     for number in range(20):
         out = tmp_path / str(number)
-        child = forked(partial(run, settings(corpus, out)))
+        child = forks.start(partial(run, settings(corpus, out)))
         time.sleep(dice.uniform(0, length))
         os.kill(child, signal.SIGKILL)
-        killed += ended_by(child) == -signal.SIGKILL
+        killed += forks.end(child) == -signal.SIGKILL
         run(settings(corpus, out))
         assert contents(out) == contents(whole)
     assert killed > 10
@@ -148,47 +128,59 @@ def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
-def started(command: list[str], folder: Path, out: Path) -> subprocess.Popen[bytes]:
-    """A run that has finished a unit or more, but not all."""
-    process = subprocess.Popen(  # noqa: S603
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    wait_for(lambda: list((out / ".units").glob("0*.json")) or process.poll() is not None)
-    assert process.poll() is None
+def wait_until_amid(out: Path) -> None:
+    """Until a run has finished a unit or more, but not all."""
+    wait_for(lambda: list((out / ".units").glob("0*.json")))
     assert not (out / "manifest.json").exists()
-    return process
 
 
-@pytest.mark.parametrize("victim", ["worker", "launcher", "dvc"])
-def test_processes_killed_amid_their_work(corpus: Path, tmp_path: Path, victim: str) -> None:
-    """Of a launch or of `dvc repro`: all others end by themselves, and a rerun completes the folder."""
-    whole, out = tmp_path / "whole", tmp_path / "project" / "out"
-    many = {"unit": 4, "references": 6, "batch_tokens": 60}
-    run(settings(corpus, whole, **many))
-    line = ["-m", "pipeline", *settings(corpus, out, processes=2, **many).command_line()]
-    command, project = [sys.executable, *line], out.parent
-    project.mkdir()
-    if victim == "dvc":
-        dvc = [sys.executable, "-m", "dvc"]
-        subprocess.run([*dvc, "init", "--no-scm", "-q"], cwd=project, check=True)  # noqa: S603
-        stage = {"cmd": shlex.join(command), "outs": [{"out": {"persist": True}}]}
-        (project / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"generate": stage}}))
-        (project / ".dvcignore").write_text("\n".join(LOCKS))
-        command = [*dvc, "repro"]
-    process = started(command, project, out)
-    workers = [p for p in family(out) if "pipeline.mechanisms.launcher" not in p.cmdline()]
+MANY = {"unit": 4, "references": 6, "batch_tokens": 60}
+
+
+@pytest.mark.parametrize("victim", ["worker", "launcher"])
+def test_a_launch_is_killed_amid_its_work(
+    corpus: Path, tmp_path: Path, forks: Any, victim: str
+) -> None:
+    """All other processes end by themselves, and a rerun completes the folder."""
+    whole, out, log = tmp_path / "whole", tmp_path / "out", tmp_path / "log"
+    run(settings(corpus, whole, **MANY))
+    launcher = forks.launch(settings(corpus, out, processes=2, **MANY), log)
+    wait_until_amid(out)
+    workers = family(out)
     assert len(workers) == 2
-    (workers[1] if victim == "worker" else process).send_signal(signal.SIGKILL)
-    # What was written up to now is what a rerun finds: nobody goes on.
-    wait_for(lambda: not family(out), 20)
-    errors = process.communicate()[1].decode()
-    assert process.returncode == (1 if victim == "worker" else -signal.SIGKILL)
+    os.kill(workers[1].pid if victim == "worker" else launcher, signal.SIGKILL)
+    assert forks.end(launcher) == (1 if victim == "worker" else -signal.SIGKILL)
+    wait_for(lambda: not family(out), 30)
     if victim == "worker":
-        assert "was ended by SIGKILL; run the same command again" in errors
-        assert "Traceback" not in errors
+        assert "was ended by SIGKILL; run the same command again" in log.read_text()
+        assert "Traceback" not in log.read_text()
     assert not (out / "manifest.json").exists()
-    run(settings(corpus, out, **many))
+    run(settings(corpus, out, **MANY))
+    assert contents(out) == contents(whole)
+
+
+def test_dvc_repro_is_killed_amid_its_work(corpus: Path, tmp_path: Path) -> None:
+    """Launcher and workers end with it, and a rerun completes the folder."""
+    whole, out = tmp_path / "whole", tmp_path / "project" / "out"
+    run(settings(corpus, whole, **MANY))
+    out.parent.mkdir()
+    line = settings(corpus, out, processes=2, **MANY).command_line()
+    stage = {
+        "cmd": shlex.join([sys.executable, "-m", "pipeline", *line]),
+        "outs": [{"out": {"persist": True}}],
+    }
+    (out.parent / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"generate": stage}}))
+    (out.parent / ".dvcignore").write_text("\n".join(LOCKS))
+    dvc, env = [sys.executable, "-m", "dvc"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*dvc, "init", "--no-scm", "-q"], cwd=out.parent, check=True)  # noqa: S603
+    process = subprocess.Popen([*dvc, "repro"], cwd=out.parent, env=env)  # noqa: S603
+    wait_until_amid(out)
+    process.kill()
+    wait_for(lambda: not family(out), 30)
+    assert process.wait() == -signal.SIGKILL
+    assert not (out / "manifest.json").exists()
+    run(settings(corpus, out, **MANY))
     assert contents(out) == contents(whole)
