@@ -26,7 +26,8 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
-from pipeline.ground.schema import SENTENCES, sentence_row, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SENTENCES, sentence_row
 from pipeline.mechanisms.tokenizers import train_unigram
 from pipeline.mechanisms.world import generate_sentences
 from pipeline.settings.preparse import Preparse

@@ -14,7 +14,8 @@ from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditional
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import ConjoinError
 from pipeline.ground.files import sha256_of, write_json
-from pipeline.ground.schema import SENTENCES, TREES, sentence_row, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SENTENCES, TREES, sentence_row
 from pipeline.mechanisms import launcher, workers
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 from pipeline.settings.generate import Generate

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import InputError
-from pipeline.ground.schema import CANDIDATES, SENTENCES, candidate_row, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import CANDIDATES, SENTENCES, candidate_row
 from pipeline.mechanisms.acceptance import BestShare, Delta
 from pipeline.mechanisms.algorithm1 import (
     Acceptance,

@@ -8,14 +8,8 @@ import pytest
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_json
-from pipeline.ground.schema import (
-    CANDIDATES,
-    SCORED,
-    VERDICTS,
-    candidate_row,
-    read_rows,
-    write_rows,
-)
+from pipeline.ground.parquet import read_rows, write_rows
+from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.mechanisms.audit import Scored, draw_scored
 from pipeline.settings.audit import Audit
 from pipeline.stages.audit import run

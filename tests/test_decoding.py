@@ -25,9 +25,10 @@ from pipeline.mechanisms.infill import (
     fill,
     load_infiller,
     t5,
+    writing,
 )
 from pipeline.mechanisms.infill.decoding import best_ranks, draw, uniform
-from pipeline.mechanisms.infill.lockstep import Lockstep
+from pipeline.mechanisms.infill.t5lockstep import T5Lockstep
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.mechanisms.twins import make_twins
@@ -306,16 +307,16 @@ def test_compaction_changes_nothing(
 ) -> None:
     """Whether finished fills stay in the batch or leave it at once, the fills are the same."""
     sizes: list[int] = []
-    keep = Lockstep.keep
+    keep = T5Lockstep.keep
 
-    def spied(self: Lockstep, rows: torch.Tensor) -> None:
-        sizes.append(len(rows))
-        keep(self, rows)
+    def spied(self: T5Lockstep, references: torch.Tensor) -> None:
+        sizes.append(len(references))
+        keep(self, references)
 
-    monkeypatch.setattr(Lockstep, "keep", spied)
+    monkeypatch.setattr(T5Lockstep, "keep", spied)
     found = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr(t5, "COMPACT_AT", share)
+        monkeypatch.setattr(writing, "COMPACT_AT", share)
         monkeypatch.setattr(beams, "COMPACT_AT", share)
         found.append(fill(infiller(("t5", ending_t5), decoding, sync=sync), REFERENCES))
         assert bool(sizes) is bool(share)

@@ -33,10 +33,10 @@ def test_forecast_multiplies_the_probe(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "9 to make of 10" in printed
     assert "50 pairs/s a process (100 tried in 2.0 s)" in printed
-    assert "15 min 0 s by 2" in printed
+    assert "15 min 0 s with 2 at work" in printed
     assert "3.6 MB of" in printed
     show("pairs", tried, units=(1, 10), processes=2, **given)
-    assert "30 min 0 s by 2" in capsys.readouterr().out
+    assert "30 min 0 s with 2 at work" in capsys.readouterr().out
     show("pairs", tried, units=(0, 10), processes=2, items=0, out=tmp_path)
-    assert "0 min 0 s" in capsys.readouterr().out
+    assert " 0 s with 2 at work" in capsys.readouterr().out
     assert not (tmp_path / "not").exists()

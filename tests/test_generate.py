@@ -197,7 +197,7 @@ def wrong_kind(corpus: Path) -> None:
     [
         (no_model, ModelError, "no such model folder"),
         (no_trees, InputError, "no such file; run `conjoin preparse` first"),
-        (wrong_kind, ModelError, "no sentinel tokens"),
+        (wrong_kind, ModelError, "is a bert, not an encoder-decoder LM; use lm bert"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_no_shard(

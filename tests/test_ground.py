@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from pipeline.ground import schema
+from pipeline.ground import parquet, schema
 from pipeline.ground.coordination import (
     Candidate,
     Coordination,
@@ -267,7 +267,7 @@ def test_sentences_survive_parquet(tmp_path: Path) -> None:
     """A row read is the row written, nulls and empty lists included."""
     plain = Sentence("x/2", "x", "test", ("a",), None, None, (), "L")
     rows = map(schema.sentence_row, (SENTENCE, plain))
-    assert schema.write_rows(tmp_path / "f", schema.SENTENCES, rows) == 2
+    assert parquet.write_rows(tmp_path / "f", schema.SENTENCES, rows) == 2
     assert list(schema.read_sentences(tmp_path / "f")) == [SENTENCE, plain]
     kept = schema.read_sentences(tmp_path / "f", keep=lambda s: s.split == "test")
     assert list(kept) == [plain]
@@ -276,17 +276,17 @@ def test_sentences_survive_parquet(tmp_path: Path) -> None:
 def test_candidates_and_rejects_survive_parquet(tmp_path: Path) -> None:
     """Scores may be null; the file's metadata comes back."""
     row = schema.candidate_row(CANDIDATE)
-    schema.write_rows(tmp_path / "c", schema.CANDIDATES, [row], {"made": "by a test"})
+    parquet.write_rows(tmp_path / "c", schema.CANDIDATES, [row], {"made": "by a test"})
     assert list(schema.read_candidates(tmp_path / "c")) == [CANDIDATE]
     assert pq.read_schema(tmp_path / "c").metadata[b"made"] == b"by a test"
     reject = Reject(CANDIDATE, "empty")
-    schema.write_rows(tmp_path / "r", schema.REJECTS, [schema.reject_row(reject)])
+    parquet.write_rows(tmp_path / "r", schema.REJECTS, [schema.reject_row(reject)])
     assert list(schema.read_rejects(tmp_path / "r")) == [reject]
 
 
 def test_an_empty_file_keeps_its_schema(tmp_path: Path) -> None:
     """No row, but every column with its type."""
-    assert schema.write_rows(tmp_path / "f", schema.SENTENCES, []) == 0
+    assert parquet.write_rows(tmp_path / "f", schema.SENTENCES, []) == 0
     assert pq.read_schema(tmp_path / "f").equals(schema.SENTENCES)
     assert list(schema.read_sentences(tmp_path / "f")) == []
 
@@ -295,7 +295,7 @@ def test_a_row_that_does_not_fit_is_told_and_not_written(tmp_path: Path) -> None
     """A wrong type leaves no file behind."""
     row = {**schema.sentence_row(SENTENCE), "words": 3}
     with pytest.raises(InputError, match="a row does not fit the schema"):
-        schema.write_rows(tmp_path / "f", schema.SENTENCES, [row])
+        parquet.write_rows(tmp_path / "f", schema.SENTENCES, [row])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -306,7 +306,7 @@ def test_unreadable_parquet_is_told(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("not Parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         list(schema.read_sentences(tmp_path / "f"))
-    schema.write_rows(tmp_path / "f", schema.CANDIDATES, [])
+    parquet.write_rows(tmp_path / "f", schema.CANDIDATES, [])
     with pytest.raises(InputError, match=r"another schema .*\(differs in: .*reason"):
         list(schema.read_rejects(tmp_path / "f"))
 

@@ -8,8 +8,16 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from pipeline.ground.coordination import Span
-from pipeline.ground.errors import ModelError
-from pipeline.mechanisms.infill import BertInfiller, Infiller, T5Infiller, Task, fill, load_infiller
+from pipeline.mechanisms.infill import (
+    BertInfiller,
+    Fill,
+    Infiller,
+    T5Infiller,
+    Task,
+    bert,
+    fill,
+    load_infiller,
+)
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -210,14 +218,6 @@ def test_sentence_longer_than_the_model_is_refused(tiny_bert: Path) -> None:
     assert fill(infiller("bert", tiny_bert), [long])[0][0].reason == "longer than the model allows"
 
 
-def test_model_without_mask_or_sentinels_is_one_line(tiny_bert: Path, tiny_t5: Path) -> None:
-    """Each family says what the other's checkpoint lacks."""
-    with pytest.raises(ModelError, match="no sentinel tokens <extra_id_0>"):
-        infiller("t5", tiny_bert)
-    with pytest.raises(ModelError, match="has no mask token"):
-        infiller("bert", tiny_t5)
-
-
 def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
     """A fill in which the model wrote another sentinel carries that reason."""
     model = infiller("t5", tiny_t5)
@@ -229,3 +229,38 @@ def test_special_token_in_a_fill_is_rejected(tiny_t5: Path) -> None:
         head.bias = torch.nn.Parameter(torch.zeros(head.weight.shape[0]))
         head.bias[stray] = 1e4
     assert fill(model, REFERENCES[:1])[0][0].reason == "special token in the fill"
+
+
+def test_encoding_together_equals_encoding_one_by_one(tiny_bert: Path, tiny_t5: Path) -> None:
+    """A list of references is encoded as each alone, refusals in their places, none is none."""
+    spoiled = Reference("x", ("a", "[MASK]", "<extra_id_3>", "dog"), Span(3, 4), "NP", "CC0")
+    empty = Reference("y", ("the", "\u200b", "saw", "a", "dog"), Span(1, 2), "NP", "CC0")
+    long = Reference("z", ("the", "old", "dog") * 60, Span(0, 3), "NP", "CC0")
+    references = [spoiled, *REFERENCES[:3], empty, long, *REFERENCES[3:]]
+    for lm, where in (("bert", tiny_bert), ("t5", tiny_t5)):
+        model = infiller(lm, where)
+        together = model.encode(references)
+        assert together == [model.encode([each])[0] for each in references]
+        refused = [i for i, each in enumerate(together) if isinstance(each, str)]
+        assert refused == ([0, 4, 5] if lm == "bert" else [0, 5])
+        assert model.encode([]) == []
+
+
+def test_tiles_change_nothing(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU a batch is worked off in tiles of similar length, its fills in their places."""
+    model = infiller("bert", tiny_bert)
+    whole = model.decode([e for e in model.encode(REFERENCES) if not isinstance(e, str)])
+    sizes: list[int] = []
+    decode_tile = BertInfiller._decode_tile
+
+    def spied(self: BertInfiller, encoded: list[bert._Source]) -> list[list[Fill]]:
+        sizes.append(len(encoded))
+        return decode_tile(self, encoded)
+
+    monkeypatch.setattr(BertInfiller, "_decode_tile", spied)
+    monkeypatch.setattr(bert, "_TILE", 50)
+    tiles = model.decode([e for e in model.encode(REFERENCES) if not isinstance(e, str)])
+    assert sum(sizes) == len(REFERENCES)
+    assert 1 < len(sizes) < len(REFERENCES)
+    assert [f.text for (f,) in tiles] == [f.text for (f,) in whole]
+    assert [f.score for (f,) in tiles] == pytest.approx([f.score for (f,) in whole], abs=1e-4)

@@ -15,7 +15,8 @@ from stanza.models.constituency.tree_reader import read_trees
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError, ModelError
 from pipeline.ground.files import read_json
-from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, read_rows, sentence_row, write_rows
+from pipeline.ground.parquet import read_rows, write_rows
+from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms import corpus_parser as corpus_parser_module
 from pipeline.mechanisms import parser as parser_module
@@ -261,6 +262,66 @@ def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) ->
     assert refused == {"no tree in the treebank": 1, "leaves differ from words": 1}
     with pytest.raises(ModelError, match="has no parser"):
         corpus_parser(corpus / "parser")
+
+
+def _shards(corpus: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted((corpus / "trees").glob("*-of-*.parquet"))}
+
+
+def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
+    """However U is cut, the trees are the same; and a unit holds so many sentences of U."""
+    corpus = _corpus(tmp_path)
+    options = {"parser": str(trained / "parser" / "parser.pt"), "limit": 20}
+    preparse.run(Preparse(corpus=corpus, **options))
+    trees = [(row["sentence_id"], row["tree"]) for row in tree_rows(corpus)]
+    assert trees == [(row["sentence_id"], row["tree"]) for row in tree_rows(trained)]
+    kept = read_json(trained / "trees" / "manifest.json")["shards"]
+    assert [s["rows"] for s in kept if s["file"].startswith("trees-")] == [8, 8, 4]
+
+
+def test_what_is_current_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second run trains and parses nothing; a damaged shard alone is parsed again; a change says so."""
+    corpus = _corpus(tmp_path)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    before, made = _shards(corpus), []
+    outcomes = Parser.outcomes
+
+    def spy(self: Parser, sentences: Any, tags: Any = None) -> Any:
+        made.append(len(sentences))
+        return outcomes(self, sentences, tags)
+
+    monkeypatch.setattr(Parser, "outcomes", spy)
+    monkeypatch.setattr(corpus_parser_module, "train_parser", None)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert made == []
+    path = corpus / "trees" / "trees-00001-of-00003.parquet"
+    path.write_bytes(path.read_bytes()[:-7])
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert made == [8]
+    assert _shards(corpus) == before
+    assert "truncated" in capsys.readouterr().out
+    preparse.run(Preparse(corpus=corpus, **SMALL | {"batch_size": 5}))
+    assert "batch_size 256 → 5" in capsys.readouterr().out
+
+
+def test_another_treebank_trains_another_parser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser that is there counts only if it was made of the same sentences and settings."""
+    corpus = _corpus(tmp_path)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+
+    def spy(*_: Any, **__: Any) -> int:
+        raise InterruptedError
+
+    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=corpus, **SMALL | {"seed": 1}))
+    _corpus(tmp_path, list(generate_sentences(SOURCE, 170, 0)))
+    with pytest.raises(InterruptedError):
+        preparse.run(Preparse(corpus=corpus, **SMALL))
 
 
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:

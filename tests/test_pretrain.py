@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from pipeline.ground.errors import InputError, ModelError, SettingsError
 from pipeline.ground.files import sha256_of, write_text
-from pipeline.mechanisms.checkpoints import READY, load_masked_lm, load_seq2seq_lm, locate
+from pipeline.mechanisms.checkpoints import READY, locate
 from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
@@ -24,6 +24,7 @@ from pipeline.mechanisms.corruption import (
     spread_to_tokens,
 )
 from pipeline.mechanisms.initialisation import new_t5
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,
@@ -429,7 +430,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="not a multiple"):
         run(Pretrain(corpus=corpus, hidden=16, heads=3, steps=1))
     run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
-    with pytest.raises(ModelError, match="no sentinel tokens"):
+    with pytest.raises(ModelError, match="is a bert, not an encoder-decoder LM; use lm bert"):
         run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
     with pytest.raises(InputError, match="no such file"):
         run(Pretrain(corpus=tmp_path / "none"))

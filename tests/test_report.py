@@ -16,7 +16,8 @@ import pytest
 from pipeline.ground.coordination import CATEGORIES, Candidate, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json, write_text
-from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.mechanisms.metrics import CRITERIA, mean_sd
 from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
 from pipeline.mechanisms.reporting.curves import acceptance, acceptance_by_label, learning_curves

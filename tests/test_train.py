@@ -14,15 +14,14 @@ from transformers import BertConfig, BertForMaskedLM
 from pipeline.ground.coordination import Candidate, Coordination, Sentence, Span
 from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.ground.files import read_json, sha256_of, write_json
+from pipeline.ground.parquet import read_rows, write_rows
 from pipeline.ground.schema import (
     CANDIDATES,
     PREDICTIONS,
     SCORED,
     SENTENCES,
     candidate_row,
-    read_rows,
     sentence_row,
-    write_rows,
 )
 from pipeline.mechanisms import algorithm1
 from pipeline.mechanisms.predictor import Predictor

@@ -96,7 +96,8 @@ def say(text: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table to standard output: first column left, the others right."""
-    grid = Table(title=title, title_justify="left", show_edge=False)
+    say(title)  # rich would wrap it at the width of the table
+    grid = Table(show_edge=False)
     for index, name in enumerate(columns):
         grid.add_column(name, justify="left" if index == 0 else "right")
     for row in rows:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModel,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
@@ -26,16 +26,24 @@ from pipeline.ground.files import read_json, sha256_of
 
 __all__ = [
     "READY",
+    "check_files",
     "identity",
     "length_limit",
+    "load_config",
     "load_encoder",
-    "load_masked_lm",
-    "load_seq2seq_lm",
+    "load_tokenizer",
+    "load_weights",
     "locate",
 ]
 
 # A bar over the few milliseconds of loading hides the progress that matters.
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+_PADDED_POSITIONS = frozenset(
+    {"camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta"}
+    | {"roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"}
+)
+"""Architectures whose position ids begin after the padding token's id."""
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -78,11 +86,7 @@ def identity(where: str) -> str:
     folder = Path(where)
     if folder.is_dir():
         return f"sha256:{sha256_of(folder)}"
-    try:
-        config = AutoConfig.from_pretrained(where)
-    except (OSError, ValueError) as error:
-        raise _unloadable(where, "a model", error) from error
-    return f"{where}@{getattr(config, '_commit_hash', None)}"
+    return f"{where}@{getattr(load_config(where), '_commit_hash', None)}"
 
 
 def _unloadable(where: str, role: str, error: Exception) -> ModelError:
@@ -93,19 +97,99 @@ def _unloadable(where: str, role: str, error: Exception) -> ModelError:
     )
 
 
-def _load(factory: Any, where: str, role: str, dtype: torch.dtype, **options: Any) -> Any:
+def load_config(where: str) -> PretrainedConfig:
+    """The configuration of a checkpoint.
+
+    Raises:
+        ModelError: it is not there, broken, or of an architecture the library does not know.
+    """
+    try:
+        config: PretrainedConfig = AutoConfig.from_pretrained(where)
+    except (OSError, ValueError, TypeError, KeyError, StrictDataclassError) as error:
+        raise _unloadable(where, "a model", error) from error
+    return config
+
+
+def check_files(where: str) -> None:
+    """Refuse weights that are not there as safetensors, or not whole; a hub's come checked.
+
+    Raises:
+        ModelError: so.
+    """
+    folder = Path(where)
+    if not folder.is_dir():
+        return
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ModelError(
+            "no weights as safetensors here",
+            path=folder,
+            remedy="load it once where it is trusted, and save_pretrained again",
+        )
+    for file in files:
+        try:
+            with safe_open(file, "pt"):  # reads the header, which tells the length of the file
+                pass
+        except (SafetensorError, OSError) as error:
+            raise ModelError(
+                f"damaged weights: {error}", path=file, remedy="fetch or make them again"
+            ) from error
+
+
+def load_weights(
+    factory: Any, where: str, role: str, dtype: torch.dtype, spared: str = ""
+) -> PreTrainedModel:
+    """What ``factory.from_pretrained`` makes of a checkpoint that has every weight.
+
+    Args:
+        factory: an auto class of the library.
+        where: what to hand to it.
+        role: what the model is to be, for the message.
+        dtype: number format of the weights.
+        spared: beginning of the names of weights that may be missing; "": none.
+
+    Raises:
+        ModelError: it cannot be loaded, its weights are not safetensors, or some would be random.
+    """
+    check_files(where)
+    # The library would report at length which weights are left over, which is as it should be.
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity(logging.CRITICAL)
     try:
         # safetensors only: loading pickled weights runs code that came with them.
-        return factory.from_pretrained(where, dtype=dtype, use_safetensors=True, **options)
-    except (OSError, ValueError, RuntimeError) as error:
+        model: PreTrainedModel
+        model, info = factory.from_pretrained(
+            where, dtype=dtype, use_safetensors=True, output_loading_info=True
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise _unloadable(where, role, error) from error
+    finally:
+        transformers_logging.set_verbosity(before)
+    missing = sorted(
+        name for name in info["missing_keys"] if not (spared and name.startswith(spared))
+    )
+    if missing:
+        raise ModelError(
+            f"{where!r} lacks {len(missing)} weights of {role}, {', '.join(missing[:3])} first",
+            remedy="they would be random; name a checkpoint that was trained as one",
+        )
+    return model
 
 
-def _tokenizer(where: str) -> PreTrainedTokenizerBase:
+def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of a checkpoint.
+
+    Raises:
+        ModelError: there is none.
+    """
     try:
         tokenizer = AutoTokenizer.from_pretrained(where)
     except (OSError, ValueError) as error:
         raise _unloadable(where, "a tokenizer", error) from error
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise ModelError(
+            f"{where!r} has no tokenizer files", remedy="a checkpoint needs its vocabulary"
+        )
     if not tokenizer.is_fast:
         raise ModelError(
             f"the tokenizer of {where!r} has no fast version",
@@ -114,61 +198,14 @@ def _tokenizer(where: str) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def load_masked_lm(
-    where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A masked LM in evaluation mode, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, or its tokenizer has no mask token.
-    """
-    tokenizer = _tokenizer(where)
-    if tokenizer.mask_token_id is None:
-        raise ModelError(f"{where!r} has no mask token", remedy="BERT-like models have; use lm t5?")
-    return _load(AutoModelForMaskedLM, where, "a masked LM", dtype).eval(), tokenizer
-
-
-def load_seq2seq_lm(
-    where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder-decoder LM in evaluation mode, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, or its tokenizer lacks the sentinels ``<extra_id_0>`` and
-            ``<extra_id_1>``.
-    """
-    tokenizer = _tokenizer(where)
-    known = tokenizer.get_vocab()
-    if "<extra_id_0>" not in known or "<extra_id_1>" not in known:
-        raise ModelError(
-            f"{where!r} has no sentinel tokens <extra_id_0>, <extra_id_1>",
-            remedy="T5-like models have; use lm bert?",
-        )
-    return _load(AutoModelForSeq2SeqLM, where, "an encoder-decoder LM", dtype).eval(), tokenizer
-
-
 def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
 
     Raises:
         ModelError: it cannot be loaded, or the checkpoint lacks weights other than the pooler's.
     """
-    # The library would report at length that an LM's head is left over, which is as it should be.
-    before = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity(logging.ERROR)
-    try:
-        encoder, info = _load(
-            AutoModel, where, "an encoder", torch.float32, output_loading_info=True
-        )
-    finally:
-        transformers_logging.set_verbosity(before)
-    missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
-    if missing:
-        raise ModelError(
-            f"{where!r} lacks {len(missing)} of the encoder's weights, {missing[0]} first",
-            remedy="name a checkpoint of that architecture",
-        )
-    return encoder, _tokenizer(where)
+    encoder = load_weights(AutoModel, where, "an encoder", torch.float32, spared="pooler.")
+    return encoder, load_tokenizer(where)
 
 
 def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:
@@ -176,6 +213,8 @@ def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None
     )
-    if positions and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
-        positions -= config.pad_token_id + 1  # their position ids begin after the padding index
-    return int(min(tokenizer.model_max_length, positions or tokenizer.model_max_length))
+    if not positions or positions < 0:  # relative positions have no limit
+        return int(tokenizer.model_max_length)
+    if config.model_type in _PADDED_POSITIONS:
+        positions -= config.pad_token_id + 1
+    return int(min(tokenizer.model_max_length, positions))

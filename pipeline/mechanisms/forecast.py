@@ -74,7 +74,7 @@ def show(
             "speed",
             f"{rate:,.0f} {what}/s a process ({tried.items:,} tried in {tried.seconds:.1f} s)",
         ),
-        ("time", f"{_duration(seconds)} by {processes}, start-up aside"),
+        ("time", f"{_duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{_size(size)} of {_size(free)} free"),
     ]
     table(f"what a run would write to {out}", ("", "estimate"), rows)
@@ -82,7 +82,9 @@ def show(
 
 def _duration(seconds: float) -> str:
     hours, rest = divmod(round(seconds), 3600)
-    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
+    if hours:
+        return f"{hours} h {rest // 60} min"
+    return f"{rest // 60} min {rest % 60} s" if rest >= 60 else f"{rest} s"
 
 
 def _size(count: float) -> str:

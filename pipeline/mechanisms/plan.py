@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, sha256_of
-from pipeline.ground.schema import TREES, read_rows
+from pipeline.ground.parquet import read_rows
+from pipeline.ground.schema import TREES
 from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms.spans import (
     Reference,

@@ -6,7 +6,15 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-__all__ = ["Scored", "Scores", "Synchronizer"]
+__all__ = ["Normalizers", "Scored", "Scores", "Synchronizer"]
+
+
+Normalizers = tuple[Tensor, Tensor, Tensor | None]
+"""Logarithms of the sums of exponentials of fused, append and prepend, each ``[places, 1]``."""
+
+
+_TINY = 1e-20
+"""Sums of exponentials below this lose digits to numbers too small for fp32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +48,25 @@ class Scores:
     append: Tensor
     prepend: Tensor | None
 
-    def of(self, tokens: Tensor, places: Tensor | None = None) -> Scored:
-        """Log-probabilities of some tokens, ``[rows, k]``.
+    def of(self, tokens: Tensor, normalizers: Normalizers | None = None) -> Scored:
+        """Log-probabilities of some tokens at each place, ``[places, k]``.
 
         Args:
             tokens: the tokens.
-            places: at which place each is looked up; None: row i at place i.
+            normalizers: of these scores, if they are known.
         """
-        if places is None:
-            places = torch.arange(len(tokens), device=tokens.device).unsqueeze(-1)
+        fused, append, prepend = normalizers or (None, None, None)
 
-        def log_probability(scores: Tensor) -> Tensor:
-            return scores[places, tokens] - scores.logsumexp(-1)[places]
+        def log_probability(scores: Tensor, normalizer: Tensor | None) -> Tensor:
+            if normalizer is None:
+                normalizer = scores.logsumexp(-1, keepdim=True)
+            return scores.gather(-1, tokens) - normalizer
 
         return Scored(
             tokens=tokens,
-            fused=log_probability(self.fused),
-            append=log_probability(self.append),
-            prepend=None if self.prepend is None else log_probability(self.prepend),
+            fused=log_probability(self.fused, fused),
+            append=log_probability(self.append, append),
+            prepend=None if self.prepend is None else log_probability(self.prepend, prepend),
         )
 
 
@@ -89,6 +98,26 @@ class Synchronizer:
         low = self.combine == "min"
         fused = torch.minimum(first, second) if low else (first + second) / 2
         return Scores(fused, append, prepend)
+
+    def normalizers(self, scores: Scores) -> Normalizers:
+        """What turns ``scores``, as ``join`` made them, into log-probabilities.
+
+        Of the minimum of two logits the exponential is the minimum of theirs: two exponentials per
+        token instead of three, which with a small model is a good part of all time.
+        """
+        append, prepend = scores.append, scores.prepend
+        cheap = self.combine == "min" and self.scores == "logits"
+        if prepend is not None and cheap and not append.is_cuda:
+            first, second = append.exp(), prepend.exp()
+            sums = [each.sum(-1, keepdim=True) for each in (first, second)]
+            sums.append(torch.minimum(first, second, out=first).sum(-1, keepdim=True))
+            every = torch.cat(sums)
+            # Without a maximum taken off first, exponentials may overflow or vanish, or be NaN.
+            if bool(((every > _TINY) & (every < torch.inf)).all()):
+                one, two, both = (each.log_() for each in sums)
+                return both, one, two
+        fused, one = (each.logsumexp(-1, keepdim=True) for each in (scores.fused, append))
+        return fused, one, None if prepend is None else prepend.logsumexp(-1, keepdim=True)
 
     def _prepared(self, logits: Tensor) -> Tensor:
         return logits.log_softmax(-1) if self.scores == "logprobs" else logits

@@ -149,9 +149,14 @@ def _scored(pieces: Sequence[str], parts: Counter[str]) -> list[tuple[str, float
 
 
 def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Ids of ``<extra_id_0>``, ``<extra_id_1>``, ... as far as the tokenizer has them."""
+    """Ids of ``<extra_id_0>``, ``<extra_id_1>``, ... as far as the tokenizer has them.
+
+    mT5 has them as pieces that begin a word, ``▁<extra_id_0>``.
+    """
     vocabulary = tokenizer.get_vocab()
+    # Where the pieces of mT5 were trained, tokens without the mark are later additions.
+    mark = "▁" if "▁<extra_id_0>" in vocabulary else ""
     ids: list[int] = []
-    while (name := f"<extra_id_{len(ids)}>") in vocabulary:
+    while (name := f"{mark}<extra_id_{len(ids)}>") in vocabulary:
         ids.append(vocabulary[name])
     return ids

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import digest_of, read_json, write_json
-from pipeline.ground.schema import write_rows
+from pipeline.ground.parquet import write_rows
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.commits import Commit, FileFacts, State, differences
 

@@ -34,6 +34,11 @@ class Fill(Settings):
     beams: int | None = Field(
         None, ge=1, description="n-best with T5: width of the search; unset: max(fills, 4)."
     )
+    refine: int = Field(
+        1,
+        ge=1,
+        description="greedy with BERT: passes of mask-predict; 1 is the paper's single one.",
+    )
     seed: int = Field(
         0, ge=0, description="Seed of sampling, and of the model if there are several."
     )

@@ -38,6 +38,11 @@ class Generate(Settings):
     beams: int | None = Field(
         None, ge=1, description="n-best with T5: width of the search; unset: max(fills, 4)."
     )
+    refine: int = Field(
+        1,
+        ge=1,
+        description="greedy with BERT: passes of mask-predict; 1 is the paper's single one.",
+    )
     spans: Literal["constituents", "random", "given"] = Field(
         "constituents", description="How reference spans are chosen (§3.3)."
     )

@@ -16,7 +16,8 @@ from pipeline.ground.console import Meter, say, table
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
-from pipeline.ground.schema import SCORED, VERDICTS, read_candidates, read_rows, write_rows
+from pipeline.ground.parquet import read_rows, write_rows
+from pipeline.ground.schema import SCORED, VERDICTS, read_candidates
 from pipeline.mechanisms.audit import (
     Audited,
     Auditor,

@@ -12,7 +12,8 @@ from pipeline.ground.console import say, table, track
 from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_json
-from pipeline.ground.schema import PREDICTIONS, read_sentences, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import PREDICTIONS, read_sentences
 from pipeline.mechanisms.comparison import compare_all
 from pipeline.mechanisms.metrics import (
     CRITERIA,

@@ -20,6 +20,7 @@ from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
 from pipeline.mechanisms.crew import Make, OnBatch, Report, run_units
 from pipeline.mechanisms.infill import Infiller, fill, load_infiller, task_of
+from pipeline.mechanisms.languagemodels import check_language_model
 from pipeline.mechanisms.plan import Plan, make_plan
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.units import MANIFEST, UnitFolder
@@ -47,6 +48,7 @@ def run(settings: Generate) -> None:
     out, task = settings.out or _default_out(settings), task_of(settings)
     plan = make_plan(settings)
     where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
+    check_language_model(settings.lm, where)  # before any worker is launched
 
     def load(device: torch.device) -> Infiller[Any]:
         dtype = getattr(torch, settings.dtype)

@@ -10,7 +10,8 @@ from pipeline.ground.console import say, table
 from pipeline.ground.coordination import COORDINATORS, Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import folder_lock, write_json, write_text
-from pipeline.ground.schema import SENTENCES, sentence_row, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SENTENCES, sentence_row
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.draw import Draw, draw, drawable
 from pipeline.mechanisms.naturaltext import join_words

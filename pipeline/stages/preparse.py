@@ -67,8 +67,10 @@ def run(settings: Preparse) -> None:
 
             return make
 
-        if run_units(worker, folder, sizes, prepare, what="preparse", items="sentences"):
+        report = run_units(worker, folder, sizes, prepare, what="preparse", items="sentences")
+        if report:
             _finish(settings, folder, card)
+            report.show("sentences")
 
 
 def _parser_card(settings: Preparse) -> dict[str, Any]:

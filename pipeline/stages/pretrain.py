@@ -12,14 +12,10 @@ from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic_folder, write_json
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.checkpoints import (
-    READY,
-    load_masked_lm,
-    load_seq2seq_lm,
-    locate,
-)
+from pipeline.mechanisms.checkpoints import READY, locate
 from pipeline.mechanisms.embeddings import embed_by_cooccurrence
 from pipeline.mechanisms.initialisation import new_bert, new_t5
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,

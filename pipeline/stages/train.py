@@ -13,7 +13,8 @@ from pipeline.ground.console import Meter, say, table
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, write_json, write_text
-from pipeline.ground.schema import SCORED, read_sentences, write_rows
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SCORED, read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.acceptance import BestShare, Delta
 from pipeline.mechanisms.algorithm1 import Acceptance, Constants, algorithm1

@@ -4,12 +4,13 @@ from typing import Any, Literal
 
 import torch
 
-from pipeline.mechanisms.checkpoints import load_masked_lm, load_seq2seq_lm
+from pipeline.ground.errors import SettingsError
 from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.batches import fill
 from pipeline.mechanisms.infill.bert import BertInfiller
 from pipeline.mechanisms.infill.decoding import Decoding
 from pipeline.mechanisms.infill.t5 import T5Infiller
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm, warn_of_slow_bf16
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.fill import Fill as FillSettings
 from pipeline.settings.generate import Generate
@@ -46,10 +47,15 @@ def load_infiller(
 
     Raises:
         ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
+        SettingsError: an encoder-decoder is to refine.
     """
+    if lm == "t5":
+        _single_pass(lm, task.decoding)
     load = load_masked_lm if lm == "bert" else load_seq2seq_lm
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    warn_of_slow_bf16(dtype, device)
     model, tokenizer = load(where, dtype)
-    model.to(device or torch.device("cuda" if torch.cuda.is_available() else "cpu"))  # type: ignore[arg-type]
+    model.to(device)  # type: ignore[arg-type]
     return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
 
 
@@ -57,7 +63,7 @@ def task_of(settings: Generate | FillSettings) -> Task:
     """What the settings of ``generate`` or ``fill`` ask of an Infiller.
 
     Raises:
-        SettingsError: the decoding cannot give so many fills.
+        SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
     """
     decoding = Decoding(
         settings.decoding,
@@ -66,6 +72,17 @@ def task_of(settings: Generate | FillSettings) -> Task:
         settings.top_p,
         settings.beams,
         settings.seed,
+        settings.refine,
     )
+    if settings.lm != "bert":
+        _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
     return Task(settings.coordinator, synchronizer, settings.sync, decoding)
+
+
+def _single_pass(lm: str, decoding: Decoding) -> None:
+    if decoding.refine > 1:
+        raise SettingsError(
+            f"refine = {decoding.refine} is for masked LMs, was: lm {lm}",
+            remedy="an encoder-decoder writes token by token; choose lm bert or refine 1",
+        )

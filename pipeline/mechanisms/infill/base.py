@@ -1,17 +1,19 @@
 """The Infiller protocol: references in, fills out; and what all families share."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 import torch
+from tokenizers import Encoding
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.mechanisms.checkpoints import length_limit
 from pipeline.mechanisms.infill.decoding import Decoding
-from pipeline.mechanisms.naturaltext import join_words
+from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.sync import Synchronizer
 
@@ -20,6 +22,7 @@ __all__ = [
     "NO_TOKENS",
     "SOURCE_HAS_SPECIAL",
     "SPECIAL_IN_FILL",
+    "SPLIT_WORD",
     "TOO_LONG",
     "UNUSABLE_SOURCE",
     "Encoded",
@@ -33,6 +36,7 @@ NAN_LOGITS = "NaN logits"
 NO_TOKENS = "reference span has no tokens for the model"
 SOURCE_HAS_SPECIAL = "source contains a special token of the model"
 SPECIAL_IN_FILL = "special token in the fill"
+SPLIT_WORD = "fill begins inside a word"
 TOO_LONG = "longer than the model allows"
 UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
 """Reasons that lie in the source sentence, before the model wrote anything."""
@@ -117,38 +121,104 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
+        # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
+        reserved = [re.escape(token.strip("▁")) for token in tokenizer.all_special_tokens]
+        self._reserved = re.compile("|".join(reserved))
+        self._blank = " " if _blank_counts(tokenizer) else ""
+        self._before = self._plain(task.coordinator)
+        self._inside_word: dict[int, bool] = {}
 
     def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
         """The model's input for each reference, or why it cannot be filled."""
-        return [self._encode_one(reference) for reference in references]
+        texts = [join_words(reference.words) for reference in references]
+        spans = [self._span(*each) for each in zip(texts, references, strict=True)]
+        counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
+        found: list[_Encoded | str] = [NO_TOKENS] * len(references)
+        usable: list[int] = []
+        for i, text in enumerate(texts):
+            if self._reserved.search(text.text):
+                found[i] = SOURCE_HAS_SPECIAL
+            elif counts[i]:
+                usable.append(i)
+        encoded = self._encode_all([references[i] for i in usable], [counts[i] for i in usable])
+        for i, each in zip(usable, encoded, strict=True):
+            found[i] = each
+        return found
 
     @torch.inference_mode()
     def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills of each encoded reference, as the task's decoding chooses them."""
         return self._decode(batch)
 
-    def _encode_one(self, reference: Reference) -> _Encoded | str:
-        text = join_words(reference.words)
-        if any(token in text.text for token in self.tokenizer.all_special_tokens):
-            return SOURCE_HAS_SPECIAL
-        span = text.slice(reference.span.start, reference.span.end)
-        count = len(self.tokenizer(span, add_special_tokens=False)["input_ids"])
-        return self._encode(reference, count) if count else NO_TOKENS
-
     @abstractmethod
-    def _encode(self, reference: Reference, count: int) -> _Encoded | str:
-        """The input for a source without special tokens whose span has ``count`` tokens, n."""
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Encoded | str]:
+        """The input for each reference, or why there is none, from one tokenizer call per twin.
+
+        Args:
+            references: sources without special tokens.
+            counts: tokens of each reference span, n; at least one.
+        """
 
     @abstractmethod
     def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills of each encoded reference."""
 
+    def _span(self, text: NaturalText, reference: Reference) -> str:
+        """The reference span as the model meets it in the sentence."""
+        start = text.offsets[reference.span.start][0]
+        blank = self._blank if text.text[start - 1 : start] == " " else ""
+        return blank + text.slice(reference.span.start, reference.span.end)
+
+    def _plain(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
+        """Token ids and types of each text, or pair of texts, with or without the model's frame."""
+        if not texts[0]:
+            return []
+        batch = self.tokenizer(*map(list, texts), add_special_tokens=special, verbose=False)
+        return list(batch.encodings or ())
+
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
         """The text of a fill, and what the model spoiled it with."""
-        spoiled = SPECIAL_IN_FILL if self._special.intersection(tokens) else None
-        return str(self.tokenizer.decode(list(tokens))).strip(), spoiled
+        reason = None
+        if self._special.intersection(tokens):
+            reason = SPECIAL_IN_FILL
+        elif tokens and self._continues(tokens[0]):
+            reason = SPLIT_WORD
+        return str(self.tokenizer.decode(list(tokens))).strip(), reason
+
+    def _continues(self, token: int) -> bool:
+        """Whether a fill that begins with this token goes on with the word before it.
+
+        Families mark either the beginning of a word (``▁dog``, ``Ġdog``) or its inside (``##s``);
+        the decoder knows which. Punctuation may touch a word.
+        """
+        if token not in self._inside_word:
+            head, whole = (
+                str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+                for ids in (self._before, [*self._before, token])
+            )
+            rest = whole[len(head) :]
+            alone = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
+            self._inside_word[token] = not rest.startswith(" ") and (
+                rest[:1].isalnum()
+                or rest[:1] == "\ufffd"  # a byte-level token that is a part of a character
+                or rest != alone  # "##-" loses its mark only where it continues something
+            )
+        return self._inside_word[token]
 
     def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:
         width = max(map(len, rows))
         filled = [[*row, *[value] * (width - len(row))] for row in rows]
         return torch.tensor(filled, device=self.model.device)
+
+
+def _blank_counts(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a word after a blank has other tokens than alone, as in byte-level BPE."""
+    alone, after, both = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a", "a a")
+    )
+    return bool(alone != after and both == [*alone, *after])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pipeline.mechanisms.infill.base import Encoded, Fill, Infiller
+from pipeline.mechanisms.infill.memory import decode_within
 from pipeline.mechanisms.spans import Reference
 
 __all__ = ["fill", "plan_batches"]
@@ -54,7 +55,7 @@ def fill(
     on_batch(len(inputs) - len(usable), 0)
     for batch in plan_batches([e for _, e in usable], budget):
         encoded = [usable[k][1] for k in batch]
-        decoded = infiller.decode(encoded)
+        decoded = decode_within(infiller, encoded, budget)
         for k, found in zip(batch, decoded, strict=True):
             fills[usable[k][0]] = found
         on_batch(len(batch), sum(each.tokens * each.rows for each in encoded))

@@ -5,27 +5,92 @@ of one context, where Eq. 2 wants the minimum of two contexts' scores before the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from pipeline.mechanisms.infill.choosing import Chooser, top
 from pipeline.mechanisms.infill.lockstep import COMPACT_AT, Lockstep
-from pipeline.mechanisms.infill.trace import Limits, Step, Trace, steps_of
-from pipeline.mechanisms.sync import Synchronizer
+from pipeline.mechanisms.infill.trace import Limits, Trace
+from pipeline.mechanisms.sync import Scored, Synchronizer
 
 __all__ = ["BeamSearch"]
 
 
-@dataclass
-class _Search:
-    """The search for one reference: its beams, best first, and the fills that have ended."""
+class _Log:
+    """Beams of all references step by step, and the fills that have ended.
 
-    limits: Limits
-    beams: list[Trace]
-    sums: list[float]
-    found: list[tuple[float, Trace]] = field(default_factory=list)
-    done: bool = False
+    Tensors are only stored while the search runs: reading one would make a GPU wait.
+    """
+
+    def __init__(self, references: int, device: torch.device) -> None:
+        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._ends: list[tuple[tuple[Tensor, ...], int, bool]] = []
+        self.broken = torch.zeros(references, dtype=torch.bool, device=device)
+
+    def beams(self, live: Tensor, beams: "_Beams") -> None:
+        """The beams of the live references after a step."""
+        self._steps.append((live, torch.stack([beams.tokens, beams.parents], -1), beams.scores))
+
+    def ends(self, live: Tensor, mask: Tensor, scores: Tensor, beams: Tensor, *, cut: bool) -> None:
+        """Where ``mask`` holds fills have ended, at these beams of the last step logged.
+
+        All but ``live`` are ``[live, candidates]``.
+        """
+        rows = live.unsqueeze(-1).expand(mask.shape)
+        self._ends.append(((mask, rows, scores, beams), len(self._steps), cut))
+
+    def traces(self) -> list[list[Trace]]:
+        """Fills of every reference, best first; one without tokens for a broken one."""
+        steps = [
+            dict(
+                zip(live.tolist(), zip(packed.tolist(), scores.tolist(), strict=True), strict=True)
+            )
+            for live, packed, scores in self._steps
+        ]
+        broken = self.broken.tolist()
+        found: list[list[tuple[float, Trace]]] = [[] for _ in broken]
+        for (mask, *ends), count, cut in self._ends:
+            for i, score, beam in zip(*(each[mask].tolist() for each in ends), strict=True):
+                found[i].append((score, _trace([step[i] for step in steps[:count]], beam, cut)))
+        spoiled = [Trace.of([], [torch.nan, torch.nan], cut=False)]
+        return [
+            [t for _, t in sorted(each, key=lambda s: -s[0])] if each and not spoilt else spoiled
+            for each, spoilt in zip(found, broken, strict=True)
+        ]
+
+
+def _trace(
+    steps: Sequence[tuple[list[list[int]], list[list[float]]]], beam: int, cut: bool
+) -> Trace:
+    """The fill whose last token is ``beam``'s at the last of a reference's steps."""
+    tokens: list[int] = []
+    sums = [0.0] * len(steps[0][1][0])
+    for packed, scores in reversed(steps):
+        token, parent = packed[beam]
+        tokens.append(token)
+        sums = [total + each for total, each in zip(sums, scores[beam], strict=True)]
+        beam = parent
+    return Trace.of(tokens[::-1], [total / len(tokens) for total in sums], cut=cut)
+
+
+@dataclass(frozen=True, slots=True)
+class _Beams:
+    """The beams of the live references, best first, ``[live, B]``.
+
+    ``sums`` are total log-probabilities, -inf for a beam that there is not; ``parents`` the beams
+    they go on from; ``scores`` the log-probabilities of their last tokens, ``[live, B, kinds]``.
+    """
+
+    sums: Tensor
+    tokens: Tensor
+    parents: Tensor
+    scores: Tensor
+
+    def keep(self, live: Tensor) -> "_Beams":
+        """Those of some references."""
+        return _Beams(self.sums[live], self.tokens[live], self.parents[live], self.scores[live])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,95 +115,69 @@ class BeamSearch:
         """Distinct fills of every reference, best first: at least B if there are so many.
 
         Args:
-            state: a decoder with B hypotheses for each reference.
+            state: a decoder at its start.
             limits: the allowed lengths of each reference's fills.
         """
-        fresh = [0.0] + [-torch.inf] * (self.width - 1)  # B equal beginnings would stay equal
-        searches = [_Search(each, [Trace()] * self.width, fresh) for each in limits]
-        live = searches
-        length = 0
+        chooser = Chooser(self.synchronizer, self.stops, one_stop=True)
+        states = state.start()
+        device = states.device
+        state.widen(self.width)
+        bounds = torch.tensor([[each.shortest, each.longest] for each in limits], device=device)
+        live = torch.arange(len(limits), device=device)
+        # Before the first token all beams of a reference are the same one.
+        sums = torch.zeros(len(limits), 1, device=device)
+        found = torch.zeros(len(limits), dtype=torch.long, device=device)
+        log = _Log(len(limits), device)
+        step = 0
         while True:
-            parents, tokens = self._advance(state, live, length)
-            length += 1
-            if all(search.done for search in live):
-                break
-            state.reorder(parents)
-            state.extend(tokens)
-            left = [i for i, search in enumerate(live) if not search.done]
-            if len(left) <= COMPACT_AT * len(live):
-                rows = torch.tensor(left, device=tokens.device).unsqueeze(-1) * self.width
-                state.keep((rows + torch.arange(self.width, device=tokens.device)).flatten())
-                live = [live[i] for i in left]
-        ranked = [sorted(s.found, key=lambda scored: -scored[0]) for s in searches]
-        return [[trace for _, trace in found] for found in ranked]
+            shortest, longest = bounds.unbind(-1)
+            short = (shortest > step).repeat_interleave(sums.shape[1])
+            scored = chooser.choose(state, states, short, lambda _, f: top(f, 2 * self.width))
+            step += 1
+            beams, ended = self._advance(scored, sums, live, step, log)
+            last = longest <= step
+            going = beams.sums > -torch.inf
+            places = torch.arange(self.width, device=device).expand(going.shape)
+            log.ends(live, going & last.unsqueeze(-1), beams.sums / step, places, cut=True)
+            found = found + ended
+            alive = (~last & (found < self.width) & going[:, 0]).nonzero().squeeze(-1)
+            if not len(alive):
+                return log.traces()
+            if len(alive) <= COMPACT_AT * len(live):
+                state.keep(alive)
+                live, bounds, found, beams = (
+                    live[alive], bounds[alive], found[alive], beams.keep(alive)
+                )  # fmt: skip
+            sums = beams.sums
+            states = state.advance(beams.tokens, beams.parents if step > 1 else None)
 
     def _advance(
-        self, state: Lockstep, live: Sequence[_Search], length: int
-    ) -> tuple[Tensor, Tensor]:
-        """One token more on every beam: the rows they go on from, and the tokens, ``[rows]``."""
-        scores = self.synchronizer.join(*state.logits())
-        short = [search.limits.shortest > length for search in live]
-        sums = torch.tensor([search.sums for search in live], device=scores.fused.device)
-        totals = sums.unsqueeze(-1) + self._log_probabilities(scores.fused, short)
-        vocabulary = totals.shape[-1]
+        self, scored: Scored, sums: Tensor, live: Tensor, step: int, log: _Log
+    ) -> tuple[_Beams, Tensor]:
+        """One token more on every beam, and how many fills of each reference ended, ``[live]``."""
+        shape = *sums.shape, -1
+        gains = scored.fused.view(shape)
+        totals = gains + sums.unsqueeze(-1)
+        # What a beam that there is not would write has no say.
+        totals = totals.masked_fill((sums == -torch.inf).unsqueeze(-1), -torch.inf).flatten(1)
         # One end per beam at most: 2B candidates hold B that go on.
-        best = totals.flatten(1).topk(min(2 * self.width, totals[0].numel()))
-        parents, tokens = best.indices // vocabulary, best.indices % vocabulary
-        first = torch.arange(len(live), device=tokens.device).unsqueeze(-1) * self.width
-        steps = list(steps_of(scores.of(tokens, first + parents)))
-        beams: list[tuple[int, int]] = []
-        places = zip(best.values.tolist(), parents.tolist(), strict=True)
-        for i, (search, (values, origins)) in enumerate(zip(live, places, strict=True)):
-            own = steps[i * len(values) : (i + 1) * len(values)]
-            chosen = self._choose(search, list(zip(values, origins, own, strict=True)), length)
-            beams += [(i * self.width + origin, token) for origin, token in chosen]
-        rows, following = torch.tensor(beams, device=tokens.device).unbind(-1)
-        return rows, following
-
-    def _log_probabilities(self, fused: Tensor, short: Sequence[bool]) -> Tensor:
-        """Log-softmax ``[references, B, V]`` with one end, which short fills may not have."""
-        log_p = fused.log_softmax(-1).view(len(short), self.width, -1)
-        stops = list(self.stops)
-        end = log_p[..., stops].amax(-1)
-        log_p[..., stops] = -torch.inf
-        may_not = torch.tensor(short, device=fused.device).unsqueeze(-1)
-        log_p[..., self.stops[0]] = end.masked_fill(may_not, -torch.inf)
-        return log_p
-
-    def _choose(
-        self, search: _Search, candidates: Sequence[tuple[float, int, Step]], length: int
-    ) -> list[tuple[int, int]]:
-        """Sort one reference's candidates into ended fills and new beams.
-
-        Args:
-            search: the reference's state, which is brought up to date.
-            candidates: sum of log-probabilities, old beam and step of each, best first.
-            length: tokens written before this one.
-
-        Returns:
-            Old beam and token of each of the B new beams.
-        """
-        idle = [(beam, 0) for beam in range(self.width)]
-        if search.done:
-            return idle
-        going: list[tuple[float, int, Step]] = []
-        for rank, (total, origin, step) in enumerate(candidates):
-            if total == -torch.inf:
-                break
-            if step.token == self.stops[0]:
-                if rank < self.width:
-                    search.found.append((total / (length + 1), search.beams[origin]))
-            elif len(going) < self.width:
-                going.append((total, origin, step))
-        longest = search.limits.longest
-        traces = [search.beams[origin].then(step, longest) for _, origin, step in going]
-        if length + 1 == longest:
-            ends = [
-                (total / longest, trace) for (total, _, _), trace in zip(going, traces, strict=True)
-            ]
-            search.found += ends
-        search.done = length + 1 == longest or len(search.found) >= self.width or not going
-        spare = self.width - len(going)
-        search.beams = [*traces, *[Trace()] * spare]
-        search.sums = [total for total, _, _ in going] + [-torch.inf] * spare
-        return [(origin, step.token) for _, origin, step in going] + idle[:spare]
+        best = totals.topk(2 * self.width)
+        log.broken[live] |= best.values.isnan().any(-1)
+        tokens = scored.tokens.view(len(sums), -1).gather(1, best.indices)
+        parents = best.indices // gains.shape[-1]
+        possible = best.values > -torch.inf
+        end = possible & (tokens == self.stops[0])
+        ended = end & (torch.arange(2 * self.width, device=end.device) < self.width)
+        log.ends(live, ended, best.values / step, parents, cut=False)
+        going = possible & ~end
+        order = torch.argsort(going.int(), dim=-1, descending=True, stable=True)[:, : self.width]
+        kinds = [k for k in (scored.fused, scored.append, scored.prepend) if k is not None]
+        places = best.indices.gather(1, order)
+        beams = _Beams(
+            best.values.gather(1, order).where(going.gather(1, order), -torch.inf),
+            tokens.gather(1, order),
+            parents.gather(1, order),
+            torch.stack([kind.view(len(sums), -1).gather(1, places) for kind in kinds], -1),
+        )
+        log.beams(live, beams)
+        return beams, ended.sum(-1)

@@ -1,23 +1,26 @@
 """Synchronized infilling with an encoder-decoder LM (§3.2.2): twins decoded in lockstep."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.mechanisms.infill.base import TOO_LONG, Fill, Task, TwinFiller
+from pipeline.mechanisms.infill.base import NAN_LOGITS, TOO_LONG, Fill, Task, TwinFiller
 from pipeline.mechanisms.infill.beams import BeamSearch
+from pipeline.mechanisms.infill.choosing import Chooser, top
 from pipeline.mechanisms.infill.decoding import draw, key_of, uniform
-from pipeline.mechanisms.infill.lockstep import COMPACT_AT, Lockstep
-from pipeline.mechanisms.infill.trace import Limits, Step, Trace, steps_of
+from pipeline.mechanisms.infill.lockstep import Lockstep, ModelLockstep
+from pipeline.mechanisms.infill.t5lockstep import T5Lockstep
+from pipeline.mechanisms.infill.t5weights import Weights, is_t5
+from pipeline.mechanisms.infill.trace import Limits, Trace
+from pipeline.mechanisms.infill.writing import Draw, write
+from pipeline.mechanisms.languagemodels import sentinels
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.twins import make_twins
 
 __all__ = ["T5Infiller"]
-
-_SENTINEL, _NEXT_SENTINEL = "<extra_id_0>", "<extra_id_1>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +39,13 @@ class _Source:
 
     @property
     def rows(self) -> int:
-        """Twins times hypotheses."""
-        return len(self.inputs) * self.width
+        """Twins times half the hypotheses, which share what the encoder read."""
+        return len(self.inputs) * -(-self.width // 2)
 
     @property
     def tokens(self) -> int:
         """Tokens of the longer twin."""
         return max(map(len, self.inputs))
-
-
-@dataclass
-class _Draft:
-    """A fill being written: which sample of which source."""
-
-    source: _Source
-    sample: int
-    trace: Trace = field(default_factory=Trace)
-    done: bool = False
-
-    def take(self, step: Step, stops: tuple[int, ...]) -> None:
-        """Add a step, unless the fill is done, or is so by this step."""
-        if self.done:
-            return
-        self.done = step.token in stops
-        if not self.done:
-            self.trace = self.trace.then(step, self.source.limits.longest)
-            self.done = self.trace.cut
 
 
 class T5Infiller(TwinFiller[_Source]):
@@ -76,90 +60,71 @@ class T5Infiller(TwinFiller[_Source]):
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
     ) -> None:
         super().__init__(model, tokenizer, task)
-        vocabulary = tokenizer.get_vocab()
-        self._prompt = [int(model.config.decoder_start_token_id), vocabulary[_SENTINEL]]
-        stops = {vocabulary[_NEXT_SENTINEL], tokenizer.eos_token_id} - {None}
+        self._sentinels = sentinels(tokenizer)
+        first, second = self._sentinels.ids[:2]
+        self._prompt = [int(model.config.decoder_start_token_id), first]
+        stops = {second, tokenizer.eos_token_id} - {None}
         self._stops = tuple(sorted(stops))
+        self._weights = Weights.of(model) if is_t5(model) else None
 
-    def _encode(self, reference: Reference, count: int) -> _Source | str:
-        twins = make_twins(reference, self.task.coordinator, _SENTINEL)
-        texts = (twins.append, twins.prepend) if self.task.sync else (twins.append,)
-        inputs = tuple(self.tokenizer(text, verbose=False)["input_ids"] for text in texts)
-        if max(map(len, inputs)) > self._limit:
-            return TOO_LONG
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Source | str]:
+        twins = [
+            make_twins(each, self.task.coordinator, self._sentinels.text) for each in references
+        ]
+        texts = [[each.append for each in twins]]
+        if self.task.sync:
+            texts.append([each.prepend for each in twins])
+        parts = [[each.ids for each in self._tokenized(part)] for part in texts]
         decoding = self.task.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
-        return _Source(inputs, Limits(count), key_of(reference), width)
-
-    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
-        decoding = self.task.decoding
-        if decoding.kind == "n-best":
-            search = BeamSearch(decoding.width, self._stops, self.task.synchronizer)
-            state = self._lockstep(encoded, decoding.width)
-            traces = search.run(state, [source.limits for source in encoded])
-            found = [best[: decoding.fills] for best in traces]
-        else:
-            found = self._write(encoded)
-        return [[self._finish(trace) for trace in traces] for traces in found]
-
-    def _lockstep(self, encoded: Sequence[_Source], width: int) -> Lockstep:
-        parts = len(encoded[0].inputs)
-        rows = [s.inputs[part] for part in range(parts) for s in encoded]
-        return Lockstep(
-            self.model,
-            self._padded(rows, self.tokenizer.pad_token_id),
-            self._padded([[1] * len(row) for row in rows], 0),
-            width=width,
-            prompt=self._prompt,
-            parts=parts,
-        )
-
-    def _write(self, encoded: Sequence[_Source]) -> list[list[Trace]]:
-        """Greedy fills, or samples, of every source."""
-        width = self.task.decoding.fills
-        state = self._lockstep(encoded, width)
-        every = [_Draft(source, sample) for source in encoded for sample in range(width)]
-        rows = every
-        length = 0
-        while True:
-            scores = self.task.synchronizer.join(*state.logits())
-            tokens = self._choose(scores.fused, rows, length)
-            for draft, step in zip(rows, steps_of(scores.of(tokens)), strict=True):
-                draft.take(step, self._stops)
-            length += 1
-            alive = [i for i, draft in enumerate(rows) if not draft.done]
-            if not alive:
-                break
-            state.extend(tokens.squeeze(-1))
-            if len(alive) <= COMPACT_AT * len(rows):
-                state.keep(torch.tensor(alive, device=tokens.device))
-                rows = [rows[i] for i in alive]
         return [
-            [draft.trace for draft in every[i : i + width]] for i in range(0, len(every), width)
+            TOO_LONG
+            if max(map(len, inputs)) > self._limit
+            else _Source(inputs, Limits.around(count), key_of(reference), width)
+            for reference, count, inputs in zip(
+                references, counts, zip(*parts, strict=True), strict=True
+            )
         ]
 
-    def _choose(self, fused: Tensor, rows: Sequence[_Draft], length: int) -> Tensor:
-        """The token after the first ``length`` of every draft, ``[rows, 1]``."""
+    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+        decoding, synchronizer = self.task.decoding, self.task.synchronizer
+        # The decoder keeps references of similar length together.
+        order = sorted(range(len(encoded)), key=lambda i: encoded[i].tokens)
+        ordered = [encoded[i] for i in order]
+        limits = [source.limits for source in ordered]
+        state = self._lockstep([source.inputs for source in ordered])
+        if decoding.kind == "n-best":
+            traces = BeamSearch(decoding.width, self._stops, synchronizer).run(state, limits)
+        else:
+            chooser = Chooser(synchronizer, self._stops)
+            traces = write(state, limits, decoding.fills, chooser, self._drawer(ordered))
+        fills: list[list[Fill]] = [[]] * len(encoded)
+        for i, found in zip(order, traces, strict=True):
+            fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
+        return fills
+
+    def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
+        pad = int(self.tokenizer.pad_token_id)
+        if self._weights is None:
+            return ModelLockstep(self.model, sources, self._prompt, pad)
+        return T5Lockstep(self._weights, sources, self._prompt, pad)
+
+    def _drawer(self, sources: Sequence[_Source]) -> Draw:
         decoding = self.task.decoding
-        short = [draft.source.limits.shortest > length for draft in rows]
-        if any(short):
-            fused = fused.clone()
-            at = torch.tensor(short, device=fused.device).nonzero()
-            fused[at, list(self._stops)] = -torch.inf
-        if decoding.kind == "greedy":
-            return fused.argmax(-1, keepdim=True)
-        numbers = [uniform(decoding.seed, d.source.key, d.sample, length) for d in rows]
-        uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device).unsqueeze(-1)
-        return draw(fused, uniforms, decoding.temperature, decoding.top_p)
+
+        def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
+            numbers = [uniform(decoding.seed, sources[i].key, k, step) for i, k in places]
+            uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device)
+            return draw(fused, uniforms.unsqueeze(-1), decoding.temperature, decoding.top_p)
+
+        return (
+            (lambda fused, _places, _step: top(fused, 1)) if decoding.kind == "greedy" else draw_one
+        )
 
     def _finish(self, trace: Trace) -> Fill:
-        count = len(trace.tokens)
+        if not trace.finite:
+            return Fill("", reason=NAN_LOGITS)
         text, reason = self._text(trace.tokens)
-        return Fill(
-            text,
-            score=trace.fused / count,
-            score_append=trace.append / count,
-            score_prepend=None if trace.prepend is None else trace.prepend / count,
-            reason=reason,
-            cut=trace.cut,
-        )
+        return Fill(text, trace.fused, trace.append, trace.prepend, reason, trace.cut)

@@ -1,65 +1,45 @@
-"""What a step-by-step decoder has written so far, and the limits it keeps to (§3.2.2)."""
+"""What a step-by-step decoder has written, and the limits it keeps to (§3.2.2)."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.mechanisms.sync import Scored
-
-__all__ = ["Limits", "Step", "Trace", "steps_of"]
+__all__ = ["Limits", "Trace"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Fill lengths allowed for a reference span of ``count`` tokens."""
+    """Fewest and most tokens of a fill."""
 
-    count: int
+    shortest: int
+    longest: int
 
-    @property
-    def shortest(self) -> int:
-        """One third of the reference's length, rounded up."""
-        return -(-self.count // 3)
-
-    @property
-    def longest(self) -> int:
-        """Three times the reference's length."""
-        return 3 * self.count
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One token with its log-probabilities: synchronized, under S′(1) and under S′(2)."""
-
-    token: int
-    fused: float
-    append: float
-    prepend: float | None
+    @classmethod
+    def around(cls, count: int) -> "Limits":
+        """A third of the reference span's ``count`` tokens, rounded up, to three times as many."""
+        return cls(-(-count // 3), 3 * count)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Tokens of a fill and the sums of their log-probabilities; ``cut`` if it had no end."""
+    """Tokens of a fill and the means of their log-probabilities; ``cut`` if it had no end.
 
-    tokens: tuple[int, ...] = ()
-    fused: float = 0.0
-    append: float = 0.0
-    prepend: float | None = None
-    cut: bool = False
+    ``fused`` is under the synchronized scores, ``append`` and ``prepend`` under S′(1) and S′(2).
+    """
 
-    def then(self, step: Step, longest: int) -> "Trace":
-        """This trace with one more token; cut if that is the last allowed."""
-        prepend = None if step.prepend is None else (self.prepend or 0.0) + step.prepend
-        return Trace(
-            (*self.tokens, step.token),
-            self.fused + step.fused,
-            self.append + step.append,
-            prepend,
-            cut=len(self.tokens) + 1 >= longest,
-        )
+    tokens: tuple[int, ...]
+    fused: float
+    append: float
+    prepend: float | None
+    cut: bool
 
+    @classmethod
+    def of(cls, tokens: Sequence[int], means: Sequence[float], *, cut: bool) -> "Trace":
+        """From the means under fused, S′(1) and, with synchronization, S′(2)."""
+        fused, append, *prepend = means
+        return cls(tuple(tokens), fused, append, prepend[0] if prepend else None, cut)
 
-def steps_of(scored: Scored) -> Iterator[Step]:
-    """The tokens of ``scored`` one by one, in row-major order."""
-    tokens, fused = scored.tokens.flatten().tolist(), scored.fused.flatten().tolist()
-    append = scored.append.flatten().tolist()
-    prepend = [None] * len(tokens) if scored.prepend is None else scored.prepend.flatten().tolist()
-    return map(Step, tokens, fused, append, prepend)
+    @property
+    def finite(self) -> bool:
+        """Whether the model's scores were numbers throughout."""
+        return math.isfinite(self.fused)

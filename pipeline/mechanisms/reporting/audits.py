@@ -8,7 +8,8 @@ from typing import Any
 from pipeline.ground.coordination import REFERENCE_LABELS
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
-from pipeline.ground.schema import VERDICTS, read_rows
+from pipeline.ground.parquet import read_rows
+from pipeline.ground.schema import VERDICTS
 from pipeline.mechanisms.reporting.systems import GENERATORS, system_key
 
 __all__ = ["SHARES", "Audit", "labels_of", "read_audit", "read_verdicts"]

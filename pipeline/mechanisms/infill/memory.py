@@ -1,0 +1,99 @@
+"""Decoding within the memory of a GPU: halves of a batch where they give the same rows.
+
+The composition of a batch may change the last bits of a score, and rows must not depend on what
+else held memory when they were made. So halves replace the whole only where this device and this
+model are seen not to tell the difference.
+"""
+
+import gc
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+from pipeline.ground.console import say
+from pipeline.ground.errors import ModelError, SettingsError
+from pipeline.mechanisms.infill.base import Encoded, Fill, Infiller
+
+__all__ = ["decode_within"]
+
+say_once = cache(say)
+_Encoded = TypeVar("_Encoded", bound=Encoded)
+
+
+def decode_within(
+    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+) -> list[list[Fill]]:
+    """What ``infiller.decode`` gives, even where the batch does not fit at once.
+
+    Out of memory, it frees what is cached and tries once more, then decodes halves. Whether they
+    may stand for the whole is tried on the first half that fits: it and its own halves must give
+    equal fills and scores, bit for bit.
+
+    Args:
+        infiller: the language model.
+        batch: what to decode together.
+        budget: the tokens of a batch, as set; for the message.
+
+    Raises:
+        ModelError: a single reference does not fit.
+        SettingsError: halves would change the rows, or that cannot be told.
+    """
+    found = _tried(infiller, batch)
+    if found is None:
+        _free()
+        found = _tried(infiller, batch)
+    if found is None:
+        found = _in_halves(infiller, batch, budget)
+        say_once(
+            "out of memory: some batches are decoded in parts, which leaves the rows as they are"
+        )
+    return found
+
+
+def _in_halves(
+    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+) -> list[list[Fill]]:
+    if len(batch) == 1:
+        raise ModelError(
+            f"one reference ({batch[0].rows} × {batch[0].tokens} tokens) does not fit into memory",
+            remedy="fewer beams or fills, --dtype bfloat16, or a device with more memory",
+        )
+    first, second = _halves(batch)
+    found = _tried(infiller, first)
+    if found is None:
+        _free()
+        found = _in_halves(infiller, first, budget)
+    elif len(first) == 1 or found != [
+        fills for half in _halves(first) for fills in infiller.decode(half)
+    ]:
+        raise SettingsError(
+            f"a batch of {len(batch)} references does not fit into memory, and in halves "
+            "its scores could differ in their last bits",
+            remedy=f"use --batch-tokens {max(1, budget // 2)}; shards made so far are then redone, "
+            "because their fingerprint has the budget",
+        )
+    rest = _tried(infiller, second)
+    if rest is None:
+        _free()
+        rest = _in_halves(infiller, second, budget)
+    return found + rest
+
+
+def _halves(batch: Sequence[_Encoded]) -> tuple[Sequence[_Encoded], Sequence[_Encoded]]:
+    middle = (len(batch) + 1) // 2
+    return batch[:middle], batch[middle:]
+
+
+def _tried(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+    try:
+        return infiller.decode(batch)
+    except torch.OutOfMemoryError:
+        # Only after this block is the failed attempt's memory unreferenced, so nothing more here.
+        return None
+
+
+def _free() -> None:
+    gc.collect()
+    torch.cuda.empty_cache()
