@@ -19,6 +19,7 @@ from pipeline.ground.errors import WorkerError
 __all__ = ["Board", "LocalBoard", "Pulse", "StoreBoard"]
 
 _TIMEOUT = timedelta(seconds=30)
+_CHECKING = timedelta(hours=12)  # worker 0 reads every byte that is there already
 
 
 @dataclass(slots=True)
@@ -49,7 +50,11 @@ class Pulse:
 
 
 class Board(Protocol):
-    """A counter and a row of pulses."""
+    """A counter, a row of pulses, and one value that all begin with."""
+
+    def share(self, find: Callable[[], Any]) -> Any:
+        """What worker 0 finds, for all: something that JSON can say."""
+        ...
 
     def take(self) -> int:
         """0, 1, 2, … — each number to one caller among all workers."""
@@ -71,6 +76,10 @@ class LocalBoard:
         self._next = 0
         self._pulse: Pulse | None = None
 
+    def share(self, find: Callable[[], Any]) -> Any:
+        """What the only worker finds."""
+        return find()
+
     def take(self) -> int:
         """The next number."""
         self._next += 1
@@ -90,7 +99,7 @@ class StoreBoard:
 
     def __init__(self, rank: int, world: int) -> None:
         host = os.environ.get("MASTER_ADDR", "localhost")
-        self._world = world
+        self._rank, self._world = rank, world
         port = [0]
         try:
             if rank == 0:
@@ -105,6 +114,15 @@ class StoreBoard:
     @staticmethod
     def _open(host: str, port: int, *, server: bool) -> TCPStore:
         return TCPStore(host, port, None, server, _TIMEOUT, wait_for_workers=False)
+
+    def share(self, find: Callable[[], Any]) -> Any:
+        """What worker 0 finds, however long that takes it: no collective call would wait so long."""
+        if self._rank == 0:
+            found = find()
+            self._ask(lambda: self._store.set("share", json.dumps(found)))
+            return found
+        self._ask(lambda: self._store.wait(["share"], _CHECKING))
+        return json.loads(self._ask(lambda: self._store.get("share")))
 
     def take(self) -> int:
         """The next number, counted in worker 0."""

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accelerate.utils import broadcast_object_list
-
 from pipeline.ground.console import say, table
 from pipeline.ground.dashboard import Dashboard
 from pipeline.ground.errors import WorkerError
@@ -107,8 +105,8 @@ def run_units(
         InputError: as ``UnitFolder.write``.
         WorkerError: worker 0 cannot be reached, or would write other rows than this one.
     """
-    todo, resumed = _agree(worker, folder)
     board: Board = StoreBoard(worker.rank, worker.world) if worker.world > 1 else LocalBoard()
+    todo, resumed = _agree(worker, folder, board)
     before = sum(sizes) - sum(sizes[index] for index in todo)
     display = Dashboard(what, items, sum(sizes))
     make: Make | None = None
@@ -124,25 +122,25 @@ def run_units(
     return Report(display.seconds, heart.pulses(), resumed)
 
 
-def _agree(worker: Worker, folder: UnitFolder) -> tuple[list[int], str | None]:
-    """What is to do, as worker 0 finds it, for all."""
-    share: list[Any] = [None, None]
-    resumed = None
-    if worker.rank == 0:
-        if removed := folder.sweep():
-            say(f"removed {len(removed)} files of another plan, e.g. {removed[0]}")
-        states = folder.begin()
-        if resumed := resume_line(states):
-            say(resumed)
-        share = [dict(folder.about), [i for i, s in enumerate(states) if s.kind != "current"]]
-    if worker.world > 1:
-        broadcast_object_list(share, from_process=0)
-    if changed := differences(share[0], folder.about):
+def _agree(worker: Worker, folder: UnitFolder, board: Board) -> tuple[list[int], str | None]:
+    """What is to do, as worker 0 finds it, for all; and, for worker 0, what was there."""
+    about, todo, resumed = board.share(lambda: _survey(folder))
+    if changed := differences(about, folder.about):
         raise WorkerError(
             f"worker {worker.rank} would write other rows than worker 0: {changed}",
             remedy="start workers of one kind, with one version of the software",
         )
-    return list(share[1]), resumed
+    return todo, resumed
+
+
+def _survey(folder: UnitFolder) -> tuple[dict[str, Any], list[int], str | None]:
+    if removed := folder.sweep():
+        say(f"removed {len(removed)} files of another plan, e.g. {removed[0]}")
+    states = folder.begin()
+    if resumed := resume_line(states):
+        say(resumed)
+    todo = [index for index, state in enumerate(states) if state.kind != "current"]
+    return dict(folder.about), todo, resumed
 
 
 def _units(

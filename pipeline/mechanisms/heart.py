@@ -18,8 +18,6 @@ __all__ = ["LOST_AFTER", "Heart"]
 LOST_AFTER = 60.0
 """Seconds of silence after which a worker counts as lost; it beats every second, whatever it does."""
 
-_FAREWELL = 5.0  # seconds for the others' last words when all their work is there
-
 
 class Heart:
     """The thread that beats while the block runs.
@@ -86,18 +84,12 @@ class Heart:
 
     def holders(self) -> dict[int, float]:
         """Units in hand by other workers, and for how long each of those has been silent."""
-        now = time.monotonic()
         with self._lock:
-            return {
-                pulse.unit: now - since
-                for rank, (pulse, since) in enumerate(zip(self._last, self._since, strict=True))
-                if rank and pulse.unit >= 0
-            }
+            return {p.unit: self._silence(r) for r, p in self._others() if p.unit >= 0}
 
     def await_others(self) -> None:
-        """Let the others say their last, for a moment: all their work is there already."""
-        until = time.monotonic() + _FAREWELL
-        while not all(pulse.finished for pulse in self._last[1:]) and time.monotonic() < until:
+        """Let the others, but for the lost, see that all is done before the board goes with us."""
+        while not all(p.finished or self._silence(r) >= LOST_AFTER for r, p in self._others()):
             time.sleep(0.05)
             self.beat()
 
@@ -119,8 +111,8 @@ class Heart:
             if pulse is not None and pulse != self._last[rank]:
                 self._last[rank], self._since[rank] = pulse, now
         silent = [
-            now - since if now - since >= LOST_AFTER and not pulse.finished else None
-            for pulse, since in zip(self._last, self._since, strict=True)
+            None if pulse.finished or (seconds := self._silence(rank)) < LOST_AFTER else seconds
+            for rank, pulse in enumerate(self._last)
         ]
         each = self._last
         self._display.show(
@@ -133,3 +125,9 @@ class Heart:
                 silent=silent,
             )
         )
+
+    def _others(self) -> list[tuple[int, Pulse]]:
+        return list(enumerate(self._last))[1:]
+
+    def _silence(self, rank: int) -> float:
+        return time.monotonic() - self._since[rank]
