@@ -4,12 +4,9 @@ Run by ``workers.launch`` as ``python -m pipeline.mechanisms.launcher`` with the
 ``accelerate launch``.
 """
 
-import os
+import logging
 import signal
 import sys
-
-# The elastic agent's own account of a worker that ended is many lines beside the worker's one.
-os.environ.setdefault("LOGLEVEL", "CRITICAL")
 
 from accelerate.commands.launch import main as accelerate_launch
 from torch.distributed.elastic.multiprocessing.api import SignalException
@@ -17,9 +14,14 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 __all__ = ["main"]
 
+_AGENT = "torch.distributed.elastic"
+
 
 def main() -> None:
     """Launch, and exit with 2 where a worker did so (it has said why), else with 1."""
+    # The agent's own account of a worker that ended is many lines beside the worker's one.
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith(_AGENT)]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         accelerate_launch()
     except ChildFailedError as error:
