@@ -122,6 +122,7 @@ class Naive:
         self.key = key_of(reference)
 
     def __call__(self, tokens: list[int]) -> torch.Tensor:
+        """Eq. 2's scores after these tokens, ``[V]``."""
         ids = torch.tensor([self.prompt + tokens])
         first, second = (
             self.model(**each, decoder_input_ids=ids).logits[0, -1] for each in self.sources
@@ -129,6 +130,7 @@ class Naive:
         return torch.minimum(first, second)
 
     def write(self, choose: Callable[[torch.Tensor, int], int]) -> list[int]:
+        """A fill whose tokens ``choose`` takes, within the limits of §3.2.2."""
         tokens: list[int] = []
         while len(tokens) < 3 * self.count:
             fused = self(tokens)
@@ -141,6 +143,8 @@ class Naive:
         return tokens
 
     def sample(self, number: int, decoding: Decoding) -> list[int]:
+        """The sample of this number."""
+
         def choose(fused: torch.Tensor, at: int) -> int:
             each = torch.tensor([[uniform(decoding.seed, self.key, number, at)]]).double()
             return int(draw(fused[None], each, decoding.temperature, decoding.top_p))
@@ -148,6 +152,7 @@ class Naive:
         return self.write(choose)
 
     def beams(self, width: int) -> list[int]:
+        """The best fill of a beam search."""
         live: list[tuple[float, list[int]]] = [(0.0, [])]
         ended: list[tuple[float, list[int]]] = []
         for length in range(3 * self.count):
