@@ -5,9 +5,14 @@ batch, 20 pairs in input order, fp32; for BERT one forward pass over padded batc
 engine of `conjoin generate`. Both write fills of the same lengths, drawn once between the paper's
 limits: no stop before, a cut there. Weights are random.
 
-    python benchmarks/generation.py                         about half an hour on one core
-    python benchmarks/generation.py --quick                 200 pairs, one round: a few minutes
+    python benchmarks/generation.py                         about an hour on one core
+    python benchmarks/generation.py --quick                 200 pairs: about ten minutes
+    python benchmarks/generation.py --shapes t5-tiny --modes greedy
     python benchmarks/generation.py --device cuda           T5-large and BERT-large, bf16
+
+bf16 is measured by default where the CPU has instructions for it, else with `--dtypes fp32 bf16`.
+With 4 beams the fills are compared in a further run in which theirs, as ours always, makes the
+joint scores log-probabilities again before adding them up.
 """
 
 import argparse
@@ -22,13 +27,14 @@ import transformers
 from generation_costs import (
     bandwidth,
     clock,
+    encoder_flops_of,
     flops_of,
     padded_flops_of,
     peak,
     stopwatch,
     traffic_of,
 )
-from generation_pairs import SHAPES, Shape, forced_lengths, model_of, references, tokenizer_of
+from generation_pairs import SHAPES, forced_lengths, model_of, references, tokenizer_of
 from generation_sides import OurBert, OurT5, authors_bert, authors_t5, ours, task_of
 
 from pipeline.mechanisms.infill.batches import plan_batches
@@ -143,7 +149,8 @@ def _measure(case: _Case, peaks: dict[str, float]) -> None:
     print(f"needed {needed / 1e12:.2f} TFLOP, the authors' way does {padded / 1e12:.2f}")
     done, share = (work / theirs / peaks[case.theirs] for work in (padded, needed))
     print(f"authors {case.theirs}: {theirs:8.2f} s, {pairs / theirs:7.1f} pairs/s, "
-          f"{case.tokens / theirs:8.1f} tokens/s, {share:.2f} of peak ({done:.2f} with what it need not do)")  # fmt: skip
+          f"{case.tokens / theirs:8.1f} tokens/s, {share:.2f} of peak, "
+          f"{done:.2f} with its padding")  # fmt: skip
     expected = fills["authors"]
     if case.beams > 1 and "fp32" in case.options.dtypes:
         expected = case.authors(normalized=True)
@@ -170,14 +177,10 @@ def _break_down(case: _Case, peaks: dict[str, float]) -> None:
     if device == "cuda":
         reading = spent["encoder"]
         writing = whole - reading - spent["cross keys and values"]
-        work = flops_of(_without_decoder(case.shape), case.sources, 1)
+        work = encoder_flops_of(case.shape, case.sources)
         traffic = traffic_of(case.shape, case.sources, case.beams, case.batches())
         print(f"encoder {work / reading / peaks[dtype]:.2f} of peak FLOP/s, decoder "
               f"{traffic / writing / bandwidth(device):.2f} of memory bandwidth")  # fmt: skip
-
-
-def _without_decoder(shape: Shape) -> Shape:
-    return shape
 
 
 def main() -> None:

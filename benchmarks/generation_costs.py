@@ -12,7 +12,16 @@ from generation_sides import AUTHORS_BATCH
 
 from pipeline.mechanisms.infill import choosing, t5lockstep, t5weights
 
-__all__ = ["bandwidth", "clock", "flops_of", "padded_flops_of", "peak", "stopwatch", "traffic_of"]
+__all__ = [
+    "bandwidth",
+    "clock",
+    "encoder_flops_of",
+    "flops_of",
+    "padded_flops_of",
+    "peak",
+    "stopwatch",
+    "traffic_of",
+]
 
 
 def clock(device: str) -> float:
@@ -69,7 +78,7 @@ def _head(shape: Shape, places: int) -> float:
 
 
 def flops_of(shape: Shape, sources: Sequence[Any], beams: int) -> float:
-    """FLOPs that no way of working can save: no padding, no step after the last."""
+    """FLOPs of the work as such: no padding, no step after the last, beams that share a prompt."""
     if shape.kind == "bert":
         square = shape.width * shape.width
         return sum(
@@ -86,6 +95,11 @@ def flops_of(shape: Shape, sources: Sequence[Any], beams: int) -> float:
             total += first + beams * (rest - first)
             total += _head(shape, 1 + beams * (steps - 1))
     return total
+
+
+def encoder_flops_of(shape: Shape, sources: Sequence[Any]) -> float:
+    """FLOPs of a T5's encoder without padding."""
+    return sum(_encoder(shape, len(ids)) for source in sources for ids in source.inputs)
 
 
 def padded_flops_of(shape: Shape, sources: Sequence[Any], beams: int) -> float:

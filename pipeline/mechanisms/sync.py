@@ -103,21 +103,26 @@ class Synchronizer:
         """What turns ``scores``, as ``join`` made them, into log-probabilities.
 
         Of the minimum of two logits the exponential is the minimum of theirs: two exponentials per
-        token instead of three, which with a small model is a good part of all time.
+        token instead of three, which with a small model is a good part of all time. And none has a
+        maximum taken off first unless it must: that would cost as much again.
         """
-        append, prepend = scores.append, scores.prepend
-        cheap = self.combine == "min" and self.scores == "logits"
-        if prepend is not None and cheap and not append.is_cuda:
-            first, second = append.exp(), prepend.exp()
-            sums = [each.sum(-1, keepdim=True) for each in (first, second)]
-            sums.append(torch.minimum(first, second, out=first).sum(-1, keepdim=True))
-            every = torch.cat(sums)
-            # Without a maximum taken off first, exponentials may overflow or vanish, or be NaN.
-            if bool(((every > _TINY) & (every < torch.inf)).all()):
-                one, two, both = (each.log_() for each in sums)
-                return both, one, two
-        fused, one = (each.logsumexp(-1, keepdim=True) for each in (scores.fused, append))
-        return fused, one, None if prepend is None else prepend.logsumexp(-1, keepdim=True)
+        every = [each for each in (scores.append, scores.prepend) if each is not None]
+        if not scores.fused.is_cuda:
+            powers = [each.exp() for each in every]
+            sums = [each.sum(-1, keepdim=True) for each in powers]
+            if len(every) == 2 and self.combine == "min" and self.scores == "logits":
+                both = torch.minimum(*powers, out=powers[0])
+            else:
+                both = torch.exp(scores.fused, out=powers[0])
+            sums = [both.sum(-1, keepdim=True), *sums]
+            # Not so where one overflows, vanishes or is NaN.
+            if all(bool(((each > _TINY) & (each < torch.inf)).all()) for each in sums):
+                fused, append, *prepend = (each.log_() for each in sums)
+                return fused, append, prepend[0] if prepend else None
+        fused, append, *prepend = (
+            each.logsumexp(-1, keepdim=True) for each in (scores.fused, *every)
+        )
+        return fused, append, prepend[0] if prepend else None
 
     def _prepared(self, logits: Tensor) -> Tensor:
         return logits.log_softmax(-1) if self.scores == "logprobs" else logits

@@ -140,9 +140,12 @@ class BeamSearch:
             places = torch.arange(self.width, device=device).expand(going.shape)
             log.ends(live, going & last.unsqueeze(-1), beams.sums / step, places, cut=True)
             found = found + ended
-            alive = (~last & (found < self.width) & going[:, 0]).nonzero().squeeze(-1)
+            on = ~last & (found < self.width) & going[:, 0]
+            alive = on.nonzero().squeeze(-1)
             if not len(alive):
                 return log.traces()
+            # Until it leaves the batch a search that is over has no beams.
+            beams.sums[~on] = -torch.inf
             if len(alive) <= COMPACT_AT * len(live):
                 state.keep(alive)
                 live, bounds, found, beams = (

@@ -84,9 +84,8 @@ class ModelLockstep(Lockstep):
         self._memory = model.get_encoder()(
             input_ids=ids, attention_mask=self._mask
         ).last_hidden_state
-        self._cache = EncoderDecoderCache(
-            DynamicCache(config=model.config), DynamicCache(config=model.config)
-        )
+        # Given a configuration, a cache has as many layers as the encoder.
+        self._cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         self._prompt = torch.tensor([list(prompt)], device=model.device)
         self._width = 1
 
