@@ -157,7 +157,10 @@ def test_trees_without_references_or_of_other_words_are_one_line(
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"sentence_id": "s99", "start": 0, "end": 1}, r"no such sentence in U \(sentence s99\)"),
+        (
+            {"sentence_id": "s99", "start": 0, "end": 1},
+            r"no such sentence among .* \(sentence s99\)",
+        ),
         ({"sentence_id": "s1", "start": 5, "end": 11}, "outside the 7 words"),
     ],
 )
@@ -171,7 +174,9 @@ def test_given_spans_that_do_not_fit_stop_the_run(
     assert f"{path}:2:" in str(caught.value)
 
 
-def test_given_needs_a_file(corpus: Path) -> None:
-    """`--spans given` alone says nothing about which."""
+def test_given_and_its_file_need_each_other(corpus: Path) -> None:
+    """`--spans given` alone says nothing about which, and `--given` alone would be ignored."""
+    with pytest.raises(SettingsError, match="add --spans given"):
+        plan_of(corpus, given=given(corpus, {"sentence_id": "s1", "start": 0, "end": 2}))
     with pytest.raises(SettingsError, match="needs --given FILE"):
         plan_of(corpus, spans="given")

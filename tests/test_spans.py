@@ -107,6 +107,7 @@ def test_given_spans_are_read(tmp_path: Path) -> None:
     [
         ("nonsense", "not a given span"),
         ("[1, 2]", "not a given span"),
+        ('{"sentence_id": "s1", "start": 0, "end": 2}', r"span \[0, 2\) is given twice"),
         ('{"sentence_id": "s1", "start": 4, "end": 4}', r"span \[4, 4\) is empty"),
         ('{"sentence_id": "s1", "start": 0, "end": 10}', "whole"),
         ('{"sentence_id": "s1", "start": 5, "end": 11}', "outside the 10 words"),

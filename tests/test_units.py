@@ -16,11 +16,12 @@ from pipeline.ground import files
 from pipeline.ground.dashboard import Dashboard, Reading
 from pipeline.ground.errors import InputError, WorkerError
 from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.board import LocalBoard
 from pipeline.mechanisms.commits import differences, resume_line
 from pipeline.mechanisms.crew import Make, OnBatch, run_units
-from pipeline.mechanisms.units import MANIFEST, UnitFolder
+from pipeline.mechanisms.units import UnitFolder
 from pipeline.mechanisms.workers import Worker, device
 
 SCHEMAS = {

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,8 +39,8 @@ def atomic(path: Path) -> Iterator[Path]:
     Raises:
         InputError: the folder cannot be written to, or the disk is full or fails.
     """
-    # The process id keeps two writers of the same name from sharing one temporary file.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Two writers of the same name may be on two nodes, with the same process id.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -120,7 +121,13 @@ def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> An
 
 
 def sha256_of(path: Path) -> str:
-    """Hex SHA-256 of one file, or of a folder's files in name order with their relative names."""
+    """Hex SHA-256 of one file, or of a folder's files in name order with their relative names.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not path.exists():
+        raise InputError("no such file", path=path, remedy="run the stage that writes it")
     if path.is_file():
         with path.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -158,7 +165,8 @@ def folder_lock(
         raise InputError(
             f"cannot write into this folder: {error.strerror}", path=folder, remedy="choose another"
         ) from error
-    with (folder / name).open("w") as handle:
+    # Over NFS a shared lock needs a file open for reading, an exclusive one a file open for writing.
+    with (folder / name).open("r+") as handle:
         # A launcher that replaces this process by exec must go on holding the lock.
         os.set_inheritable(handle.fileno(), True)
         until = time.monotonic() + patience
@@ -174,4 +182,10 @@ def folder_lock(
                         remedy="wait for it or stop it",
                     ) from error
                 time.sleep(0.05)
+            except OSError as error:
+                raise InputError(
+                    f"this file system cannot lock files: {error.strerror}",
+                    path=folder,
+                    remedy="choose a folder on one that can (local, NFSv4, Lustre with flock)",
+                ) from error
         yield

@@ -10,7 +10,13 @@ import pyarrow.parquet as pq
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic
 
-__all__ = ["read_rows", "write_rows"]
+__all__ = ["MANIFEST", "RECORDS", "read_rows", "write_rows"]
+
+MANIFEST = "manifest.json"
+"""File of a folder of shards that is written when all of them stand."""
+
+RECORDS = ".units"
+"""Subfolder of a folder of shards with the commit records of its units."""
 
 _ROW_GROUP = 4096
 """Rows that are read together: a worker that needs a part of a file reads little more than that."""

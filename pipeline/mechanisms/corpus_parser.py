@@ -16,12 +16,18 @@ from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.files import read_json, sha256_of, write_json
+from pipeline.ground.files import digest_of, read_json, sha256_of, write_json
 from pipeline.ground.schema import read_sentences
 from pipeline.ground.trees import Tree, parse_tree
 from pipeline.mechanisms import parser_training
-from pipeline.mechanisms.parser import CARD, Parser, load_parser
-from pipeline.mechanisms.parser_training import MODEL, bracket_f1, train_parser, training_tree
+from pipeline.mechanisms.parser import CARD, Parser, file_name, load_parser
+from pipeline.mechanisms.parser_training import (
+    MODEL,
+    PRETRAIN,
+    bracket_f1,
+    train_parser,
+    training_tree,
+)
 from pipeline.settings.preparse import Preparse
 
 __all__ = ["TREEBANK", "corpus_parser", "ensure_parser", "parser_identity", "tags_for"]
@@ -90,14 +96,19 @@ def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
         InputError: the card names a file that is not there.
     """
     source = str(card["source"])
-    if source == MODEL:
+    if "made_of" in card:
         return {"name": f"stanza:train:{card['sha256'][:8]}", "sha256": card["sha256"]}
     if source.endswith(".pt"):
-        if not Path(source).is_file():
-            raise InputError("no such file", path=source, remedy="name a stanza .pt file")
-        digest = sha256_of(Path(source))
-        return {"name": f"stanza:{Path(source).stem}:{digest[:8]}", "sha256": digest}
-    return {"name": source if source == TREEBANK else f"stanza:{source}", "sha256": None}
+        path = Path(source)
+        if not path.is_file():
+            raise InputError("no such file", path=path, remedy="name a stanza .pt file")
+        beside = (path, path.with_name(PRETRAIN), path.with_name(CARD))
+        sums = [sha256_of(each) for each in beside if each.exists()]
+        return {"name": file_name(path), "sha256": digest_of(sums)}
+    if source == TREEBANK:
+        return {"name": source, "sha256": None}
+    package = Path(stanza.resources.common.DEFAULT_MODEL_DIR, "en", "constituency", f"{source}.pt")
+    return {"name": f"stanza:{source}", "sha256": sha256_of(package) if package.exists() else None}
 
 
 def corpus_parser(folder: Path) -> Parser:
@@ -107,14 +118,15 @@ def corpus_parser(folder: Path) -> Parser:
         InputError: preparse has not run.
         ModelError: it took the treebank's own trees, or the parser cannot be loaded.
     """
-    source = str(read_json(folder / CARD, remedy="run `conjoin preparse`")["source"])
+    card = read_json(folder / CARD, remedy="run `conjoin preparse`")
+    source = str(card["source"])
     if source == TREEBANK:
         raise ModelError(
             "this corpus took its trees from the treebank and has no parser",
             path=folder,
             remedy="run `conjoin preparse` with --parser train",
         )
-    return load_parser(str(folder / MODEL) if source == MODEL else source)
+    return load_parser(str(folder / MODEL) if "made_of" in card else source)
 
 
 def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:

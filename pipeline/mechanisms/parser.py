@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import stanza
+import torch
 from stanza.models.constituency.trainer import Trainer
 
 from pipeline.ground.errors import InputError, ModelError
@@ -18,10 +19,10 @@ from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.trees import Tree, escape, unescape
 from pipeline.mechanisms.parser_training import PRETRAIN, ROOT, quiet
 
-__all__ = ["CARD", "Parsed", "Parser", "load_parser"]
+__all__ = ["CARD", "Parsed", "Parser", "file_name", "load_parser"]
 
 CARD = "parser.json"
-"""File in CORPUS/parser that says which parser made the trees: ``{"parser": …, "wrapper": …}``."""
+"""File in CORPUS/parser that says which parser made the trees; ``corpus_parser`` writes it."""
 
 _Words = Sequence[str]
 _Run = Callable[[Sequence[_Words], Sequence[_Words]], list[Any]]
@@ -86,6 +87,8 @@ class Parser:
         try:
             with quiet():
                 trees = self._run(sentences, tags)
+        except torch.OutOfMemoryError:
+            raise  # the machine's fault, not the sentence's
         except (AssertionError, IndexError, RuntimeError, TypeError, ValueError) as error:
             return [Parsed(None, f"stanza failed: {type(error).__name__}")] * len(sentences)
         if len(trees) != len(
@@ -160,13 +163,18 @@ def _from_file(path: Path) -> Parser:
         return list(model.parse_tagged_words(rows, len(rows)))
 
     trained = read_json(card) if card.exists() else {}
-    kind = "train" if trained else path.stem
     return Parser(
-        f"stanza:{kind}:{sha256_of(path)[:8]}",
+        file_name(path),
         run,
         needs_tags=model.args["tag_embedding_dim"] > 0,
         wrapper=trained.get("wrapper"),
     )
+
+
+def file_name(path: Path) -> str:
+    """What stands beside the trees of a parser in a file."""
+    kind = "train" if path.with_name(CARD).exists() else path.stem
+    return f"stanza:{kind}:{sha256_of(path)[:8]}"
 
 
 def _from_package(package: str) -> Parser:

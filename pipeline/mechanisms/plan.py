@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, sha256_of
-from pipeline.ground.parquet import read_rows
+from pipeline.ground.parquet import MANIFEST, read_rows
 from pipeline.ground.schema import TREES
 from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms.spans import (
@@ -21,7 +21,6 @@ from pipeline.mechanisms.spans import (
     place_given_spans,
     read_given_spans,
 )
-from pipeline.mechanisms.units import MANIFEST
 from pipeline.settings.generate import Generate
 from pipeline.settings.preparse import TREES_FOLDER
 
@@ -130,8 +129,13 @@ def make_plan(settings: Generate) -> Plan:
 
     Raises:
         InputError: no trees, no reference span in any of them, or given spans that do not fit.
-        SettingsError: spans=given without a file.
+        SettingsError: spans=given without a file, or a file without spans=given.
     """
+    if settings.given is not None and settings.spans != "given":
+        raise SettingsError(
+            f"generate.spans = {settings.spans!r} takes no file of given spans",
+            remedy="add --spans given, or leave --given out",
+        )
     folder = settings.corpus / TREES_FOLDER
     trees = find_trees(folder, settings.corpus / "sentences.parquet")
     count = min(settings.limit or len(trees), len(trees))
@@ -193,6 +197,10 @@ def _given_plan(trees: TreeRows, count: int, path: Path, size: int) -> Plan:
             begin, pairs = row + 1, 0
     for sentence_id, spans in unplaced.items():
         raise InputError(
-            "no such sentence in U", path=path, line=spans[0].line, sentence_id=sentence_id
+            "no such sentence among those with a tree",
+            path=path,
+            line=spans[0].line,
+            sentence_id=sentence_id,
+            remedy="give spans of sentences that preparse parsed, within --limit",
         )
     return Plan(trees, tuple(rows), tuple(sizes), choose, optional=True)

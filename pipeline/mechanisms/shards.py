@@ -5,13 +5,22 @@ from pathlib import Path
 
 from pipeline.ground.coordination import Candidate
 from pipeline.ground.errors import InputError
+from pipeline.ground.parquet import MANIFEST, RECORDS
 from pipeline.ground.schema import read_candidates
 
 __all__ = ["candidate_shards", "find_candidates"]
 
 
 def candidate_shards(folder: Path) -> list[Path]:
-    """The files of candidates in a folder, in order, whoever made them."""
+    """The files of candidates in a folder, in order, whoever made them.
+
+    Raises:
+        InputError: generation was interrupted here, so that there may be shards of two runs.
+    """
+    if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
+        raise InputError(
+            "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
+        )
     return sorted(folder.glob("candidates-*.parquet"))
 
 

@@ -131,7 +131,9 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
-        raise InputError("no such file of given spans", path=path) from error
+        raise InputError(
+            "no such file of given spans", path=path, remedy="name it with --given"
+        ) from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -144,9 +146,17 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
                 "not a given span", path=path, line=number,
                 remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
             ) from error  # fmt: skip
-        found.setdefault(sentence_id, []).append(GivenSpan(start, end, label, number))
+        known = found.setdefault(sentence_id, [])
+        if any((each.start, each.end) == (start, end) for each in known):
+            raise InputError(
+                f"span [{start}, {end}) is given twice", path=path, line=number,
+                sentence_id=sentence_id, remedy="leave one of the lines out",
+            )  # fmt: skip
+        known.append(GivenSpan(start, end, label, number))
     if not found:
-        raise InputError("no given spans in the file", path=path)
+        raise InputError(
+            "no given spans in the file", path=path, remedy="write one JSON object a line"
+        )
     return found
 
 

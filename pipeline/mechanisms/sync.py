@@ -30,11 +30,6 @@ class Scored:
     append: Tensor
     prepend: Tensor | None
 
-    def cpu(self) -> "Scored":
-        """The same in main memory, brought there once instead of number by number."""
-        prepend = None if self.prepend is None else self.prepend.cpu()
-        return Scored(self.tokens.cpu(), self.fused.cpu(), self.append.cpu(), prepend)
-
 
 @dataclass(frozen=True, slots=True)
 class Scores:

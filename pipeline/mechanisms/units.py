@@ -17,20 +17,13 @@ import pyarrow as pa
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import digest_of, read_json, write_json
-from pipeline.ground.parquet import write_rows
+from pipeline.ground.parquet import MANIFEST, RECORDS, write_rows
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.commits import Commit, FileFacts, State, differences
 
-__all__ = ["MANIFEST", "RECORDS", "UnitFolder", "unit_indices"]
+__all__ = ["UnitFolder"]
 
-MANIFEST = "manifest.json"
-RECORDS = ".units"
 _FINGERPRINT = "conjoin.fingerprint"
-
-
-def unit_indices(total: int, unit: int) -> list[range]:
-    """Consecutive blocks of ``unit`` indices; the last may be shorter."""
-    return [range(begin, min(begin + unit, total)) for begin in range(0, total, unit)]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import NoReturn
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import broadcast_object_list
 
-from pipeline.ground.errors import SettingsError
+from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import folder_lock
 
-__all__ = ["Worker", "describe", "device", "in_launch", "launch", "working"]
+__all__ = ["Worker", "describe", "device", "in_launch", "launch", "pin", "working"]
 
 _WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
@@ -51,21 +52,38 @@ def in_launch() -> bool:
     return "WORLD_SIZE" in os.environ
 
 
-def launch(command_line: Sequence[str], processes: int, out: Path) -> NoReturn:
+def launch(
+    command_line: Sequence[str], processes: int, out: Path, *, gpus: bool = True
+) -> NoReturn:
     """Become ``accelerate launch`` running ``conjoin`` in ``processes`` processes.
 
     The process is replaced, not parent to the launcher: a parent that is killed would leave the
     workers running. The lock on ``out`` lives on in the launcher.
 
+    Args:
+        command_line: arguments of ``conjoin``.
+        processes: how many workers.
+        out: the folder they write to.
+        gpus: whether the work is done on GPUs where there are any; if not, they are hidden.
+
     Raises:
         InputError: another run writes to ``out``, or workers of a killed one still do.
+        SettingsError: more workers than GPUs.
     """
     _end_with_dvc()
+    if not gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    gpus = gpus and torch.cuda.is_available()
+    if gpus and processes > torch.cuda.device_count():
+        raise SettingsError(
+            f"{processes} processes for {torch.cuda.device_count()} GPUs",
+            remedy="start one a GPU; CUDA_VISIBLE_DEVICES= hides the GPUs and works on the CPU",
+        )
     with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
         pass
     with folder_lock(out):
         python = [sys.executable, "-m", "pipeline.mechanisms.launcher"]
-        if torch.cuda.is_available():
+        if gpus:
             python += ["--multi_gpu", "--num_machines", "1", "--mixed_precision", "no"]
             python += ["--main_process_port", "0"]
         else:
@@ -88,7 +106,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
         SettingsError: accelerate sees another number of processes than were launched, so that work
             would be silently done several times over, or they do not find one another.
     """
-    _pin(threads)
+    pin(threads)
     if not in_launch():
         _end_with_dvc()
         with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
@@ -97,9 +115,29 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     _end_with_launcher()
     state = _join()
     # A launch by hand, as over several nodes, has no launcher of ours to hold the lock.
-    alone = state.process_index == 0 and _LAUNCHER not in os.environ
-    with folder_lock(out) if alone else nullcontext(), folder_lock(out, _WORKERS, shared=True):
+    by_hand = _LAUNCHER not in os.environ
+    with ExitStack() as locks:
+        if by_hand:
+            _first_alone(out, state, locks)
+        locks.enter_context(folder_lock(out, _WORKERS, shared=True))
         yield Worker(state.process_index, state.num_processes, state.device)
+
+
+def _first_alone(out: Path, state: PartialState, locks: ExitStack) -> None:
+    """The first worker locks the folder and sees that no worker of an earlier run still writes."""
+    refused: list[str | None] = [None]
+    if state.process_index == 0:
+        try:
+            locks.enter_context(folder_lock(out))
+            with folder_lock(out, _WORKERS, patience=_PATIENCE):
+                pass
+        except InputError as error:
+            refused = [str(error)]
+    broadcast_object_list(refused, from_process=0)
+    if refused[0]:
+        if state.process_index:
+            sys.exit(2)  # one line is enough
+        raise InputError(refused[0])
 
 
 def _join() -> PartialState:
@@ -119,7 +157,7 @@ def _join() -> PartialState:
     )
 
 
-def _pin(threads: int) -> None:
+def pin(threads: int) -> None:
     """Fix the thread counts, whatever the environment says: sums would round otherwise."""
     torch.set_num_threads(threads)
     # The pool between operators can be sized once a process; nothing here uses it.

@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow
+import tokenizers
 import torch
 import transformers
 
@@ -13,6 +15,7 @@ from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
 from pipeline.ground.coordination import Candidate, Reject
 from pipeline.ground.files import sha256_of
+from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms import forecast, workers
@@ -23,7 +26,7 @@ from pipeline.mechanisms.infill import Infiller, fill, load_infiller, task_of
 from pipeline.mechanisms.languagemodels import check_language_model
 from pipeline.mechanisms.plan import Plan, make_plan
 from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.units import MANIFEST, UnitFolder
+from pipeline.mechanisms.units import UnitFolder
 from pipeline.settings.generate import Generate
 from pipeline.settings.preparse import TREES_FOLDER
 
@@ -121,7 +124,7 @@ def _default_out(settings: Generate) -> Path:
 def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
     """Everything the rows depend on; its digest is the shards' fingerprint."""
     given = settings.given
-    apart = {"corpus", "processes", "out", "model", "given", "dry_run"}
+    apart = {"corpus", "processes", "out", "model", "given", "dry_run"} | _inert(settings)
     return {
         "settings": settings.model_dump(mode="json", exclude=apart),
         "model": identity(where),
@@ -130,9 +133,26 @@ def _about(settings: Generate, where: str, device: torch.device) -> dict[str, An
             "given": sha256_of(given) if given else None,
         },
         "code": code_digest(__name__),
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "versions": {
+            "pyarrow": pyarrow.__version__,
+            "tokenizers": tokenizers.__version__,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
         "device": workers.describe(device),
     }
+
+
+def _inert(settings: Generate) -> set[str]:
+    """Settings that change no row beside the others; nor do they make a shard stale."""
+    inert = set()
+    if settings.decoding != "sample":
+        inert |= {"temperature", "top_p"}
+    if settings.decoding != "n-best" or settings.lm == "bert":
+        inert |= {"beams"}
+    if settings.spans == "given":
+        inert |= {"references"}
+    return inert
 
 
 def _summary(folder: UnitFolder, report: Report) -> None:
@@ -161,7 +181,13 @@ def _forecast(
             _write(trial, 0, rows, notes)
             return sum(trial.path(kind, 0).stat().st_size for kind in _SCHEMAS)
 
-        tried = forecast.probe(work, plan.references(todo[len(todo) // 2])[0])
+        # The first unit that has references; make_plan saw to it that there is one.
+        units_of_todo = (plan.references(index)[0] for index in todo)
+        sample = next((each for each in units_of_todo if each), None)
+        if sample is None:
+            say(f"{len(todo)} units to make, none of which has a reference span")
+            return
+        tried = forecast.probe(work, sample)
     forecast.show(
         "pairs", tried, units=units, items=pairs, processes=settings.processes, out=folder.folder
     )

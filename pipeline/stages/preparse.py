@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import stanza
 import torch
 from accelerate import PartialState
@@ -45,7 +46,8 @@ def run(settings: Preparse) -> None:
     rows, sizes = _seed_rows(source, settings)
     card = _parser_card(settings)
     if settings.processes > 1 and not workers.in_launch():
-        workers.launch(settings.command_line(), settings.processes, out)
+        gpus = card["source"] != TREEBANK and not str(card["source"]).endswith(".pt")
+        workers.launch(settings.command_line(), settings.processes, out, gpus=gpus)
     with workers.working(out, settings.threads) as worker:
         schemas = {"trees": TREES, "rejects": UNPARSED}
         folder = UnitFolder(out, len(rows), schemas, _about(settings, source, card))
@@ -75,10 +77,10 @@ def run(settings: Preparse) -> None:
 
 def _parser_card(settings: Preparse) -> dict[str, Any]:
     """The corpus's parser, made if it must be, by one process for all."""
+    workers.pin(settings.threads)
     if workers.in_launch():
         with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
             return ensure_parser(settings)
-    torch.set_num_threads(settings.threads)
     with folder_lock(settings.corpus / "parser"):
         return ensure_parser(settings)
 
@@ -91,7 +93,12 @@ def _about(settings: Preparse, source: Path, card: Mapping[str, Any]) -> dict[st
         "parser": parser_identity(card),
         "inputs": {"sentences": sha256_of(source)},
         "code": code_digest(__name__),
-        "versions": {"stanza": stanza.__version__, "torch": torch.__version__},
+        "versions": {
+            "pyarrow": pyarrow.__version__,
+            "stanza": stanza.__version__,
+            "torch": torch.__version__,
+        },
+        "device": workers.describe(workers.device()),
     }
 
 
@@ -99,7 +106,11 @@ def _finish(settings: Preparse, folder: UnitFolder, card: Mapping[str, Any]) -> 
     tally, training = folder.tally(), card["training"]
     if not tally.kept:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
-        raise ModelError(f"not one sentence could be parsed ({reasons})", path=folder.folder)
+        raise ModelError(
+            f"not one sentence could be parsed ({reasons})",
+            path=folder.folder,
+            remedy="choose another --parser",
+        )
     report = {
         "parser": folder.about["parser"]["name"],
         "unlabelled": tally.to_dict(),
