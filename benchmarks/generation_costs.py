@@ -10,7 +10,7 @@ import torch
 from generation_pairs import Shape
 from generation_sides import AUTHORS_BATCH
 
-from pipeline.mechanisms.infill import choosing, t5lockstep, t5weights
+from pipeline.mechanisms.infill import choosing, t5lockstep, t5memory, t5weights
 
 __all__ = [
     "bandwidth",
@@ -135,8 +135,8 @@ def traffic_of(shape: Shape, sources: Sequence[Any], beams: int, batches: Sequen
 
 
 _PARTS: list[tuple[str, Any, str]] = [
-    ("encoder", t5lockstep.T5Lockstep, "_encode"),
-    ("cross keys and values", t5lockstep.T5Lockstep, "_memory"),
+    ("encoder", t5memory.Reader, "_encode"),
+    ("cross keys and values", t5memory.Reader, "_memory"),
     ("self-attention", t5lockstep.T5Lockstep, "_attend_self"),
     ("cross-attention", t5lockstep.T5Lockstep, "_attend_memory"),
     ("feed-forward", t5weights.Block, "feed"),

@@ -1,37 +1,18 @@
 """T5's encoder and decoder for twins in lockstep, without the library's modules around them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from pipeline.mechanisms.infill.lockstep import Lockstep, padded
+from pipeline.mechanisms.infill.lockstep import Lockstep
+from pipeline.mechanisms.infill.t5memory import Reader, shrunk
 from pipeline.mechanisms.infill.t5weights import Block, Weights, attend, normed
 
 __all__ = ["T5Lockstep"]
 
-_READ = {"cpu": 1024}
-"""Tokens encoded at once: on a CPU as many as the cache holds activations of."""
-_READ_ELSEWHERE = 1 << 17
-
 _STEPS = 16
 """Decoder positions for which there is room at first."""
-
-
-@dataclass(slots=True)
-class _Memory:
-    """What the encoder read for references ``[start, start + size)``, of similar length.
-
-    ``keys`` and ``values`` have ``[parts * size, heads, length, d_kv]`` for each layer of the
-    decoder, ``mask`` is ``[parts * size, 1, 1, length]``, 0 or -inf.
-    """
-
-    start: int
-    size: int
-    keys: list[Tensor]
-    values: list[Tensor]
-    mask: Tensor
 
 
 class T5Lockstep(Lockstep):
@@ -60,7 +41,7 @@ class T5Lockstep(Lockstep):
         table = weights.decoder_embeddings
         self._size, self._device, self._dtype = len(sources), table.device, table.dtype
         self._prompt = torch.tensor(list(prompt), device=self._device)
-        self._memories = list(self._read(sources, pad))
+        self._memories = list(Reader(weights, self.parts, pad).read(sources))
         self._slots, self._written = 0, 0
         self._cache = self._room(len(prompt) + _STEPS)
         self._ancestors = torch.zeros(0, device=self._device, dtype=self._dtype)
@@ -107,17 +88,8 @@ class T5Lockstep(Lockstep):
         if self._width > 1:
             self._ancestors = self._ancestors[references]
         wanted = references.cpu()
-        memories: list[_Memory] = []
-        start = 0
-        for memory in self._memories:
-            own = wanted[(wanted >= memory.start) & (wanted < memory.start + memory.size)]
-            if len(own):
-                kept = _kept(memory, own - memory.start, start, self.parts)
-                if memories and memories[-1].size + kept.size <= _MERGE:
-                    kept = _merged(memories.pop(), kept, self.parts)
-                memories.append(kept)
-                start += len(own)
-        self._memories, self._size = memories, len(wanted)
+        self._memories = shrunk(self._memories, wanted, self.parts)
+        self._size = len(wanted)
 
     def logits(self, states: Tensor) -> Tensor:
         """Scores of the next token in fp32, ``[rows, V]``, from states ``[rows, d_model]``."""
@@ -130,48 +102,6 @@ class T5Lockstep(Lockstep):
             found = torch.mm(states.float(), self._head.T, out=self._buffer[: len(states)])
         bias: Tensor | None = getattr(self._weights.head, "bias", None)
         return found if bias is None else found.add_(bias)
-
-    def _read(self, sources: Sequence[Sequence[list[int]]], pad: int) -> Iterator[_Memory]:
-        most = _READ.get(self._device.type, _READ_ELSEWHERE)
-        start = 0
-        while start < len(sources):
-            end, longest = start, 0
-            while end < len(sources):
-                longest = max(longest, *map(len, sources[end]))
-                if end > start and (end + 1 - start) * self.parts * longest > most:
-                    break
-                end += 1
-            rows = [source[part] for part in range(self.parts) for source in sources[start:end]]
-            yield self._memory(start, end - start, *padded(rows, pad, self._device))
-            start = end
-
-    def _memory(self, start: int, size: int, ids: Tensor, mask: Tensor) -> _Memory:
-        weights = self._weights
-        shut = torch.zeros(mask.shape, device=self._device, dtype=self._dtype)
-        shut = shut.masked_fill_(mask == 0, -torch.inf)[:, None, None]
-        x = self._encode(ids, shut).view(*ids.shape, -1)
-        keys, values = [], []
-        for block in weights.decoder:
-            assert block.cross_kv is not None  # noqa: S101 (a decoder's block has it)
-            both = (x @ block.cross_kv).view(*x.shape[:-1], 2, weights.heads, -1)
-            k, v = both.permute(2, 0, 3, 1, 4)
-            keys.append(k.contiguous())
-            values.append(v.contiguous())
-        return _Memory(start, size, keys, values, shut)
-
-    def _encode(self, ids: Tensor, shut: Tensor) -> Tensor:
-        """Encoder states ``[rows * length, d_model]``."""
-        weights, length = self._weights, ids.shape[1]
-        x = weights.embeddings[ids.flatten()]
-        bias = shut
-        for i, block in enumerate(weights.encoder):
-            if i == 0 or block.bias is not weights.encoder[i - 1].bias:
-                bias = block.bias(length, length, 0) + shut
-            qkv = normed(x, weights.epsilon) @ block.qkv
-            q, k, v = qkv.view(*ids.shape, 3, weights.heads, -1).permute(2, 0, 3, 1, 4)
-            x.addmm_(attend(q, k, v, bias).flatten(0, 1), block.out)
-            block.feed(x, weights)
-        return normed(x, weights.epsilon) * weights.encoder_norm
 
     def _decode(self, ids: Tensor, biases: list[Tensor]) -> Tensor:
         """Decoder states ``[rows, queries, d_model]`` of ids ``[rows, queries]``, and their cache."""
@@ -251,47 +181,3 @@ class T5Lockstep(Lockstep):
             old = self._cache
             self._cache = self._room(slots * 3 // 2 + _STEPS)
             self._cache[:, :, :, :, : self._slots] = old[:, :, :, :, : self._slots]
-
-
-_MERGE = 16
-"""Blocks of references are joined once they are together no more than this many."""
-
-
-def _kept(memory: _Memory, own: Tensor, start: int, parts: int) -> _Memory:
-    if len(own) == memory.size:
-        memory.start = start
-        return memory
-    device = memory.mask.device
-    rows = (torch.arange(parts).unsqueeze(-1) * memory.size + own).flatten().to(device)
-    # Padding that only what has left needed is cut off.
-    mask = memory.mask[rows]
-    length = int((mask == 0).any(0).sum())
-    return _Memory(
-        start,
-        len(own),
-        [each[rows, :, :length] for each in memory.keys],
-        [each[rows, :, :length] for each in memory.values],
-        mask[..., :length],
-    )
-
-
-def _merged(one: _Memory, two: _Memory, parts: int) -> _Memory:
-    """Two blocks side by side as one, padded to the longer."""
-    length = max(one.mask.shape[-1], two.mask.shape[-1])
-
-    def joined(first: Tensor, second: Tensor, dim: int, value: float) -> Tensor:
-        both = []
-        for each in (first, second):
-            wide = list(each.shape)
-            wide[dim] = length - each.shape[dim]
-            filled = torch.cat([each, each.new_full(wide, value)], dim)
-            both.append(filled.view(parts, -1, *filled.shape[1:]))
-        return torch.cat(both, 1).flatten(0, 1)
-
-    return _Memory(
-        one.start,
-        one.size + two.size,
-        [joined(a, b, 2, 0.0) for a, b in zip(one.keys, two.keys, strict=True)],
-        [joined(a, b, 2, 0.0) for a, b in zip(one.values, two.values, strict=True)],
-        joined(one.mask, two.mask, 3, -torch.inf),
-    )
