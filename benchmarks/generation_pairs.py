@@ -49,7 +49,8 @@ class Shape:
 
 
 SHAPES = {
-    # google/t5-efficient-tiny, t5-small, google/t5-v1_1-large
+    # about what conjoin pretrains itself, google/t5-efficient-tiny, t5-small, google/t5-v1_1-large
+    "t5-mini": Shape("t5", 64, 256, 2, 1, 8_192),
     "t5-tiny": Shape("t5", 256, 1024, 4, 4, 32_128),
     "t5-small": Shape("t5", 512, 2048, 6, 8, 32_128),
     "t5-large": Shape("t5", 1024, 2816, 24, 16, 32_128, gated=True),

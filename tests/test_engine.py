@@ -272,6 +272,31 @@ def test_a_fill_with_nan_is_a_reject_and_harms_no_other(
             assert [each.text for each in fills] == [each.text for each in before]
 
 
+def test_a_broken_hypothesis_harms_no_sibling(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """A token whose embedding is NaN spoils what was written with it, not beside it."""
+
+    def states() -> torch.Tensor:
+        state = infiller(model, tokenizer, "sample")._lockstep([[[5, 6, 1], [6, 5, 1]]])
+        state.start()
+        state.widen(3)
+        state.advance(torch.tensor([[7, 8, 9]]))
+        return state.advance(torch.tensor([[10, 11, 12]]))
+
+    clean = states()
+    table = model.get_decoder().embed_tokens
+    spoiled = torch.nn.Embedding.from_pretrained(table.weight.detach().clone())
+    spoiled.weight[8] = torch.nan
+    model.get_decoder().embed_tokens = spoiled
+    try:
+        found = states()
+    finally:
+        model.get_decoder().embed_tokens = table
+    assert found[:, :, 1].isnan().any()
+    torch.testing.assert_close(found[:, :, [0, 2]], clean[:, :, [0, 2]], atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("kind", list(DECODINGS))
 def test_fills_are_the_same_in_any_batch(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, kind: str

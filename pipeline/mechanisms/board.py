@@ -29,7 +29,7 @@ class Pulse:
     Attributes:
         beat: number of this sign of life.
         items: pairs (or sentences) done in this run.
-        tokens: tokens read and written for them.
+        tokens: tokens read for them, in both twins.
         covered: items of the plan that this comes to: a unit may hold fewer than planned.
         kept: rows kept in finished units.
         refused: rows refused in finished units.

@@ -22,7 +22,7 @@ from pipeline.mechanisms.workers import Worker
 __all__ = ["Make", "OnBatch", "Report", "run_units"]
 
 OnBatch = Callable[[int, int], None]
-"""Told after each batch how many items are done, and how many tokens were read and written for them."""
+"""Told after each batch how many items are done, and how many tokens were read for them."""
 
 Make = Callable[[int, OnBatch], None]
 """Makes one unit, a pure function of its index, and writes it to the folder."""
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written for them."""
+        """Tokens read for them, in both twins."""
         return sum(pulse.tokens for pulse in self.workers)
 
     def show(self, items: str) -> None:

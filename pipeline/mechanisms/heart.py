@@ -115,16 +115,17 @@ class Heart:
             for rank, pulse in enumerate(self._last)
         ]
         each = self._last
-        self._display.show(
-            Reading(
-                done=self._before + sum(p.covered for p in each),
-                items=sum(p.items for p in each),
-                tokens=sum(p.tokens for p in each),
-                kept=sum(p.kept for p in each),
-                refused=sum(p.refused for p in each),
-                silent=silent,
-            )
+        reading = Reading(
+            done=self._before + sum(p.covered for p in each),
+            items=sum(p.items for p in each),
+            tokens=sum(p.tokens for p in each),
+            kept=sum(p.kept for p in each),
+            refused=sum(p.refused for p in each),
+            silent=silent,
         )
+        # A terminal that has gone is no reason for a heart to stop.
+        with suppress(OSError):
+            self._display.show(reading)
 
     def _others(self) -> list[tuple[int, Pulse]]:
         return list(enumerate(self._last))[1:]

@@ -59,7 +59,7 @@ class Generate(Settings):
     batch_tokens: int = Field(
         16384,
         ge=1,
-        description="Tokens decoded together: both twins, every beam or sample, padding included.",
+        description="Tokens read together, padding included: of both twins, times half the beams.",
     )
     processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")

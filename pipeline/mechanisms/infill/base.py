@@ -83,6 +83,11 @@ class Encoded(Protocol):
         ...
 
     @property
+    def read(self) -> int:
+        """Tokens that the model reads for this reference, both twins together."""
+        ...
+
+    @property
     def rows(self) -> int:
         """Sequences that the model works on at once for this reference: twins times hypotheses."""
         ...

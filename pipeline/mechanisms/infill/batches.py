@@ -46,8 +46,8 @@ def fill(
         infiller: the language model.
         references: what to coordinate.
         budget: tokens of a batch.
-        on_batch: told after each batch how many references are done, and how many tokens of the
-            source and the fill the model worked on for them, every twin and hypothesis counted.
+        on_batch: told after each batch how many references were in it, and how many tokens the
+            model read for them, both twins counted.
     """
     inputs = infiller.encode(references)
     fills = [[Fill("", reason=e)] if isinstance(e, str) else [] for e in inputs]
@@ -58,5 +58,5 @@ def fill(
         decoded = decode_within(infiller, encoded, budget)
         for k, found in zip(batch, decoded, strict=True):
             fills[usable[k][0]] = found
-        on_batch(len(batch), sum(each.tokens * each.rows for each in encoded))
+        on_batch(len(batch), sum(each.read for each in encoded))
     return fills

@@ -39,6 +39,11 @@ class _Source:
         return (self.tokens,)
 
     @property
+    def read(self) -> int:
+        """Both twins are in one input."""
+        return self.tokens
+
+    @property
     def rows(self) -> int:
         """One: both twins are in it."""
         return 1

@@ -104,7 +104,7 @@ def draw(scores: Tensor, uniforms: Tensor, temperature: float, top_p: float) -> 
 
 def _nucleus(weights: Tensor, top_p: float) -> Tensor:
     ordered, order = weights.sort(dim=-1, descending=True, stable=True)
-    before = ordered.cumsum(-1) - ordered
+    before = ordered.double().cumsum(-1) - ordered
     return weights.masked_fill(
         torch.zeros_like(weights, dtype=torch.bool).scatter(-1, order, before >= top_p), 0
     )

@@ -65,9 +65,7 @@ def _in_halves(
     if found is None:
         _free()
         found = _in_halves(infiller, first, budget)
-    elif len(first) == 1 or found != [
-        fills for half in _halves(first) for fills in infiller.decode(half)
-    ]:
+    elif len(first) == 1 or found != _by_halves(infiller, first):
         raise SettingsError(
             f"a batch of {len(batch)} references does not fit into memory, and in halves "
             "its scores could differ in their last bits",
@@ -79,6 +77,11 @@ def _in_halves(
         _free()
         rest = _in_halves(infiller, second, budget)
     return found + rest
+
+
+def _by_halves(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+    first, second = (_tried(infiller, half) for half in _halves(batch))
+    return None if first is None or second is None else first + second
 
 
 def _halves(batch: Sequence[_Encoded]) -> tuple[Sequence[_Encoded], Sequence[_Encoded]]:

@@ -38,6 +38,11 @@ class _Source:
         return self.limits.longest, self.tokens
 
     @property
+    def read(self) -> int:
+        """Tokens of both twins."""
+        return sum(map(len, self.inputs))
+
+    @property
     def rows(self) -> int:
         """Twins times half the hypotheses, which share what the encoder read."""
         return len(self.inputs) * -(-self.width // 2)

@@ -121,6 +121,9 @@ class T5Lockstep(Lockstep):
     ) -> None:
         qkv = normed(x, self._weights.epsilon) @ block.qkv
         q, *new = qkv.view(*shape[:2], 3, *shape[2:]).permute(2, 0, 3, 1, 4)
+        if self._width > 1:
+            # A mask keeps siblings from seeing one another, but not from a NaN: 0 · NaN is NaN.
+            new = [each.nan_to_num(0.0, 0.0, 0.0) for each in new]
         end = self._slots + shape[1]
         keys, values = self._cache[layer]
         keys[:, :, self._slots : end], values[:, :, self._slots : end] = new
