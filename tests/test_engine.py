@@ -277,8 +277,9 @@ def test_a_broken_hypothesis_harms_no_sibling(
 ) -> None:
     """A token whose embedding is NaN spoils what was written with it, not beside it."""
 
+    @torch.inference_mode()
     def states() -> torch.Tensor:
-        state = infiller(model, tokenizer, "sample")._lockstep([[[5, 6, 1], [6, 5, 1]]])
+        state = infiller(model, tokenizer, "greedy")._lockstep([[[5, 6, 1], [6, 5, 1]]])
         state.start()
         state.widen(3)
         state.advance(torch.tensor([[7, 8, 9]]))
