@@ -94,7 +94,8 @@ def run_units(
         worker: this process.
         folder: the units.
         sizes: items of each unit at most.
-        prepare: loads what making needs; called at the first unit that this worker takes.
+        prepare: loads what making needs; called once, before worker 0 touches the folder, or at the
+            first unit that this worker takes.
         what: the stage, for the display.
         items: what the items are called.
 
@@ -106,10 +107,12 @@ def run_units(
         WorkerError: worker 0 cannot be reached, or would write other rows than this one.
     """
     board: Board = StoreBoard(worker.rank, worker.world) if worker.world > 1 else LocalBoard()
+    # A model that cannot be used must be found out before anything of an earlier run is removed.
+    unfinished = not all(map(folder.is_finished, range(folder.count)))
+    make = prepare() if worker.rank == 0 and unfinished else None
     todo, resumed = _agree(worker, folder, board)
     before = sum(sizes) - sum(sizes[index] for index in todo)
     display = Dashboard(what, items, sum(sizes))
-    make: Make | None = None
     with Heart(worker, board, display, before) as heart:
         for index in _units(worker, folder, board, heart, todo):
             make = make or prepare()

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import torch
 
-from pipeline.ground.errors import SettingsError
+from pipeline.ground.errors import ModelError, SettingsError
 from pipeline.mechanisms.infill.base import Fill, Infiller, Task
 from pipeline.mechanisms.infill.batches import fill
 from pipeline.mechanisms.infill.bert import BertInfiller
@@ -55,8 +55,14 @@ def load_infiller(
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     warn_of_slow_bf16(dtype, device)
     model, tokenizer = load(where, dtype)
-    model.to(device)  # type: ignore[arg-type]
-    return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+    try:
+        model.to(device)  # type: ignore[arg-type]
+        return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f"{where!r} does not fit into the memory of {device}",
+            remedy="use --dtype bfloat16, or a device with more memory",
+        ) from error
 
 
 def task_of(settings: Generate | FillSettings) -> Task:
