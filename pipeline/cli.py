@@ -16,6 +16,7 @@ import typer
 
 from pipeline import __version__
 from pipeline.ground.errors import ConjoinError
+from pipeline.ground.parent import end_with_dvc
 from pipeline.settings.audit import Audit
 from pipeline.settings.base import Settings
 from pipeline.settings.evaluate import Evaluate
@@ -87,6 +88,7 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
     def run(*args: Any, params: Path | None = None, **given: Any) -> None:
         # Hugging Face tokenizers warn about forks otherwise; nothing here forks after tokenizing.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        end_with_dvc()
         built = settings.build(given, params)
         importlib.import_module(module).run(built)
 

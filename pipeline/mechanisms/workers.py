@@ -1,6 +1,5 @@
 """Worker processes: started by ``accelerate launch``, which carries them over GPUs and nodes."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -17,13 +16,13 @@ from accelerate.utils import broadcast_object_list
 
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import folder_lock
+from pipeline.ground.parent import end_with_parent
 
 __all__ = ["Worker", "describe", "device", "in_launch", "launch", "pin", "working"]
 
 _WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
 _PATIENCE = 5.0  # seconds for workers of a killed run to be gone
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,6 @@ def launch(
         InputError: another run writes to ``out``, or workers of a killed one still do.
         SettingsError: more workers than GPUs.
     """
-    _end_with_dvc()
     if not gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     gpus = gpus and torch.cuda.is_available()
@@ -108,7 +106,6 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     """
     pin(threads)
     if not in_launch():
-        _end_with_dvc()
         with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
             yield Worker(0, 1, device())
         return
@@ -170,25 +167,7 @@ def pin(threads: int) -> None:
 
 def _end_with_launcher() -> None:
     """Have the system kill this worker when its launcher dies: nobody would stop it otherwise."""
-    _end_with_parent()
+    end_with_parent()
     launcher = os.environ.get(_LAUNCHER)
     if launcher and not Path("/proc", launcher).exists() and Path("/proc/self").exists():
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _end_with_dvc() -> None:
-    """Under ``dvc repro``, end when it is killed, so that nothing is written behind its back.
-
-    Elsewhere a parent's death is no reason: ``nohup conjoin generate &`` outlives its shell.
-    """
-    if "DVC_STAGE" in os.environ:
-        _end_with_parent()
-
-
-def _end_with_parent() -> None:
-    """The shell that DVC starts replaces itself by a single command, so the parent is DVC."""
-    if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
