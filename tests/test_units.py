@@ -5,6 +5,7 @@ import os
 import resource
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -201,19 +202,20 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
     assert contents(folder.folder) == contents(fresh.folder)
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """No file may grow beyond 400 bytes, which the system itself enforces."""
+    """No file may grow beyond 400 bytes, which the system itself enforces; pytest's log neither."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.usefixtures("small_files")
 def test_a_write_that_the_system_refuses_is_one_line(tmp_path: Path) -> None:
     """The error of a real write in pyarrow, not only that of a patched one, is understood."""
-    with pytest.raises(InputError, match="cannot write: File too large"):
+    with small_files(), pytest.raises(InputError, match="cannot write: File too large"):
         units(tmp_path / "out").write(0, {"rows": [], "rejects": []}, Tally())
     assert not list((tmp_path / "out").rglob("*.tmp"))
 
