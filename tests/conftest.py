@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from accelerate import PartialState
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pipeline.ground.coordination import Sentence
@@ -135,6 +136,8 @@ class Forks:
             os.dup2(handle, 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             os.environ.update(env)
+            # A test before may have left accelerate knowing of one process only.
+            PartialState._reset_state()
             work()
             code = 0
         except ConjoinError as error:
