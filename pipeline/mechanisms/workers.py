@@ -77,7 +77,7 @@ def launch(
             f"{processes} processes for {torch.cuda.device_count()} GPUs",
             remedy="start one a GPU; CUDA_VISIBLE_DEVICES= hides the GPUs and works on the CPU",
         )
-    with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
+    with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
         pass
     with folder_lock(out):
         python = [sys.executable, "-m", "pipeline.mechanisms.launcher"]
@@ -106,7 +106,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     """
     pin(threads)
     if not in_launch():
-        with folder_lock(out), folder_lock(out, _WORKERS, patience=_PATIENCE):
+        with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
             yield Worker(0, 1, device())
         return
     _end_with_launcher()
