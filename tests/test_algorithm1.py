@@ -59,6 +59,11 @@ class FakeM:
         self.examined: list[list[str]] = []
 
     @property
+    def step(self) -> int:
+        """Updates done."""
+        return len(self.batches)
+
+    @property
     def converged(self) -> bool:
         return len(self.batches) == self.steps
 

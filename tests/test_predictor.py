@@ -166,20 +166,20 @@ def test_each_sentence_is_encoded_once(model: Predictor, monkeypatch: pytest.Mon
     )  # fmt: skip
     sentence, other = words(1, 9), words(2, 9)
     model.predict([sentence, other, sentence, sentence], [2, 2, 3, 4])
-    model.loss([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
+    model([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
     assert rows == [2, 1]
 
 
-def test_loss_is_the_mean_over_instances(model: Predictor) -> None:
+def test_loss_is_summed_over_instances(model: Predictor) -> None:
     """A sentence with two structures counts twice in a batch."""
     one, two = words(1, 9), words(2, 7)
     asked = [(one, 2, Span(1, 5)), (one, 4, Span(0, 9)), (two, 2, Span(0, 4))]
     probabilities = model.probability(*map(list, zip(*asked, strict=True)))
-    expected = torch.tensor(probabilities).log().mean().neg().item()
+    expected = torch.tensor(probabilities).log().sum().neg().item()
     examples = [
         Example(one, (2, 4), (Span(1, 5), Span(0, 9))), Example(two, (2,), (Span(0, 4),)),
     ]  # fmt: skip
-    assert model.loss(examples).item() == pytest.approx(expected, abs=1e-5)
+    assert model(examples).item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
@@ -193,7 +193,7 @@ def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
     assert model.training
     assert torch.equal(state, torch.get_rng_state())
     example = [Example(sentence, (2,), (Span(0, 6),))]
-    assert model.loss(example).item() != model.loss(example).item()
+    assert model(example).item() != model(example).item()
 
 
 def test_saved_predictor_stands_alone(

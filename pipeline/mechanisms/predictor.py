@@ -166,8 +166,8 @@ class Predictor(nn.Module):
         h = states[torch.arange(len(batch), device=self.device)[:, None], last]
         return self.scorer.project(h)
 
-    def loss(self, examples: Sequence[Example]) -> Tensor:
-        """Mean negative log-probability of the gold pairs over all instances of a batch.
+    def forward(self, examples: Sequence[Example]) -> Tensor:
+        """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
         Each distinct sentence is encoded once. No example may have an obstacle.
         """
@@ -181,7 +181,7 @@ class Predictor(nn.Module):
         scores = self.scorer.log_probabilities(*projected, [instance[:3] for instance in gold])
         places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
         index = torch.tensor(places, device=scores.device)[:, None]
-        return -scores.gather(1, index).mean()
+        return -scores.gather(1, index).sum()
 
     def obstacles(
         self,
