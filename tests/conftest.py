@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from accelerate import PartialState
+from accelerate.state import AcceleratorState
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pipeline.ground.coordination import Sentence
@@ -137,7 +138,7 @@ class Forks:
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             os.environ.update(env)
             # A test before may have left accelerate knowing of one process only.
-            PartialState._reset_state()
+            AcceleratorState._reset_state(reset_partial_state=True)
             work()
             code = 0
         except ConjoinError as error:
@@ -177,3 +178,23 @@ class Forks:
 def forks() -> Forks:
     """Starts processes that need not import torch again."""
     return Forks()
+
+
+@pytest.fixture
+def start(tmp_path: Path, forks: Forks) -> Callable[..., list[int]]:
+    """Starts workers that find one another as a launcher's would; rank r does the r-th work."""
+
+    def begin(*works: Callable[[], None]) -> list[int]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        same = {"WORLD_SIZE": str(len(works)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return [
+            forks.start(
+                work, tmp_path / f"log-{rank}",
+                RANK=str(rank), LOCAL_RANK=str(rank), ACCELERATE_USE_CPU="true", **same,
+            )
+            for rank, work in enumerate(works)
+        ]  # fmt: skip
+
+    return begin

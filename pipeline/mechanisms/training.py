@@ -1,5 +1,6 @@
 """M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1)."""
 
+import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -179,7 +180,7 @@ class Learner:
         valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "not known"
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.journal.barren:,} steps; "
-            f"the highest probability was {self.journal.highest:.3f} and validation accuracy is {valid}. "
+            f"the highest probability was {self.journal.highest:.4g} and validation accuracy is {valid}. "
             "Look at δ (--delta, or --accept quantile), at --warm-steps if the accuracy is low, and "
             "at the candidates themselves (conjoin report)"
         )
@@ -204,7 +205,8 @@ class Learner:
             "best_step": self.best_step,
             "best_accuracy": self.best_accuracy,
             "stalled": self._stalled,
-            "history": self.history,
+            # As text: whoever writes it down may sort the keys, and the run's file has their order.
+            "history": [json.dumps(entry) for entry in self.history],
             "losses": self._losses,
             "recent": list(self._recent),
             "power": power,
@@ -222,7 +224,8 @@ class Learner:
         self._best = tensors["best"]
         self.step, self.best_step = facts["step"], facts["best_step"]
         self.best_accuracy, self._stalled = facts["best_accuracy"], facts["stalled"]
-        self.history, self._losses = list(facts["history"]), list(facts["losses"])
+        self.history = [json.loads(entry) for entry in facts["history"]]
+        self._losses = list(facts["losses"])
         self._recent.extend(facts["recent"])
         self.journal.restore(facts["journal"], rows)
         if facts["temperature"] is not None:
