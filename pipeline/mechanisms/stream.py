@@ -38,7 +38,6 @@ class Drawn:
     words: tuple[str, ...]
     coordinator: int
     extent: Span
-    fill_length: int = 1
 
 
 class CandidateStream:
@@ -58,9 +57,7 @@ class CandidateStream:
         InputError: the folder holds no candidates, or a shard is damaged or of another schema.
     """
 
-    def __init__(self, folder: Path | str, seed: int, scratch: Path = Path("/tmp/scr")) -> None:
-        folder = Path(folder)
-        self.digest = "x"
+    def __init__(self, folder: Path, seed: int, scratch: Path) -> None:
         self._seed = seed
         self._table = _mapped(candidate_shards(folder), scratch)
         if not self._table.num_rows:
