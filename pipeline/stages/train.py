@@ -58,7 +58,7 @@ def run(settings: Train) -> None:
         raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
     candidates = None
     if settings.mode != "baseline" and settings.candidates is not None:
-        candidates = CandidateStream(settings.candidates, settings.seed, out)
+        candidates = CandidateStream(str(settings.candidates), settings.seed)
     with Meter(f"train {system} {settings.labelled} seed {settings.seed}", settings.steps) as meter:
         learner = Learner(
             predictor, measured, _schedule(settings),
