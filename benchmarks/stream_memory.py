@@ -2,11 +2,15 @@
 
 Generates corpora of different sizes (about 25 words a candidate, three candidates a sentence), trains
 the same tiny predictor from each in a process of its own, and compares what the kernel says of the
-most memory that each process held. Everything lies in a temporary folder that is removed.
+most memory that each process held (ru_maxrss). Everything lies in a temporary folder that is removed.
+
+The kernel counts what a process held before it became another program, so this one, which starts the
+others, must stay small: the corpora are made by processes of their own, too.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -159,40 +163,50 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
     )  # fmt: skip
 
 
+def child(folder: str, *arguments: object) -> list[str]:
+    """Lines that this program prints in a process of its own, which copies candidates to ``folder``."""
+    done = subprocess.run(
+        [sys.executable, __file__, *map(str, arguments)],
+        check=True, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "HF_DATASETS_CACHE": f"{folder}/cache"},
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
 def main() -> None:
     """Compare sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 10_000_000])
     parser.add_argument("--steps", type=int, default=300, help="updates of each training")
-    parser.add_argument("--folder", type=Path, help="where to put the corpora (disk: 0.6 KB a row)")
+    parser.add_argument("--folder", type=Path, help="where to put the corpora (disk: 0.7 KB a row)")
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--measure", type=Path, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.make:
+        write_corpus(given.make / "corpus")
+        for rows in given.rows:
+            write_candidates(given.make / str(rows) / "candidates", rows)
+        return
     if given.measure:
         measure(*given.measure, given.steps)
         return
-    results = []
+    first = 0.0
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        corpus = Path(name) / "corpus"
-        write_corpus(corpus)
+        child(name, "--make", name, "--rows", *given.rows)
         for rows in given.rows:
             shards = Path(name) / str(rows) / "candidates"
-            begun = time.perf_counter()
-            write_candidates(shards, rows)
-            print(f"{rows:,} rows generated in {time.perf_counter() - begun:.0f} s", flush=True)
-            command = [sys.executable, __file__, "--steps", str(given.steps), "--measure"]
-            done = subprocess.run(
-                ["env", f"HF_DATASETS_CACHE={name}/cache", *command, str(corpus), str(shards)],
-                check=True, stdout=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            result = json.loads(done.stdout.splitlines()[-1])
-            results.append(result)
+            told = child(
+                name, "--steps", given.steps, "--measure", Path(name) / "corpus", shards
+            )
+            result = json.loads(told[-1])
+            first = first or result["peak"]
             print(
                 f"{result['rows']:>12,} candidates: peak {result['peak']:.0f} MiB "
                 f"(imports {result['imported']:.0f}, store built {result['after_building']:.0f}); "
                 f"store built in {result['building_s']:.1f} s, {given.steps} steps in "
                 f"{result['training_s']:.1f} s, {result['seen']:,} candidates seen and "
                 f"{result['accepted']:,} accepted; {result['draws_per_s']:,.0f} draws/s "
-                f"-> {result['peak'] / results[0]['peak']:.3f} of the first's memory",
+                f"-> {result['peak'] / first:.3f} of the first's memory",
                 flush=True,
             )
 

@@ -57,7 +57,7 @@ def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> 
         columns = [batch.column(field.name).cast(field.type) for field in schema]
     except pa.ArrowInvalid as error:
         raise InputError(f"a value does not fit its column: {error}", path=place) from error
-    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:

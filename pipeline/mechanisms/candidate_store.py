@@ -113,27 +113,28 @@ def open_store(source: Source) -> CandidateStore:
     try:
         key = digest_of([_FORMAT, source.key()])[:16]
     except Unreachable as error:
-        return _without_network(source, home, error)
-    try:
-        return CandidateStore(home / key)
-    except FileNotFoundError:
-        pass
-    with _writing(home), _locked(home, source):
-        try:
-            return CandidateStore(home / key)  # another process was faster
-        except FileNotFoundError:
-            _build(source, home, key)
-        return CandidateStore(home / key)
-
-
-def _without_network(source: Source, home: Path, error: Unreachable) -> CandidateStore:
-    for card in sorted(home.glob("[!.]*/card.json")):
-        try:
-            store = CandidateStore(card.parent)
-        except FileNotFoundError:
-            continue
-        print(f"{error}: using the copy made before", file=sys.stderr, flush=True)
+        return _without_network(home, error)
+    if store := _opened(home / key):
         return store
+    with _writing(home), _locked(home, source):
+        if store := _opened(home / key):  # another process was faster
+            return store
+        _build(source, home, key)
+        return CandidateStore(home / key)
+
+
+def _opened(folder: Path) -> CandidateStore | None:
+    try:
+        return CandidateStore(folder)
+    except FileNotFoundError:
+        return None
+
+
+def _without_network(home: Path, error: Unreachable) -> CandidateStore:
+    for card in sorted(home.glob("[!.]*/card.json")):
+        if store := _opened(card.parent):
+            print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
+            return store
     raise error
 
 
