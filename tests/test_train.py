@@ -362,7 +362,7 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         InputError, corpus, out, labelled=250
     )
     empty = corpus / "nothing"
-    assert "nothing: no candidates here; run `conjoin generate`" in refusal(
+    assert "nothing: no such folder of candidates; name a corpus folder" in refusal(
         InputError, corpus, out, candidates=empty
     )
     assert "no such model folder" in refusal(ModelError, corpus, out, encoder="models/none")
