@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import torch
-from tiny import build, digest, history, scored, settings
+from tiny import build, digest, history, release, scored, settings
 
 from pipeline.ground import files
 from pipeline.ground.errors import InputError
@@ -46,12 +46,14 @@ def die_in(step: int) -> None:
     Learner.update = dying  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("given", [{}, EVERYTHING], ids=["paper", "every option"])
+@pytest.mark.parametrize("given", [{}, EVERYTHING], ids=["corpus folder", "release folder"])
 def test_ten_kills_at_random_steps_change_nothing(
     corpus: Path, tmp_path: Path, forks: Any, given: dict[str, Any]
 ) -> None:
     """Weights, history and accepted ids are those of the uninterrupted run, bit for bit."""
     usual = {"checkpoint_every": 4, "eval_every": 5, **given}
+    if given:
+        usual["candidates"] = release(corpus, tmp_path / "release")
     train.run(settings(corpus, out=tmp_path / "whole", **usual))
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
     steps = sorted(random.Random(7).sample(range(2, 60), 10))
@@ -67,6 +69,17 @@ def test_ten_kills_at_random_steps_change_nothing(
     assert history(tmp_path / "killed") == history(tmp_path / "whole")
     assert any(row["accepted"] for row in scored(tmp_path / "killed"))
     assert not (tmp_path / "killed" / "checkpoints").exists()
+
+
+def test_a_release_trains_as_its_corpus(
+    corpus: Path, tmp_path: Path, whole: dict[str, str]
+) -> None:
+    """Shards and the order of rows make no difference to any byte but the source's name."""
+    folder = release(corpus, tmp_path / "release")
+    train.run(settings(corpus, candidates=folder, out=tmp_path / "run"))
+    own = digest(tmp_path / "run")
+    assert own.pop("run.json") != whole["run.json"]
+    assert own == {name: value for name, value in whole.items() if name != "run.json"}
 
 
 def interrupted(corpus: Path, out: Path, **given: Any) -> Path:
@@ -281,3 +294,15 @@ def test_a_drought_is_told(
     capsys.readouterr()
     train.run(settings(corpus, delta=0.0, out=tmp_path))
     assert "warning" not in capsys.readouterr().err
+
+
+def test_labels_restrict_what_is_drawn(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only candidates of these labels are drawn; a label without any is named; so is one of L."""
+    train.run(settings(corpus, labels=["VP"], steps=32, out=tmp_path / "vp"))
+    assert {row["label"] for row in scored(tmp_path / "vp")} == {"VP"}
+    assert read_json(tmp_path / "vp" / "run.json")["candidates"] == 20
+    assert "no candidate has a label of these in L: NP" in capsys.readouterr().err
+    with pytest.raises(InputError, match="no candidate has the label 'ADJP'; there are: NP, VP"):
+        train.run(settings(corpus, labels=["NP", "ADJP"], out=tmp_path / "none"))

@@ -7,10 +7,12 @@ anywhere in it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipeline.ground.coordination import Span
+from pipeline.ground.errors import InputError
 from pipeline.mechanisms.candidate_store import open_store
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.sources import find_source
@@ -48,6 +50,7 @@ class CandidateStream:
     Args:
         source: a corpus folder, a release folder, or a dataset of the hub (see ``sources``).
         seed: seed of the draws.
+        labels: draw only candidates with one of these; none: all.
 
     Attributes:
         sentences: how many source sentences have a candidate.
@@ -55,30 +58,34 @@ class CandidateStream:
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
 
     Raises:
-        InputError: there are no candidates, a shard is damaged or lacks a column, a candidate's
+        InputError: there are no candidates, or none with one of the labels, a shard is damaged or lacks a column, a candidate's
             spans do not fit its words, or the cache cannot be written to.
     """
 
-    def __init__(self, source: str | Path, seed: int) -> None:
+    def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
         self._seed, self._store = seed, open_store(find_source(source))
         self.sentences = len(self._store.ends)
         self.labels: dict[str, int] = self._store.card["labels"]
         self.digest: str = self._store.card["digest"]
+        if missing := [label for label in labels if label not in self.labels]:
+            raise InputError(
+                f"no candidate has the label {missing[0]!r}; there are: {', '.join(self.labels)}",
+                path=source,
+                remedy="name other --labels",
+            )
+        if labels:
+            self.labels = {label: self.labels[label] for label in sorted(set(labels))}
         self._draws = 0
 
     def __len__(self) -> int:
-        return len(self._store.rows)
+        return sum(self.labels.values())
 
     def sample(self, index: int) -> Drawn:
         """Draw number ``index``: a pure function of (candidates, seed, index)."""
-        self._draws += 1
-        if self._draws % _LET_GO == 0:
-            self._store.let_go()
         random = np.random.default_rng([self._seed, _FOR_U, index])
-        ends = self._store.ends
-        sentence = int(random.integers(self.sentences))
-        begin = int(ends[sentence - 1]) if sentence else 0
-        row = self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
+        row = self._draw(random)
+        while row["label"] not in self.labels:
+            row = self._draw(random)
         first, last = row["conjuncts"][0], row["conjuncts"][-1]
         return Drawn(
             row["candidate_id"],
@@ -88,6 +95,15 @@ class CandidateStream:
             Span(first["start"], last["end"]),
             last["end"] - last["start"],
         )
+
+    def _draw(self, random: np.random.Generator) -> dict[str, Any]:
+        self._draws += 1
+        if self._draws % _LET_GO == 0:
+            self._store.let_go()
+        ends = self._store.ends
+        sentence = int(random.integers(self.sentences))
+        begin = int(ends[sentence - 1]) if sentence else 0
+        return self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
 
 
 class LabelledStream:

@@ -25,6 +25,9 @@ class Train(Settings):
         description="Candidates: a folder of shards, a released corpus's folder, or a hub dataset's "
         "name (not read in mode baseline).",
     )
+    labels: list[str] = Field(
+        [], description="Draw only candidates with one of these labels (NP, VP …); unset: all."
+    )
     mode: Literal["baseline", "filter", "no-filter", "self-train"] = Field(
         "filter",
         description="L only; believed candidates (--accept); all candidates (δ = 0); boundaries from the "

@@ -5,7 +5,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import transformers
 from pipeline.ground.closure import code_digest
 from pipeline.ground.console import Meter, say, table, warn
 from pipeline.ground.errors import ConjoinError, InputError, SettingsError
-from pipeline.ground.files import digest_of, write_json, write_text
+from pipeline.ground.files import write_json, write_text
 from pipeline.ground.parquet import write_table
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms import workers
@@ -23,14 +22,13 @@ from pipeline.mechanisms.acceptance import BestShare, Delta
 from pipeline.mechanisms.algorithm1 import Acceptance, Constants, algorithm1
 from pipeline.mechanisms.checkpoints import identity, locate
 from pipeline.mechanisms.descent import Schedule
-from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.jury import Jury, fit_temperature, held_out_judges
-from pipeline.mechanisms.labelled import draw_path, read_draw
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.snapshots import Snapshots
-from pipeline.mechanisms.stream import CandidateStream, LabelledStream
+from pipeline.mechanisms.stream import LabelledStream
 from pipeline.mechanisms.team import Team
-from pipeline.mechanisms.training import Learner, learnable
+from pipeline.mechanisms.traindata import TrainData, read_data
+from pipeline.mechanisms.training import Learner
 from pipeline.settings.train import Train
 
 __all__ = ["run"]
@@ -66,25 +64,6 @@ def run(settings: Train) -> None:
             sys.exit(2)  # the first process says what is wrong; it meets the same
 
 
-@dataclass(frozen=True, slots=True)
-class _Data:
-    """What a run reads: the draw's ``size``, of it what can be learned, the validation set."""
-
-    size: int
-    learned: list[Example]
-    measured: list[Example]
-    candidates: CandidateStream | None
-    excluded: dict[str, Tally]
-
-    def about(self) -> dict[str, Any]:
-        """What tells it from other data."""
-        return {
-            "labelled sentences": digest_of([asdict(example) for example in self.learned]),
-            "validation sentences": digest_of([asdict(example) for example in self.measured]),
-            "candidates": self.candidates.digest if self.candidates else None,
-        }
-
-
 class _Run:
     """One run of one process of a team; the first process writes its files."""
 
@@ -96,7 +75,7 @@ class _Run:
         begun = time.monotonic()
         settings = self.settings
         predictor = self._fresh(settings.seed)
-        data = self._read(predictor)
+        data = read_data(settings, predictor)
         snapshots = Snapshots(self.out / "checkpoints", self._about(data), settings.keep)
         state = snapshots.latest(self.team.device) if settings.resume else None
         first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
@@ -120,7 +99,7 @@ class _Run:
             learner.restore(state[0], state[1]["learner"], state[2])
             rule.restore(state[1]["rule"])
         if self.team.first:
-            self._tell_start(snapshots, first)
+            self._tell_start(data, snapshots, first)
 
         def after() -> None:
             every = settings.checkpoint_every
@@ -142,27 +121,7 @@ class _Run:
             snapshots.clear()
             self._tell(learner, excluded)
 
-    def _read(self, predictor: Predictor) -> _Data:
-        settings = self.settings
-        labelled, validation = read_draw(settings.corpus, settings.labelled, settings.seed)
-        learned, _, tally = learnable(labelled, predictor)
-        _, measured, tally_validation = learnable(validation, predictor)
-        path = draw_path(settings.corpus, settings.labelled, settings.seed)
-        if not learned:
-            raise InputError("no labelled sentence can be learned from", path=path)
-        if not measured:
-            raise InputError("no coordination in the validation sentences", path=path)
-        if settings.judges > len(learned):
-            raise SettingsError(
-                f"judges must not exceed |L|, was {settings.judges} > {len(learned)}"
-            )
-        candidates = None
-        if settings.mode != "baseline" and settings.candidates is not None:
-            candidates = CandidateStream(settings.candidates, settings.seed)
-        excluded = {"labelled": tally, "validation": tally_validation}
-        return _Data(len(labelled), learned, measured, candidates, excluded)
-
-    def _about(self, data: _Data) -> dict[str, Any]:
+    def _about(self, data: TrainData) -> dict[str, Any]:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         return {
             "settings": self._recorded(),
@@ -188,7 +147,7 @@ class _Run:
             return Delta(0.0)
         return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
 
-    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: _Data) -> Jury:
+    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData) -> Jury:
         """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
         settings = self.settings
         if was is not None:
@@ -227,7 +186,9 @@ class _Run:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         return kept
 
-    def _tell_start(self, snapshots: Snapshots, first: int) -> None:
+    def _tell_start(self, data: TrainData, snapshots: Snapshots, first: int) -> None:
+        if data.uncovered:
+            warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
         for fault in snapshots.damaged:
             warn(f"checkpoint passed over: {fault}")
         if first:
@@ -236,7 +197,7 @@ class _Run:
             snapshots.clear()
 
     def _write(
-        self, learner: Learner, data: _Data, excluded: Mapping[str, Tally], seconds: float
+        self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally], seconds: float
     ) -> None:
         # run.json is written last and marks a complete run, so an older one must not vouch for this.
         out, settings = self.out, self.settings
