@@ -63,38 +63,36 @@ class EndpointScorer(nn.Module):
 
         Pair ``[i, b]`` of an instance stands at ``i · (n - k - 1) + b``; padding is -inf.
         """
-        begins, ends, grids = self._project(h, instances)
+        begins, ends, shifts, grids = self._project(h, instances)
         # Words may come from a product in half precision; their sums and the softmax are not.
         with torch.autocast(h.device.type, enabled=False):
-            hidden, weight = self.first.out_features, self.second.weight[0]
-            masks = None
+            weight, masks = self.second.weight[0], None
             if self.training and self.dropout:
-                masks = keep_masks(grids, hidden, self.dropout, h.device)
+                masks = keep_masks(grids, len(weight), self.dropout, h.device)
                 weight = weight / keep_share(self.dropout)
-            scores = pair_scores(begins, ends, self.first.bias, weight, grids=grids, masks=masks)
+            scores = pair_scores(begins, ends, shifts, weight, grids=grids, masks=masks)
             scores = scores + self.second.bias
-            sizes = [grid.size for grid in grids]
-            padded = pad_sequence(
-                torch.split(scores, sizes), batch_first=True, padding_value=-torch.inf
-            )
-            return padded.log_softmax(1)
+            parts = list(torch.split(scores, [grid.size for grid in grids]))
+            return pad_sequence(parts, batch_first=True, padding_value=-torch.inf).log_softmax(1)
 
     def _project(
         self, h: Tensor, instances: Sequence[Instance]
-    ) -> tuple[Tensor, Tensor, list[Grid]]:
-        """Each word's part in the first layer, as beginning or end, without the bias.
+    ) -> tuple[Tensor, Tensor, Tensor, list[Grid]]:
+        """The first layer: A·h of beginnings, B·h of ends, bias - A·h_{k+1} - B·h_{k-1} of instances.
 
         Returns:
-            Two tensors ``[rows, hidden]`` and where the instances' words stand in them.
+            These, ``[rows, hidden]`` each, and where the instances' pairs stand in the first two.
         """
-        begins, ends, grids = _layout(instances, h.shape[1])
-        index = torch.from_numpy(np.concatenate([begins, ends])).to(h.device)
+        first, second, grids = _layout(instances, h.shape[1])
         # Embedding is a gather of rows whose gradient is fast on CPU and deterministic on CUDA.
-        rows = F.embedding(index, h.flatten(0, 1))
-        first, second = torch.split(rows, [len(begins), len(ends)])
+        words = F.embedding(_index(np.concatenate([first, second]), h), h.flatten(0, 1))
+        split = torch.split(words, [len(first), len(second)])
         begin, end = self.first.weight.chunk(2, dim=1)
         wide = torch.promote_types(h.dtype, self.first.weight.dtype)
-        return F.linear(first, begin).to(wide), F.linear(second, end).to(wide), grids
+        begins, ends = F.linear(split[0], begin).to(wide), F.linear(split[1], end).to(wide)
+        after = F.embedding(_index([g.left + g.lefts + 1 for g in grids], h), begins)
+        before = F.embedding(_index([g.right - 2 for g in grids], h), ends)
+        return begins, ends, self.first.bias - after - before, grids
 
 
 def batches(instances: Sequence[Instance], pairs: int = 4096) -> Iterator[Sequence[Instance]]:
@@ -134,7 +132,11 @@ def _layout(instances: Sequence[Instance], words: int) -> tuple[_Rows, _Rows, li
         ends.append(np.arange(start + low - 1, start + n))
         begin, end = begin + len(begins[-1]), end + len(ends[-1])
     grids = [
-        Grid(places[sentence][0], k, places[sentence][1] + k - 1, n - k - 1)
+        Grid(places[sentence][0], k, places[sentence][1] + k + 1, n - k - 1)
         for sentence, k, n in instances
     ]
     return np.concatenate(begins), np.concatenate(ends), grids
+
+
+def _index(rows: Sequence[int] | _Rows, like: Tensor) -> Tensor:
+    return torch.as_tensor(rows, dtype=torch.int64).to(like.device, non_blocking=True)

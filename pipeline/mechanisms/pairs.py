@@ -1,4 +1,4 @@
-"""Scores of all pairs of a beginning and an end: Σ_u w_u · keep_iju · ReLU(left_iu + right_ju).
+"""Scores of all pairs of a beginning and an end: Σ_u w_u · keep_iju · ReLU(begin_iu + end_ju + c_u).
 
 The pairs of a sentence of n words are O(n²), its projected words O(n). On a CPU this walks over
 blocks of pairs that stay in the cache and keeps for the backward pass only the words and, with
@@ -8,7 +8,6 @@ starting a kernel costs more than adding, all pairs of all instances stand in on
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,26 +22,15 @@ _Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class Grid(NamedTuple):
-    """The pairs of an instance, as rows of the tables of beginnings and of ends.
+    """An instance's pairs: each of ``lefts`` beginnings with each of ``rights`` ends.
 
-    Beginnings are the rows ``left`` to ``left + lefts - 1``; ``after`` is word k + 1's. Ends are the
-    ``rights`` rows from ``right`` on; ``before`` is word k - 1's.
+    ``left`` and ``right`` are the first one's rows in the tables of beginnings and of ends.
     """
 
     left: int
     lefts: int
-    before: int
+    right: int
     rights: int
-
-    @property
-    def after(self) -> int:
-        """Row of word k + 1 among the beginnings: behind the coordinator's."""
-        return self.left + self.lefts + 1
-
-    @property
-    def right(self) -> int:
-        """First row of the ends: behind word k - 1's and the coordinator's."""
-        return self.before + 2
 
     @property
     def size(self) -> int:
@@ -53,18 +41,18 @@ class Grid(NamedTuple):
 def pair_scores(
     begins: Tensor,
     ends: Tensor,
-    bias: Tensor,
+    shifts: Tensor,
     weight: Tensor,
     *,
     grids: Sequence[Grid],
     masks: Sequence[Tensor] | None,
 ) -> Tensor:
-    """Score all pairs of all grids; differentiable once in the first four.
+    """Score all pairs of all grids; differentiable once.
 
     Args:
-        begins: projected words as beginnings, ``[rows, hidden]``.
-        ends: projected words as ends, ``[rows, hidden]``.
-        bias: of the hidden units, ``[hidden]``.
+        begins: words as beginnings, ``[rows, hidden]``.
+        ends: words as ends, ``[rows, hidden]``.
+        shifts: what is added to every pair of a grid, ``[grids, hidden]``.
         weight: of the hidden units in the score, ``[hidden]``.
         grids: at least one.
         masks: which units are kept, one tensor of 0 and 1 ``[pairs, hidden]`` for each grid; None
@@ -74,9 +62,9 @@ def pair_scores(
         ``[pairs of all grids]``, grid by grid, ends running fastest.
     """
     if begins.device.type == "cpu":
-        scores: Tensor = _Blocks.apply(begins, ends, bias, weight, grids, masks)  # type: ignore[no-untyped-call]
+        scores: Tensor = _Blocks.apply(begins, ends, shifts, weight, grids, masks)  # type: ignore[no-untyped-call]
         return scores
-    return _at_once(begins, ends, bias, weight, grids=grids, masks=masks)
+    return _at_once(begins, ends, shifts, weight, grids=grids, masks=masks)
 
 
 def keep_share(dropout: float) -> float:
@@ -119,37 +107,41 @@ class _Blocks(torch.autograd.Function):
         ctx: Any,
         begins: Tensor,
         ends: Tensor,
-        bias: Tensor,
+        shifts: Tensor,
         weight: Tensor,
         grids: Sequence[Grid],
         masks: Sequence[Tensor] | None,
     ) -> Tensor:
-        ctx.save_for_backward(begins, ends, bias, weight, *(masks or ()))
+        ctx.save_for_backward(begins, ends, shifts, weight, *(masks or ()))
         ctx.grids = grids
         scores = begins.new_empty(sum(grid.size for grid in grids))
         scratch = _Scratch(begins, grids, masked=masks is not None)
-        for at, grid, mask in _each(grids, masks):
-            left, right = _sides(begins, ends, bias, grid)
+        at = 0
+        for index, grid in enumerate(grids):
+            left, right = _sides(begins, ends, shifts[index], grid)
             for rows, pairs in scratch.blocks(grid):
                 units = scratch.units(rows, grid)
                 torch.add(left[rows, None], right, out=units).relu_()
-                if mask is not None:
-                    units *= scratch.floats(mask[pairs]).view_as(units)
+                if masks is not None:
+                    units *= scratch.floats(masks[index][pairs]).view_as(units)
                 out = scores[at + pairs.start : at + pairs.stop]
                 torch.mv(units.view(-1, len(weight)), weight, out=out)
+            at += grid.size
         return scores
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        begins, ends, bias, weight, *masks = ctx.saved_tensors
-        to_begins, to_ends = torch.zeros_like(begins), torch.zeros_like(ends)
-        to_bias, to_weight = torch.zeros_like(bias), torch.zeros_like(weight)
+        begins, ends, shifts, weight, *masks = ctx.saved_tensors
+        # Of each word and shift: the sum over its pairs of their gradients where a unit is active and
+        # kept. The score is linear in them and in w, so this is all that any gradient needs.
+        of_begins, of_ends, of_shifts = map(torch.zeros_like, (begins, ends, shifts))
         scratch = _Scratch(begins, ctx.grids, masked=bool(masks))
-        for at, grid, mask in _each(ctx.grids, masks or None):
-            left, right = _sides(begins, ends, bias, grid)
-            # Sums over a pair's other word of its gradient where the unit is active and kept.
-            of_left, of_right = torch.empty_like(left), torch.zeros_like(right)
+        at = 0
+        for index, grid in enumerate(ctx.grids):
+            left, right = _sides(begins, ends, shifts[index], grid)
+            of_left = torch.empty_like(left)
+            of_right = of_ends[grid.right : grid.right + grid.rights]
             for rows, pairs in scratch.blocks(grid):
                 units = scratch.units(rows, grid)
                 torch.add(left[rows, None], right, out=units)
@@ -157,21 +149,16 @@ class _Blocks(torch.autograd.Function):
                 torch.ops.aten.threshold_backward.grad_input(
                     own.expand_as(units), units, 0, grad_input=units
                 )
-                if mask is not None:
-                    units *= scratch.floats(mask[pairs]).view_as(units)
+                if masks:
+                    units *= scratch.floats(masks[index][pairs]).view_as(units)
                 torch.sum(units, 1, out=of_left[rows])
                 of_right += units.sum(0)
-            # The score is linear in w and, where active, in left + right: no pair is needed again.
-            to_weight += (left * of_left).sum(0) + (right * of_right).sum(0)
-            of_left *= weight
-            of_right *= weight
-            to_begins[grid.left : grid.left + grid.lefts] += of_left
-            to_begins[grid.after] -= of_left.sum(0)
-            to_ends[grid.right : grid.right + grid.rights] += of_right
-            total = of_right.sum(0)
-            to_ends[grid.before] -= total
-            to_bias += total
-        return to_begins, to_ends, to_bias, to_weight, None, None
+            of_begins[grid.left : grid.left + grid.lefts] += of_left
+            torch.sum(of_left, 0, out=of_shifts[index])
+            at += grid.size
+        parts = ((begins, of_begins), (ends, of_ends), (shifts, of_shifts))
+        of_weight = sum(((part * of).sum(0) for part, of in parts), torch.zeros_like(weight))
+        return (*(of.mul_(weight) for _, of in parts), of_weight, None, None)
 
 
 class _Scratch:
@@ -203,57 +190,41 @@ class _Scratch:
         return self._floats[: mask.numel()].copy_(mask.view(-1))
 
 
-def _each(
-    grids: Sequence[Grid], masks: Sequence[Tensor] | None
-) -> Iterator[tuple[int, Grid, Tensor | None]]:
-    """Yield each grid with the place of its first score and its mask."""
-    at = 0
-    for index, grid in enumerate(grids):
-        yield at, grid, masks[index] if masks else None
-        at += grid.size
-
-
-def _sides(begins: Tensor, ends: Tensor, bias: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
-    """A·(h_i - h_{k+1}) and B·(h_j - h_{k-1}) + bias of a grid's words."""
-    left = begins[grid.left : grid.left + grid.lefts] - begins[grid.after]
-    right = ends[grid.right : grid.right + grid.rights] - (ends[grid.before] - bias)
-    return left, right
+def _sides(begins: Tensor, ends: Tensor, shift: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
+    """A grid's beginnings, shifted, and its ends."""
+    left = begins[grid.left : grid.left + grid.lefts] + shift
+    return left, ends[grid.right : grid.right + grid.rights]
 
 
 def _at_once(
     begins: Tensor,
     ends: Tensor,
-    bias: Tensor,
+    shifts: Tensor,
     weight: Tensor,
     *,
     grids: Sequence[Grid],
     masks: Sequence[Tensor] | None,
 ) -> Tensor:
     """``pair_scores`` in a dozen kernels however many grids there are."""
-    left, after, right, before, i, j = (
+    left, right, grid = (
         torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
     )
     # Embedding is a gather of rows whose gradient is deterministic on CUDA, unlike indexing's.
-    lefts = F.embedding(left, begins) - F.embedding(after, begins)
-    rights = F.embedding(right, ends) - (F.embedding(before, ends) - bias)
-    units = (F.embedding(i, lefts) + F.embedding(j, rights)).relu_()
+    pairs = F.embedding(left, begins) + F.embedding(right, ends)
+    units = (pairs + F.embedding(grid, shifts)).relu_()
     if masks is not None:
         units = units * torch.cat(list(masks)).to(units.dtype)
     return units @ weight
 
 
 def _gathered(grids: Sequence[Grid]) -> list[_Rows]:
-    """Rows to gather: each beginning with its ``after``, each end with its ``before``, then pairs."""
-    starts = accumulate(grids, lambda at, g: (at[0] + g.lefts, at[1] + g.rights), initial=(0, 0))
+    """Row of the beginning, row of the end and number of the grid of each pair."""
     parts = [
         (
-            np.arange(grid.left, grid.left + grid.lefts),
-            np.full(grid.lefts, grid.after),
-            np.arange(grid.right, grid.right + grid.rights),
-            np.full(grid.rights, grid.before),
-            np.repeat(np.arange(i, i + grid.lefts), grid.rights),
-            np.tile(np.arange(j, j + grid.rights), grid.lefts),
+            np.repeat(np.arange(grid.left, grid.left + grid.lefts), grid.rights),
+            np.tile(np.arange(grid.right, grid.right + grid.rights), grid.lefts),
+            np.full(grid.size, number),
         )
-        for grid, (i, j) in zip(grids, starts, strict=False)
+        for number, grid in enumerate(grids)
     ]
     return [np.concatenate(part) for part in zip(*parts, strict=True)]

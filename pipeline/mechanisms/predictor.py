@@ -162,7 +162,7 @@ class Predictor(nn.Module):
     def _represent(self, batch: Sequence[Encoded]) -> Tensor:
         """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
         ids, mask, last = self.encoding.collate(batch, self.device)
-        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        states: Tensor = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return states[torch.arange(len(batch), device=self.device)[:, None], last]
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
