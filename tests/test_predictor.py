@@ -44,7 +44,7 @@ def test_scorer_equals_naive_double_loop() -> None:
     scorer = EndpointScorer(6, 5, 0.5).eval()
     h = torch.randn(3, 9, 6)
     instances = [(0, 1, 9), (0, 7, 9), (1, 2, 4), (2, 3, 6), (1, 1, 4)]
-    batched = [scores.exp() for scores in scorer(*scorer.project(h), instances)]
+    batched = [scores.exp() for scores in scorer(h, instances)]
     for found, (sentence, at, length) in zip(batched, instances, strict=True):
         expected = naive_scores(scorer, h[sentence, :length], at)
         for (i, j), value in expected.items():
@@ -58,7 +58,7 @@ def test_scorer_has_the_naive_gradient() -> None:
     torch.manual_seed(0)
     scorer = EndpointScorer(6, 5, 0.0)
     h = torch.randn(1, 7, 6)
-    loss = -scorer(*scorer.project(h), [(0, 3, 7)])[0][1, 2]
+    loss = -scorer(h, [(0, 3, 7)])[0][1, 2]
     loss.backward()
     found = [p.grad.clone() for p in scorer.parameters()]
     scorer.zero_grad()
@@ -249,8 +249,7 @@ def test_batched_pairs_train_like_single_ones() -> None:
     for runs in ([instances], [[instance] for instance in instances]):
         scorer.zero_grad()
         torch.manual_seed(7)
-        projected = scorer.project(h)
-        rows = [scores for run in runs for scores in scorer(*projected, run)]
+        rows = [scores for run in runs for scores in scorer(h, run)]
         loss = -torch.stack([scores[0, -1] for scores in rows]).mean()
         loss.backward()
         losses.append(loss.item())

@@ -159,12 +159,11 @@ class Predictor(nn.Module):
             ) from error
         return predictor.eval()
 
-    def _project(self, batch: Sequence[Encoded]) -> tuple[Tensor, Tensor]:
-        """Encode sentences and project their words; two ``[sentences, words, hidden]``."""
+    def _represent(self, batch: Sequence[Encoded]) -> Tensor:
+        """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
         ids, mask, last = self.encoding.collate(batch, self.device)
-        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        h = states[torch.arange(len(batch), device=self.device)[:, None], last]
-        return self.scorer.project(h)
+        states: Tensor = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return states[torch.arange(len(batch), device=self.device)[:, None], last]
 
     def forward(self, examples: Sequence[Example]) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
@@ -172,13 +171,13 @@ class Predictor(nn.Module):
         Each distinct sentence is encoded once. No example may have an obstacle.
         """
         rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
-        projected = self._project(self.encoding.encode(list(rows)))
+        h = self._represent(self.encoding.encode(list(rows)))
         gold = [
             (rows[e.words], k, len(e.words), extent)
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]
-        scores = self.scorer.log_probabilities(*projected, [instance[:3] for instance in gold])
+        scores = self.scorer.log_probabilities(h, [instance[:3] for instance in gold])
         places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
         index = torch.tensor(places, device=scores.device)[:, None]
         return -scores.gather(1, index).sum()
@@ -268,7 +267,7 @@ class Predictor(nn.Module):
         with self._evaluating(), torch.inference_mode():
             for begin in range(0, len(readable), batch_size):
                 batch = readable[begin : begin + batch_size]
-                projected = self._project([pair[1] for pair in batch])
+                h = self._represent([pair[1] for pair in batch])
                 order = (index for words, _ in batch for index in asked[words])
                 instances = [
                     (row, coordinators[index], len(words))
@@ -276,7 +275,7 @@ class Predictor(nn.Module):
                     for index in asked[words]
                 ]
                 for part in batches(instances):
-                    for own in self.scorer(*projected, part):
+                    for own in self.scorer(h, part):
                         scores = own if temperature == 1 else _tempered(own, temperature)
                         yield next(order), scores.cpu()
 
