@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from pipeline.ground.errors import InputError
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import leaves, trees_of
 from pipeline.mechanisms.conllu import looks_like_conllu, read_conllu
@@ -79,10 +78,5 @@ def _text(lines: Lines, tally: Tally) -> Iterator[Given]:
 def _trees(lines: Lines) -> Iterator[Given]:
     """Words of each tree, without empty elements and unescaped."""
     for number, tree in trees_of(lines, lines.name):
-        try:
-            kept = without_empty(tree, Path(lines.name), number)
-        except RecursionError as error:
-            raise InputError(
-                "brackets nested too deep", path=lines.name, line=number, remedy="mend the tree"
-            ) from error
+        kept = without_empty(tree, Path(lines.name), number)
         yield Given(tuple(leaves(kept)) if kept else (), number)
