@@ -75,7 +75,7 @@ def test_scorer_has_the_naive_gradient() -> None:
 def test_predictions_equal_naive_encoding(model: Predictor) -> None:
     """Last subword of each word, one sentence at a time, unpadded: the same argmax and probability."""
     sentences = [words(n, 5 + n) for n in range(6)]
-    found = model.predict(sentences, [2] * 6, batch_size=3)
+    found = model.predict(sentences, [2] * 6, batch_tokens=30)
     tokenizer = model.encoding.tokenizer
     for sentence, prediction in zip(sentences, found, strict=True):
         ids, last = [tokenizer.cls_token_id], []
@@ -145,11 +145,11 @@ def test_probabilities_sum_to_one(model: Predictor) -> None:
 
 
 def test_batching_changes_nothing(model: Predictor) -> None:
-    """Order and batch size leave predictions alone."""
+    """Order and size of batches leave predictions alone."""
     sentences = [words(n, 4 + n % 7) for n in range(20)]
     usual = model.predict(sentences, [2] * 20)
-    for batch_size in (1, 7, 64):
-        backwards = model.predict(sentences[::-1], [2] * 20, batch_size)[::-1]
+    for batch_tokens in (1, 40, 4096):
+        backwards = model.predict(sentences[::-1], [2] * 20, batch_tokens)[::-1]
         for one, other in zip(usual, backwards, strict=True):
             assert one is not None
             assert other is not None

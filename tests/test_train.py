@@ -484,7 +484,7 @@ def test_predict_prints_brackets(
     sentence_, word, probability = lines[0].split("\t")
     assert (sentence_, word) == ("we saw [cats] and [dogs] near it", "and")
     assert 0.3 < float(probability) <= 1
-    assert lines[1] == "And we saw fish .\t-\tno coordinator between words"
+    assert lines[1] == "And we saw fish .\tAnd\tcoordinator at the edge of the sentence"
     assert lines[2].endswith("\tand\tsentence longer than the encoder")
 
 

@@ -30,7 +30,10 @@ from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer, batches
 
-__all__ = ["Prediction", "Predictor", "best_device"]
+__all__ = ["BATCH_TOKENS", "Prediction", "Predictor", "best_device"]
+
+BATCH_TOKENS = 2048
+"""Subwords encoded together where no gradient is wanted: on GENIA's sentences least padding and time."""
 
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
@@ -203,7 +206,7 @@ class Predictor(nn.Module):
         self,
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> list[Prediction | None]:
         """The most probable endpoint pair of each coordinator, in the order given.
@@ -212,14 +215,14 @@ class Predictor(nn.Module):
             sentences: the words of each instance's sentence; one with several coordinators is
                 given several times and encoded once.
             coordinators: the word index of each instance's coordinator.
-            batch_size: distinct sentences encoded together (in order of length).
+            batch_tokens: subwords encoded together, padding included.
             temperature: T of ``distributions``.
 
         Returns:
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
             i, b = divmod(int(scores.argmax()), scores.shape[1])
             span = Span(i, coordinators[index] + 2 + b)
             found[index] = Prediction(span, float(scores[i, b].exp()))
@@ -230,7 +233,7 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
@@ -239,7 +242,7 @@ class Predictor(nn.Module):
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
         found: list[float | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
@@ -249,7 +252,7 @@ class Predictor(nn.Module):
         self,
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> Iterator[tuple[int, Tensor]]:
         """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
@@ -260,13 +263,8 @@ class Predictor(nn.Module):
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
                 asked.setdefault(tuple(words), []).append(index)
-        encoded = zip(asked, self.encoding.encode(list(asked)), strict=True)
-        readable = [pair for pair in encoded if self.encoding.fits(pair[1])]
-        # Neighbours in length waste least padding; the sort is stable, so batches are reproducible.
-        readable.sort(key=lambda pair: len(pair[1].ids))
         with self._evaluating(), torch.inference_mode():
-            for begin in range(0, len(readable), batch_size):
-                batch = readable[begin : begin + batch_size]
+            for batch in self.encoding.batches(asked, batch_tokens):
                 h = self._represent([pair[1] for pair in batch])
                 order = (index for words, _ in batch for index in asked[words])
                 instances = [
