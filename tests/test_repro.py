@@ -8,7 +8,8 @@ import pytest
 from pipeline.ground.errors import CellError, InputError, SettingsError
 from pipeline.ground.files import read_json
 from pipeline.settings.repro import Repro
-from pipeline.tools.repro import TIMES, run
+from pipeline.mechanisms.durations import TIMES
+from pipeline.tools.repro import run
 
 DVC = """\
 stages:

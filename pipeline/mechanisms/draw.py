@@ -3,11 +3,15 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, SettingsError
 
-__all__ = ["SMALLEST", "Draw", "draw", "drawable"]
+__all__ = ["FULL", "SMALLEST", "Draw", "draw", "drawable"]
+
+FULL = "full"
+"""The size that takes all there is (Figure 4's last point)."""
 
 SMALLEST = 5
 """Smallest draw: it has one validation sentence."""
@@ -30,7 +34,9 @@ def drawable(sentences: Iterable[Sentence]) -> list[str]:
     ]
 
 
-def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None) -> Draw:
+def draw(
+    ids: Iterable[str], size: int | Literal["full"], seed: int, validation: int | None = None
+) -> Draw:
     """Draw ``size`` training and ``validation`` (unset: ``size // 5``) other sentences.
 
     A pure function of (seed, set of ids): each id has a pseudo-random key of its own, and training
@@ -40,7 +46,8 @@ def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None
 
     Args:
         ids: ids to draw from (``drawable``).
-        size: n, the number of training sentences.
+        size: n, the number of training sentences; ``full`` is all but the validation sentences, of
+            which there are then a sixth of all, again a fifth of n (rounded down).
         seed: number of the draw.
         validation: number of validation sentences.
 
@@ -48,13 +55,17 @@ def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None
         SettingsError: ``size`` is below 5, which leaves no validation sentence.
         InputError: there are fewer ids than the draw needs.
     """
-    if size < SMALLEST:
-        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {size}")
     order = sorted(set(ids), key=lambda name: (_key(seed, name), name))
-    held_out = size // 5 if validation is None else validation
-    if len(order) < size + held_out:
+    if size == FULL:
+        held_out = len(order) // 6 if validation is None else validation
+        size = max(SMALLEST, len(order) - held_out)
+    elif size < SMALLEST:
+        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {size}")
+    else:
+        held_out = size // 5 if validation is None else validation
+    if len(order) < size + max(held_out, 1):
         raise InputError(
-            f"a draw of {size} needs {size + held_out:,} training sentences with coordination, "
+            f"a draw of {size} needs {size + max(held_out, 1):,} training sentences with coordination, "
             f"the corpus has {len(order):,}",
             remedy="give smaller --labelled sizes",
         )
