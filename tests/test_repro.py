@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.ground.errors import CellError, InputError, SettingsError
 from pipeline.ground.files import read_json
-from pipeline.settings.repro import Repro
 from pipeline.mechanisms.durations import TIMES
+from pipeline.settings.repro import Repro
 from pipeline.tools.repro import run
 
 DVC = """\

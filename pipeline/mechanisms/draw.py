@@ -8,10 +8,7 @@ from typing import Literal
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, SettingsError
 
-__all__ = ["FULL", "SMALLEST", "Draw", "draw", "drawable"]
-
-FULL = "full"
-"""The size that takes all there is (Figure 4's last point)."""
+__all__ = ["SMALLEST", "Draw", "draw", "drawable"]
 
 SMALLEST = 5
 """Smallest draw: it has one validation sentence."""
@@ -56,20 +53,17 @@ def draw(
         InputError: there are fewer ids than the draw needs.
     """
     order = sorted(set(ids), key=lambda name: (_key(seed, name), name))
-    if size == FULL:
-        held_out = len(order) // 6 if validation is None else validation
-        size = max(SMALLEST, len(order) - held_out)
-    elif size < SMALLEST:
-        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {size}")
-    else:
-        held_out = size // 5 if validation is None else validation
-    if len(order) < size + max(held_out, 1):
+    n = max(SMALLEST, len(order) - (validation or len(order) // 6)) if size == "full" else size
+    if n < SMALLEST:
+        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {n}")
+    held_out = validation or (max(len(order) - n, 1) if size == "full" else n // 5)
+    if len(order) < n + held_out:
         raise InputError(
-            f"a draw of {size} needs {size + max(held_out, 1):,} training sentences with coordination, "
+            f"a draw of {size} needs {n + held_out:,} training sentences with coordination, "
             f"the corpus has {len(order):,}",
             remedy="give smaller --labelled sizes",
         )
-    return Draw(tuple(order[:size]), tuple(order[-held_out:]))
+    return Draw(tuple(order[:n]), tuple(order[-held_out:]))
 
 
 def _key(seed: int, name: str) -> bytes:

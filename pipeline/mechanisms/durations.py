@@ -98,16 +98,16 @@ class Durations:
         found = (self.known(cell) or self.guess(cell) for cell in cells)
         return sum(each.seconds if each else _UNKNOWN for each in found)
 
-    def record(
-        self, took: Iterable[tuple[Cell, float, float]], cells: Sequence[Cell]
-    ) -> None:
+    def record(self, took: Iterable[tuple[Cell, float, float]], cells: Sequence[Cell]) -> None:
         """Keep what cells took: (cell, wall seconds, CPU seconds).
 
         Other grids' cells are kept too, unless a cell of ``cells`` now has their name.
         """
         commands = {cell.name: cell.command for cell in cells}
         self._known = {
-            name: t for name, t in self._known.items() if commands.get(name, t["command"]) == t["command"]
+            name: t
+            for name, t in self._known.items()
+            if commands.get(name, t["command"]) == t["command"]
         }
         for cell, seconds, cpu in took:
             self._known[cell.name] = {

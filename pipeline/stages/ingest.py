@@ -146,9 +146,7 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size]
     if not ids:
         return {}
     return {
-        (s, n): draw(ids, n, s, settings.validation)
-        for s in settings.seeds
-        for n in settings.sizes
+        (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
     }
 
 

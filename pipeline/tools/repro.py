@@ -38,9 +38,7 @@ def run(settings: Repro) -> None:
         _run(settings, pipeline, cells, document)
 
 
-def _run(
-    settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[str, Any]
-) -> None:
+def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[str, Any]) -> None:
     durations = Durations(document)
     expected = {cell.name: durations.expected([cell]) for cell in cells}
     cells.sort(key=lambda cell: (-expected[cell.name], cell.name))
