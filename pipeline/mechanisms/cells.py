@@ -80,8 +80,14 @@ class Cells:
             if not stage.changed():
                 return False
             if not all(dep.exists for dep in stage.deps):
-                return True
-            stage.save_deps()  # what the run cache is asked by; in memory only
+                # What it needs would come from the run cache, as it was when this cell ran last.
+                return not all(out.exists for out in stage.outs)
+            if stage.changed_stage() or not stage.deps_cached():
+                # Ask the run cache by the inputs there are now, not by those of the last run; this
+                # is in memory only.
+                stage.save_deps()
+                for out in stage.outs:
+                    out.hash_info = type(out.hash_info)()
             try:
                 self._repo.stage_cache.restore(stage, dry=True)
             except RunCacheNotFoundError:
