@@ -27,7 +27,7 @@ from pipeline.settings.predict import Corpora, Predict
 from pipeline.settings.preparse import Preparse
 from pipeline.settings.pretrain import Pretrain
 from pipeline.settings.report import Report
-from pipeline.settings.repro import Repro
+from pipeline.settings.repro import Plan, Repro
 from pipeline.settings.train import Train
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[type[Settings], str]] = {
     "report": (Report, "pipeline.stages.report"),
     "fill": (Fill, "pipeline.tools.fill"),
     "predict": (Predict, "pipeline.tools.predict"),
+    "plan": (Plan, "pipeline.tools.plan"),
     "repro": (Repro, "pipeline.tools.repro"),
     "corpora": (Corpora, "pipeline.tools.corpora"),
 }

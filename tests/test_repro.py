@@ -7,8 +7,10 @@ import pytest
 
 from pipeline.ground.errors import CellError, InputError, SettingsError
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.durations import TIMES
+from pipeline.mechanisms.grid import grid
 from pipeline.settings.repro import Repro
-from pipeline.tools.repro import TIMES, run
+from pipeline.tools.repro import run
 
 DVC = """\
 stages:
@@ -95,3 +97,39 @@ def test_settings_of_one_run_are_put_back(project: Path) -> None:
         with pytest.raises(SettingsError, match="no such place"):
             run(Repro(jobs=1, set=[wrong]))
     assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"
+
+
+REDONE = """\
+stages:
+  train:
+    matrix: {seed: [0, 1]}
+    cmd: echo run > b${item.seed}.txt; echo train${item.seed} >> log.txt
+    deps: [a.txt]
+    outs: [OUTS]
+  report:
+    cmd: cat b0.txt b1.txt > c.txt; echo report >> log.txt
+    deps: [b0.txt, b1.txt]
+    outs: [c.txt]
+"""
+
+
+@pytest.mark.parametrize("persist", [False, True])
+def test_after_a_run_is_deleted_only_it_is_redone(project: Path, persist: bool) -> None:
+    """What it feeds is not run again; an out that does not persist even comes from the run cache."""
+    again = ["train1"] if persist else []
+    (project / "a.txt").write_text("a")
+    out = "b${item.seed}.txt" + (": {persist: true}" if persist else "")
+    (project / "dvc.yaml").write_text(REDONE.replace("[OUTS]", f"\n      - {out}"))
+    run(Repro(jobs=2))
+    made = (project / "log.txt").read_text().split()
+    assert sorted(made) == ["report", "train0", "train1"]
+    (project / "b1.txt").unlink()
+    with grid(Repro()) as (pipeline, cells, _):
+        stale = {cell.name for cell in pipeline.stale(cells)}
+    assert stale == ({"train@1", "report"} if again else set())
+    run(Repro(jobs=2))
+    assert (project / "b1.txt").read_text() == "run\n"
+    assert (project / "log.txt").read_text().split()[3:] == again
+    (project / "a.txt").write_text("b")
+    with grid(Repro()) as (pipeline, cells, _):
+        assert len(pipeline.stale(cells)) == 3

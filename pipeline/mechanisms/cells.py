@@ -1,7 +1,7 @@
 """The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,12 @@ __all__ = ["Cell", "Cells"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its DVC name, its command, and the names of the cells it needs."""
+    """One cell: its DVC name, its command, the names of the cells it needs, and its ``params``."""
 
     name: str
     command: str
     needs: frozenset[str]
+    params: tuple[str, ...] = ()
 
     @property
     def stage(self) -> str:
@@ -47,9 +48,51 @@ class Cells:
             ) from error
         self._stages: dict[str, Any] = {stage.addressing: stage for stage in graph}
         self.all = [
-            Cell(name, stage.cmd, frozenset(s.addressing for s in graph.successors(stage)))
+            Cell(
+                name,
+                stage.cmd,
+                frozenset(s.addressing for s in graph.successors(stage)),
+                tuple(sorted(p for d in stage.deps for p in getattr(d, "params", ()))),
+            )
             for name, stage in self._stages.items()
         ]
+
+    def stale(self, cells: Sequence[Cell]) -> set[Cell]:
+        """Those that would run: out of date and not in the run cache, or after one that would.
+
+        The latter may turn out to be up to date, if what they need comes out as it was before.
+
+        Raises:
+            InputError: another DVC holds its lock.
+        """
+        found: dict[str, Cell] = {}
+        waiting = {cell.name: cell for cell in cells}
+        while waiting:
+            for cell in [c for c in waiting.values() if not c.needs & waiting.keys()]:
+                del waiting[cell.name]
+                if cell.needs & found.keys() or self._must_run(cell):
+                    found[cell.name] = cell
+        return set(found.values())
+
+    def _must_run(self, cell: Cell) -> bool:
+        stage = self._stages[cell.name]
+        with self._locked(cell):
+            if not stage.changed():
+                return False
+            if not all(dep.exists for dep in stage.deps):
+                # What it needs would come from the run cache, as it was when this cell ran last.
+                return not all(out.exists for out in stage.outs)
+            if stage.changed_stage() or not stage.deps_cached():
+                # Ask the run cache by the inputs there are now, not by those of the last run; this
+                # is in memory only.
+                stage.save_deps()
+                for out in stage.outs:
+                    out.hash_info = type(out.hash_info)()
+            try:
+                self._repo.stage_cache.restore(stage, dry=True)
+            except RunCacheNotFoundError:
+                return True
+            return False
 
     def begin(self, cell: Cell) -> bool:
         """Whether the cell must run; then its outputs are removed (those that persist are not).

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, SettingsError
@@ -30,7 +31,9 @@ def drawable(sentences: Iterable[Sentence]) -> list[str]:
     ]
 
 
-def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None) -> Draw:
+def draw(
+    ids: Iterable[str], size: int | Literal["full"], seed: int, validation: int | None = None
+) -> Draw:
     """Draw ``size`` training and ``validation`` (unset: ``size // 5``) other sentences.
 
     A pure function of (seed, set of ids): each id has a pseudo-random key of its own, and training
@@ -40,7 +43,8 @@ def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None
 
     Args:
         ids: ids to draw from (``drawable``).
-        size: n, the number of training sentences.
+        size: n, the number of training sentences; ``full`` is all but the validation sentences, of
+            which there are then a sixth of all, again a fifth of n (rounded down).
         seed: number of the draw.
         validation: number of validation sentences.
 
@@ -48,17 +52,18 @@ def draw(ids: Iterable[str], size: int, seed: int, validation: int | None = None
         SettingsError: ``size`` is below 5, which leaves no validation sentence.
         InputError: there are fewer ids than the draw needs.
     """
-    if size < SMALLEST:
-        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {size}")
     order = sorted(set(ids), key=lambda name: (_key(seed, name), name))
-    held_out = size // 5 if validation is None else validation
-    if len(order) < size + held_out:
+    n = max(SMALLEST, len(order) - (validation or len(order) // 6)) if size == "full" else size
+    if n < SMALLEST:
+        raise SettingsError(f"ingest.labelled must be at least {SMALLEST}, was {n}")
+    held_out = validation or (max(len(order) - n, 1) if size == "full" else n // 5)
+    if len(order) < n + held_out:
         raise InputError(
-            f"a draw of {size} needs {size + held_out:,} training sentences with coordination, "
+            f"a draw of {size} needs {n + held_out:,} training sentences with coordination, "
             f"the corpus has {len(order):,}",
             remedy="give smaller --labelled sizes",
         )
-    return Draw(tuple(order[:size]), tuple(order[-held_out:]))
+    return Draw(tuple(order[:n]), tuple(order[-held_out:]))
 
 
 def _key(seed: int, name: str) -> bytes:

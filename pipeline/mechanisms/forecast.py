@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pipeline.ground.console import table
 
-__all__ = ["Probe", "probe", "show"]
+__all__ = ["Probe", "duration", "probe", "show", "size"]
 
 _T = TypeVar("_T")
 
@@ -42,10 +42,10 @@ def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: floa
     while True:
         count = min(2 * count, len(items))
         begun = time.perf_counter()
-        size = work(items[:count])
+        written = work(items[:count])
         seconds = time.perf_counter() - begun
         if seconds >= enough or count == len(items):
-            return Probe(count, seconds, size)
+            return Probe(count, seconds, written)
 
 
 def show(
@@ -64,7 +64,7 @@ def show(
     todo, every = units
     rate = tried.items / tried.seconds
     seconds = items / rate / min(processes, max(todo, 1))
-    size = tried.size / tried.items * items
+    written = tried.size / tried.items * items
     existing = next(p for p in (out, *out.absolute().parents) if p.exists())
     free = shutil.disk_usage(existing).free
     rows = [
@@ -74,20 +74,22 @@ def show(
             "speed",
             f"{rate:,.0f} {what}/s a process ({tried.items:,} tried in {tried.seconds:.1f} s)",
         ),
-        ("time", f"{_duration(seconds)} with {processes} at work, start-up aside"),
-        ("disk", f"{_size(size)} of {_size(free)} free"),
+        ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
+        ("disk", f"{size(written)} of {size(free)} free"),
     ]
     table(f"what a run would write to {out}", ("", "estimate"), rows)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
     hours, rest = divmod(round(seconds), 3600)
     if hours:
         return f"{hours} h {rest // 60} min"
     return f"{rest // 60} min {rest % 60} s" if rest >= 60 else f"{rest} s"
 
 
-def _size(count: float) -> str:
+def size(count: float) -> str:
+    """Bytes as a person says them."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

@@ -1,9 +1,9 @@
 """Settings of ``conjoin ingest``."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.settings.base import Settings
 
@@ -35,7 +35,9 @@ class Ingest(Settings):
     license: str = Field(
         "unknown", description="ptb, ptb-ext, text: licence recorded with every sentence."
     )
-    labelled: list[int] = Field([250], description="Sizes of L to draw.")
+    labelled: list[str] = Field(
+        ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."
+    )
     validation: int | None = Field(
         None, ge=1, description="Validation sentences of each draw; unset: a fifth of its size."
     )
@@ -45,3 +47,22 @@ class Ingest(Settings):
         0, ge=0, description="world: how many more to write as raw text only, for pretrain."
     )
     seed: int = Field(0, ge=0, description="world: seed of the grammar.")
+
+    @field_validator("labelled", mode="before")
+    @classmethod
+    def _labelled(cls, value: Any) -> Any:
+        # params.yaml holds numbers, the command line words.
+        return [str(size) for size in value] if isinstance(value, list | tuple) else value
+
+    @field_validator("labelled")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        for size in value:
+            if size != "full" and not size.isdecimal():
+                raise ValueError(f"must be numbers of sentences or 'full', was {size!r}")
+        return value
+
+    @property
+    def sizes(self) -> list[int | Literal["full"]]:
+        """The sizes of L."""
+        return ["full" if size == "full" else int(size) for size in self.labelled]

@@ -1,10 +1,10 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.ground.console import say, table
 from pipeline.ground.coordination import COORDINATORS, Sentence, is_unlabelled_seed
@@ -18,6 +18,8 @@ from pipeline.mechanisms.naturaltext import join_words
 from pipeline.settings.ingest import Ingest
 
 __all__ = ["READERS", "run"]
+
+Size = int | Literal["full"]
 
 _SPLITS = ("train", "dev", "test")
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
@@ -97,6 +99,7 @@ def run(settings: Ingest) -> None:
         write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
         lines = _write_text(settings, sentences)
         _write_draws(settings.out / "draws", draws)
+        _write_none(settings.out / "no-candidates", settings.seeds)
         write_json(
             settings.out / "ingest.json",
             {
@@ -137,15 +140,13 @@ def _check(sentences: list[Sentence], source: Path) -> None:
             )  # fmt: skip
 
 
-def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, int], Draw]:
+def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
     """Draws by (seed, size); none at all from a corpus without coordination."""
     ids = drawable(sentences)
     if not ids:
         return {}
     return {
-        (s, n): draw(ids, n, s, settings.validation)
-        for s in settings.seeds
-        for n in settings.labelled
+        (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
     }
 
 
@@ -153,7 +154,7 @@ def _sizes(drawn: Draw) -> dict[str, int]:
     return {"labelled": len(drawn.labelled), "validation": len(drawn.validation)}
 
 
-def _write_draws(folder: Path, draws: dict[tuple[int, int], Draw]) -> None:
+def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
     folder.mkdir(exist_ok=True)  # an empty folder still is the output that DVC looks for
     wanted = {folder / f"seed-{s}" / f"{n}.json": drawn for (s, n), drawn in draws.items()}
     # Draws of an earlier ingest would name sentences of another corpus.
@@ -162,6 +163,15 @@ def _write_draws(folder: Path, draws: dict[tuple[int, int], Draw]) -> None:
             old.unlink()
     for path, drawn in wanted.items():
         write_json(path, {"labelled": list(drawn.labelled), "validation": list(drawn.validation)})
+
+
+def _write_none(folder: Path, seeds: Sequence[int]) -> None:
+    """What dvc.yaml names as a baseline's candidates: a cell of the matrix needs a path there.
+
+    The draws would do, but then a baseline would be trained again whenever another size is drawn.
+    """
+    for seed in seeds:
+        write_text(folder / f"seed-{seed}", "Baselines read no candidates.\n")
 
 
 def _counts(sentences: list[Sentence]) -> dict[str, Any]:
@@ -199,7 +209,7 @@ def _show(
     settings: Ingest,
     counts: dict[str, Any],
     tally: Tally,
-    draws: dict[tuple[int, int], Draw],
+    draws: dict[tuple[int, Size], Draw],
 ) -> None:
     splits, labels = counts["splits"], counts["labels"]
     table(
@@ -226,6 +236,9 @@ def _show(
     )
     table("read", ("", "count"), tally.rows())
     for (seed, size), drawn in draws.items():
-        say(f"draw seed {seed}, n = {size}: {size} labelled, {len(drawn.validation)} validation")
+        say(
+            f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
+            f"{len(drawn.validation)} validation"
+        )
     if not draws:
         say("no coordination in the training split: no labelled sets drawn")

@@ -1,0 +1,170 @@
+"""What cells of a grid would take and leave behind, each figure with where it comes from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.ground.errors import ConjoinError
+from pipeline.ground.files import read_json
+from pipeline.ground.parquet import MANIFEST
+from pipeline.mechanisms.cells import Cell
+from pipeline.mechanisms.commands import settings_of
+from pipeline.mechanisms.durations import Duration, Durations
+from pipeline.mechanisms.forecast import Probe
+from pipeline.mechanisms.plan import make_plan
+from pipeline.mechanisms.trials import TrainingSpeed, probe_generation, probe_training
+from pipeline.settings.evaluate import Evaluate
+from pipeline.settings.generate import Generate
+from pipeline.settings.train import Train
+
+__all__ = ["PROBE", "Figure", "Outlook"]
+
+PROBE = "probe"
+_MIN_WORDS = "of_10_words_or_more"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, None if it cannot be known yet, and where it is from (or why it is not known)."""
+
+    value: float | None
+    source: str
+
+
+class Outlook:
+    """Estimates for cells.
+
+    Commands are read when this is made, so while params.yaml is as the cells will see it.
+
+    Args:
+        cells: of the grid.
+        durations: what was measured before.
+        probing: whether to probe where nothing was.
+
+    Raises:
+        SettingsError: a command or params.yaml holds what is no setting.
+    """
+
+    def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
+        self._durations, self._probing = durations, probing
+        self.training = {c: settings_of(c.command, Train) for c in _of("train", cells)}
+        self.generation = {c: settings_of(c.command, Generate) for c in _of("generate", cells)}
+        self._evaluation = {c: settings_of(c.command, Evaluate) for c in _of("evaluate", cells)}
+        self._tried: dict[str, Any] = {}
+
+    def time(self, cell: Cell) -> Duration | None:
+        """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
+        if known := self._durations.known(cell):
+            return known
+        seconds: float | None = None
+        if settings := self.training.get(cell):
+            if speed := self._speed(settings):
+                seconds = speed.seconds(settings, _validation(settings))
+        elif of := self.generation.get(cell):
+            if tried := self._generated(of):
+                seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
+        elif (about := self._evaluation.get(cell)) and self.training:
+            like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
+            split = _counts(about.corpus).get("splits", {}).get(about.split, {})
+            if like and split and (speed := self._speed(like)):
+                runs = sum(s.corpus == about.corpus for s in self.training.values())
+                seconds = runs * split["with_coordination"] * speed.validation
+        return Duration(seconds, PROBE) if seconds is not None else self._durations.guess(cell)
+
+    def pairs(self, settings: Generate) -> Figure:
+        """Pairs that a run of generation would fill, at most."""
+        try:
+            plan = make_plan(settings)
+            return Figure(sum(map(plan.pairs_at_most, range(plan.units))), "trees")
+        except ConjoinError:
+            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
+        if seeds is None:
+            return Figure(None, "the corpus is not ingested")
+        return Figure(min(seeds, settings.limit or seeds) * settings.references, "sentences of U")
+
+    def candidates(self, folder: Path) -> Figure:
+        """Candidates in a folder of generation, or the pairs they would come from."""
+        if (folder / MANIFEST).is_file():
+            shards = read_json(folder / MANIFEST)["shards"]
+            rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
+            return Figure(sum(rows), "generated")
+        for settings in self.generation.values():
+            if settings.out == folder:
+                pairs = self.pairs(settings)
+                return Figure(
+                    pairs.value, f"pairs, by the {pairs.source}" if pairs.value else pairs.source
+                )
+        return Figure(None, "no stage of this grid makes them")
+
+    def run_size(self, settings: Train) -> Figure:
+        """Bytes of a run's folder."""
+        done = [p.parent for p in (settings.corpus / "runs").glob("*/*/seed-*/run.json")]
+        if done:
+            return Figure(sum(map(_bytes, done)) / len(done), "runs there")
+        if speed := self._speed(settings):
+            return Figure(speed.weights, "probe (weights)")
+        return Figure(None, "no encoder to look at yet")
+
+    def shards_size(self, settings: Generate) -> Figure:
+        """Bytes of a folder of candidates and rejects."""
+        out = settings.out
+        done = list(out.parent.glob(f"seed-*/{MANIFEST}")) if out else []
+        if done:
+            return Figure(sum(_bytes(p.parent) for p in done) / len(done), "shards there")
+        if tried := self._generated(settings):
+            return Figure(tried[0].size / tried[0].items * tried[1], "probe (candidates)")
+        return Figure(None, "no trees or no language model yet")
+
+    def _speed(self, settings: Train) -> TrainingSpeed | None:
+        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "threads")
+        key = f"train {[getattr(settings, name) for name in names]}"
+        return self._try(key, lambda: probe_training(settings))
+
+    def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
+        key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
+        return self._try(key, lambda: probe_generation(settings))
+
+    def _try(self, key: str, probe: Callable[[], _T]) -> _T | None:
+        """A probe's result, made once; None where something that it needs is not there yet."""
+        if not self._probing:
+            return None
+        if key not in self._tried:
+            try:
+                self._tried[key] = probe()
+            except (ConjoinError, OSError) as error:
+                self._tried[key] = None
+                self._tried.setdefault("obstacles", {})[str(error)] = None
+        found: _T | None = self._tried[key]
+        return found
+
+    @property
+    def obstacles(self) -> list[str]:
+        """Why probes could not be made."""
+        return list(self._tried.get("obstacles", ()))
+
+
+def _of(stage: str, cells: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.stage == stage]
+
+
+def _counts(corpus: Path) -> dict[str, Any]:
+    path = corpus / "ingest.json"
+    counts: dict[str, Any] = read_json(path) if path.is_file() else {}
+    return counts
+
+
+def _validation(settings: Train) -> int:
+    """Validation sentences of a run's draw, as ``ingest`` made or would make it."""
+    counts = _counts(settings.corpus)
+    drawn = counts.get("draws", {}).get(f"seed-{settings.seed}/{settings.labelled}")
+    if drawn:
+        return int(drawn["validation"])
+    if str(settings.labelled).isdecimal():
+        return int(settings.labelled) // 5
+    return int(counts.get("splits", {}).get("train", {}).get("with_coordination", 0)) // 6
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

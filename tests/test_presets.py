@@ -1,0 +1,159 @@
+"""Presets: which cells each one has, and params.yaml as it was when a run is over or killed."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dvc.utils.hydra import apply_overrides
+
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import write_json
+from pipeline.mechanisms.cells import Cell
+from pipeline.mechanisms.grid import grid
+from pipeline.mechanisms.overlay import params_over
+from pipeline.mechanisms.presets import as_exp_run, preset_values
+from pipeline.settings.repro import Repro
+
+ROOT = Path(__file__).resolve().parents[1]
+PRESETS = ("table2", "table3", "figure4")
+PATH = Path("params.yaml")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's own dvc.yaml and params.yaml, without data."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    for name in ("dvc.yaml", "params.yaml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cells(project: Path) -> Iterator[dict[str, list[Cell]]]:
+    """The cells of each preset on the embedded world, and of none (the demo's)."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        found = {}
+        for name in ("", *PRESETS):
+            with grid(Repro(preset=name)) as (_, members, _):
+                found[name] = members
+        yield found
+
+
+def count(cells: list[Cell], pattern: str) -> int:
+    return sum(bool(re.search(pattern, cell.command)) for cell in cells)
+
+
+def test_presets_have_the_papers_rows_and_only_the_cells_they_need(
+    cells: dict[str, list[Cell]],
+) -> None:
+    """Rows, sizes, five seeds; no generation whose candidates no run reads; evaluation and report."""
+    table2, table3, figure4 = (cells[name] for name in PRESETS)
+    assert count(table2, "conjoin train") == 3 * 2 * 5
+    assert count(table2, "--no-sync") == 0
+    assert count(table3, "conjoin train") == 8 * 5
+    assert count(table3, r"--system (bert|t5)-(no-filter|self-train) ") == 4 * 5
+    assert count(figure4, "conjoin train") == 2 * 5 * 5
+    assert count(figure4, "--labelled full ") == 2 * 5
+    assert count(figure4, "conjoin generate .*--lm bert") == 0
+    assert count(figure4, "conjoin pretrain .*--lm bert") == 1  # the encoder
+    for members in (table2, table3, figure4):
+        made = {c.name for c in members if c.stage == "generate"}
+        read = {n for c in members if c.stage == "train" for n in c.needs if "generate" in n}
+        assert read == made
+        assert {"evaluate@world", "audit@world", "report@world"} <= {c.name for c in members}
+
+
+def test_the_seed_varies_sampling_generation_and_fine_tuning(cells: dict[str, list[Cell]]) -> None:
+    """A run of seed 3 reads the draw and the candidates of seed 3, as Table 2 has it."""
+    (run,) = [c for c in cells["table2"] if re.search(r"--system t5 .*100 --seed 3 ", c.command)]
+    needed = [c for c in cells["table2"] if c.name in run.needs and c.stage == "generate"]
+    assert [bool(re.search("--lm t5 --sync --seed 3 ", c.command)) for c in needed] == [True]
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["train"]
+    draw = "data/${item.corpus}/draws/seed-${item.seed}/${item.labelled}.json"
+    assert draw in stage["deps"]
+    assert "--seed ${item.seed}" in stage["cmd"]
+
+
+def test_one_name_is_one_command_in_every_preset(cells: dict[str, list[Cell]]) -> None:
+    """Else one preset's run would take the place of another's in dvc.lock, and be made again."""
+    commands: dict[str, str] = {}
+    for cell in (c for members in cells.values() for c in members):
+        assert commands.setdefault(cell.name, cell.command) == cell.command
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_exp_run_sets_the_same(name: str, tmp_path: Path) -> None:
+    """The printed command's -S values, read by DVC's Hydra, give params.yaml the preset's values."""
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    path = tmp_path / "params.yaml"
+    values = preset_values(yaml.safe_load(path.read_text()), name, ["genia"], path)
+    words = shlex.split(as_exp_run(values))
+    assert words[:3] == ["dvc", "exp", "run"]
+    assert set(words[3::2]) == {"-S"}
+    apply_overrides(str(path), words[4::2])
+    changed = yaml.safe_load(path.read_text())
+    assert {key: changed[key] for key in values} == values
+    assert changed["corpora"] == ["genia"]
+
+
+def test_sizes_are_the_corpus_own() -> None:
+    """The world has other sizes than the treebanks, and one matrix holds those of one kind."""
+    document = yaml.safe_load((ROOT / "params.yaml").read_text())
+    world = preset_values(document, "figure4", [], PATH)
+    assert (world["corpora"], world["labelled"]) == (["world"], [50, 100, 250, 500, "full"])
+    both = preset_values(document, "figure4", ["genia", "ptb-ext"], PATH)
+    assert both["labelled"] == [250, 500, 1000, 2000, "full"]
+    with pytest.raises(SettingsError, match="labelled differs between world and genia"):
+        preset_values(document, "figure4", ["world", "genia"], PATH)
+
+
+@pytest.mark.parametrize(
+    ("document", "corpora", "message"),
+    [
+        ({"presets": {"a": {}}}, [], "preset 'b': no such preset; there are: a"),
+        ({}, [], "there are: none"),
+        ({"presets": {"b": {"train": {"steps": 1}}}}, [], "presets.b.train: a preset sets only"),
+        ({"presets": {"b": {}}, "ingest": {"x": {}}}, ["y"], "corpus 'y': .*there are: x"),
+        ({"presets": {"b": {"labelled": {"x": [1]}}}}, ["y"], "neither default nor"),
+    ],
+)
+def test_what_is_no_preset_is_refused(
+    document: dict[str, Any], corpora: list[str], message: str
+) -> None:
+    """One line that names the key, and what there is instead."""
+    with pytest.raises(SettingsError, match=message):
+        preset_values(document, "b", corpora, PATH)
+
+
+def test_params_survive_a_killed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed run left is put back by the next; what someone edited since stays."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no usable DVC pipeline: no folder \.dvc here"):
+        params_over(lambda _: {}, [], "set").__enter__()
+    (tmp_path / ".dvc/tmp").mkdir(parents=True)
+    kept, params = tmp_path / ".dvc/tmp/params-over.json", tmp_path / "params.yaml"
+    for now, then in (("a: 2\n", "a: 1  # mine\n"), ("a: 3\n", "a: 3\n")):
+        params.write_text(now)
+        write_json(kept, {"before": "a: 1  # mine\n", "after": "a: 2\n"})
+        with params_over(lambda _: {}, ["b=4"], "set") as document:
+            assert yaml.safe_load(params.read_text()) == document
+            assert document["b"] == 4
+        assert params.read_text() == then
+    with params_over(lambda _: {"a": 5}, [], "set"):
+        params.write_text("a: 6\n")
+    assert params.read_text() == "a: 6\n"
+    assert (tmp_path / ".dvc/tmp/params-before.yaml").read_text() == "a: 3\n"
+    clock = iter([0.0, 1e9])  # its patience is over at the second look
+    monkeypatch.setattr("pipeline.ground.files.time.monotonic", lambda: next(clock, 2e9))
+    with params_over(lambda _: {"a": 5}, [], "set"):
+        other = params_over(lambda _: {}, [], "set")
+        with pytest.raises(InputError, match="another conjoin process"):
+            other.__enter__()
