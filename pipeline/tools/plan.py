@@ -99,7 +99,7 @@ def _tell_candidates(outlook: Outlook) -> None:
         if (line := (settings.system, settings.corpus, draws)) in shown:
             continue
         shown.add(line)
-        there = outlook.candidates(folder)
+        there = outlook.candidates(Path(folder))
         rows.append(
             (f"{settings.system or settings.mode} ({settings.corpus.name})", draws,
              f"{there.value:,.0f}" if there.value else _UNKNOWN,
