@@ -8,7 +8,10 @@ from typing import Any
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
 
-__all__ = ["Run", "read_runs"]
+__all__ = ["BY_LABEL", "BY_LENGTH", "Run", "read_runs"]
+
+BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
+"""Keys of a record of history: {name: [accepted, seen]} since the record before."""
 
 _REMEDY = "remove the run folder and run `conjoin train` again"
 
@@ -17,15 +20,18 @@ _REMEDY = "remove the run folder and run `conjoin train` again"
 class Run:
     """One run folder.
 
-    ``history`` holds one record per validation (step, loss, validation_accuracy, seen, accepted,
-    and ``acceptance``: label → [accepted, seen] since the record before). ``card`` is ``run.json``;
-    ``seconds`` is None where no ``timing.json`` is.
+    ``history`` holds one record per validation: step, loss, validation_accuracy, seen, accepted,
+    distinct (different candidates so far), and since the record before ``acceptance`` (label →
+    [accepted, seen]) and ``acceptance_by_length`` (words in the fill → the same). Runs of earlier
+    versions lack distinct and acceptance_by_length. ``draw`` names the draw of L, its size or
+    ``full``. ``card`` is ``run.json``; ``seconds`` is None where no ``timing.json`` is.
     """
 
     folder: Path
     system: str
     mode: str
     labelled: int
+    draw: str
     seed: int
     card: dict[str, Any] = field(repr=False)
     history: tuple[dict[str, Any], ...] = field(repr=False)
@@ -57,6 +63,7 @@ def _read(folder: Path) -> Run:
             system=str(card["system"]),
             mode=str(card["mode"]),
             labelled=int(card["labelled"]),
+            draw=str(card.get("draw", card["labelled"])),
             seed=int(card["seed"]),
             card=card,
             history=_history(folder / "history.jsonl"),
