@@ -168,7 +168,7 @@ def _evaluate(
     right = [verdict["whole"] for verdict in verdicts]
     return {
         **{key: card[key] for key in ("system", "mode", "labelled", "seed")},
-        "draw": card.get("draw", str(card["labelled"])),
+        "draw": str(card.get("draw", card["labelled"])),
         "accuracy": accuracy_by_category(labels, right),
         "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
         "validation_accuracy": card["best_validation_accuracy"],

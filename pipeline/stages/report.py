@@ -25,7 +25,7 @@ from pipeline.mechanisms.reporting.paper_tables import accuracy_table
 from pipeline.mechanisms.reporting.pictures import sheet
 from pipeline.mechanisms.reporting.progress import progress
 from pipeline.mechanisms.reporting.results import Metrics
-from pipeline.mechanisms.reporting.runs import Run, read_runs
+from pipeline.mechanisms.reporting.runs import Run, candidates_at_hand, not_at_hand, read_runs
 from pipeline.mechanisms.reporting.sections import ExampleList, Section
 from pipeline.mechanisms.reporting.systems import system_key, system_phrase
 from pipeline.mechanisms.reporting.tables import Table, code_span, markdown, plain
@@ -179,24 +179,22 @@ def _examples(
     verdicts = read_verdicts(settings.corpus)
     better = better_generator(metrics)
     found: list[ExampleList] = []
-    missing = []
+    sources = {run.folder: candidates_at_hand(run, settings.corpus) for run in filtering}
+    lacking = not_at_hand([run for run in filtering if not sources[run.folder]])
+    missing = [f"{lacking} Examples cannot show them."] if lacking else []
     order = sorted({run.system for run in filtering}, key=lambda s: (s != better, system_key(s)))
     for system in order:
-        sources = _sources(settings.corpus, [run for run in filtering if run.system == system])
-        if not sources:
+        drawn = [
+            (run.seed, scored, shards)
+            for run in filtering
+            if run.system == system
+            and (shards := sources[run.folder])
+            and (scored := run.folder / "scored.parquet").is_file()
+        ]
+        if not drawn:
             missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
             continue
-        lists = draw_examples(sources, settings.examples, settings.seed, verdicts)
+        lists = draw_examples(drawn, settings.examples, settings.seed, verdicts)
         title = f"{system_phrase(system)}, {metrics.phrase(size)}"
         found.append(ExampleList(title, *lists, folded=bool(found)))
     return found, missing
-
-
-def _sources(corpus: Path, runs: Sequence[Run]) -> list[tuple[int, Path, Path]]:
-    return [
-        (run.seed, run.folder / "scored.parquet", corpus / candidates)
-        for run in runs
-        if (candidates := run.card.get("settings", {}).get("candidates"))
-        and (run.folder / "scored.parquet").is_file()
-        and (corpus / candidates).is_dir()
-    ]

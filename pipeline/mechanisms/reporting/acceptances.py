@@ -83,7 +83,7 @@ def _panel(
     # All panels of one kind share their axes, whatever is drawn in them.
     span = min(r.warm_steps for r in runs), max(h["step"] for r in runs for h in r.history)
     ends = "; ".join(f"{system_name(s)} ends at {c[-1][1]:.0f} %" for s, c in curves.items())
-    svg = line_chart(lines, "accepted, %", span, (0, 100))
+    svg = line_chart(lines, "accepted, %", span, (0, 100), name=title)
     return Panel(title, f"acceptance over updates, {title}: {ends}", svg)
 
 

@@ -119,14 +119,10 @@ def audit(found: Audit | None, why: str, metrics: Metrics) -> Chapter:
         "whether the annotated conjuncts stand in one of its readings. No treebank can.",
     )
     tables = [audit_tables.annotation_table(found), audit_tables.length_table(found)]
-    sections = [
-        Section(
-            "Are the annotations right?",
-            words,
-            _some(audit_pictures.generation_gallery(found)),
-            tables,
-        )
-    ]
+    gallery = audit_pictures.generation_gallery(found)
+    sections, missing = [Section("Are the annotations right?", words, _some(gallery), tables)], []
+    if not found.generation:
+        sections, missing = [], ["No audit of generation: no candidates in the corpus folder."]
     size, about = metrics.main, metrics.phrase(metrics.main)
     filtered = [
         audit_tables.filter_table(found, metrics.label),
@@ -135,8 +131,8 @@ def audit(found: Audit | None, why: str, metrics: Metrics) -> Chapter:
     if shown := [table for table in filtered if table]:
         gallery = audit_pictures.filter_gallery(found, size, about)
         sections.append(Section("Does the filter keep the right ones?", (), _some(gallery), shown))
-        return sections, []
-    return sections, ["No audit of the filter: no run has judged candidates."]
+        return sections, missing
+    return sections, [*missing, "No audit of the filter: no run has judged candidates at hand."]
 
 
 def origin(corpus: Path, metrics: Metrics, runs: Sequence[Run], found: Audit | None) -> Chapter:

@@ -35,7 +35,9 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
             lines.append(Line(means[BASELINE], key_of(BASELINE)))
         lines.append(Line(means[system], key))
         begins = own[0].warm_steps if system != BASELINE else 0
-        svg = line_chart(lines, "validation accuracy, %", (0, last), limits, mark=begins)
+        svg = line_chart(
+            lines, "validation accuracy, %", (0, last), limits, name=system, mark=begins
+        )
         alt = (
             f"{system_name(system)}: validation accuracy over {int(means[system][-1][0])} updates, "
             f"at the end {means[system][-1][1]:.0f} % on average of {len(own)} runs"
@@ -90,7 +92,7 @@ def _shared(
     every = [point for line in lines for point in line.points]
     top = max(value for _, value in every)
     last = max(step for step, _ in every)
-    svg = line_chart(lines, y_label, (0, last), (0, 1.05 * top or 1), named=True)
+    svg = line_chart(lines, y_label, (0, last), (0, 1.05 * top or 1), name=title, named=True)
     ends = "; ".join(f"{system_name(s)} ends at {p[-1][1]:.2f}" for s, p in means.items())
     return [Panel(title, f"{title} over updates: {ends}", svg)]
 

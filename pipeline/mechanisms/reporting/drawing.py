@@ -103,8 +103,11 @@ def paint(variable: str) -> str:
     return f"#0123{_VARIABLES.index(variable):02x}"
 
 
-def draw(size: tuple[float, float], plot: Callable[[Axes], None]) -> str:
-    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches."""
+def draw(size: tuple[float, float], plot: Callable[[Axes], None], name: str = "") -> str:
+    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches.
+
+    A ``name`` keeps the ids of two pictures of one page apart even where they show the same.
+    """
     with rc_context():
         rcdefaults()
         # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
@@ -116,7 +119,7 @@ def draw(size: tuple[float, float], plot: Callable[[Axes], None]) -> str:
             buffer, format="svg", transparent=True,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )  # fmt: skip
-    return _inline(buffer.getvalue())
+    return _inline(buffer.getvalue(), name)
 
 
 def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
@@ -165,12 +168,12 @@ def _edge(group: Sequence[float], gap: float, side: int) -> float:
     return total / count + side * gap * (count - 1) / 2
 
 
-def _inline(svg: str) -> str:
+def _inline(svg: str, name: str) -> str:
     """The bare ``<svg>`` element with CSS variables for colours and ids of no other picture."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     # Ids repeat from picture to picture: those nothing points to go, the others get a prefix.
-    own = f"p{digest_of(svg)[:10]}"
+    own = f"p{digest_of(name + svg)[:10]}"
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{own}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(|href=")#', rf"\g<1>#{own}", svg)

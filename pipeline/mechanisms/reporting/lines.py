@@ -33,6 +33,7 @@ def line_chart(
     x_limits: tuple[float, float],
     y_limits: tuple[float, float],
     *,
+    name: str = "",
     mark: float = 0,
     named: bool = False,
 ) -> str:
@@ -43,6 +44,7 @@ def line_chart(
         y_label: of the upright axis.
         x_limits: updates, from and to.
         y_limits: values, from and to.
+        name: of the picture, which no other of the page has.
         mark: number of updates at which a dashed upright stands; 0 for none.
         named: whether the lines' names stand at their ends.
     """
@@ -61,7 +63,7 @@ def line_chart(
         if named:
             label_ends(axes, [(line.key, line.points[-1][1]) for line in lines if not line.thin])
 
-    return draw(_WIDE if named else _SIZE, plot)
+    return draw(_WIDE if named else _SIZE, plot, name)
 
 
 def mean_of(curves: Sequence[Points]) -> list[tuple[float, float]]:
