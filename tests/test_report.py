@@ -383,6 +383,16 @@ def test_table_3_nests_the_variations_under_their_generator() -> None:
     assert ablation_table(Metrics.parse(metrics_of({"baseline": [0.5], "t5": [0.6]})), 100) is None
 
 
+def test_table_3_without_a_generator_of_its_own_names_the_variation_in_full() -> None:
+    """Where the full method was not run nothing is nested, lest it seem a variation of the row above."""
+    overall = {name: OVERALL[name] for name in ("baseline", "t5-no-filter")}
+    table = ablation_table(Metrics.parse(metrics_of(overall)), 100)
+    assert table is not None
+    assert [(row.cells[0], row.level) for row in table.rows] == [
+        ("baseline", 0), ("T5, − filtering", 0),
+    ]  # fmt: skip
+
+
 def test_table_3_compares_with_the_baseline_and_with_the_generator() -> None:
     """Both gains stand beside the variation, each bold only where its own interval leaves 0 out."""
     table = ablation_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)

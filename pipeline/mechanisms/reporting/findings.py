@@ -104,6 +104,11 @@ def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
             f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
             f"{_share(top)}{told}."
         )
+    if len(rest) == 1:
+        told = (
+            f"by {points(gain.gain)} points ({gain_words(gain)})" if gain else "by an unknown gain"
+        )
+        return f"The other system, {system_phrase(top.system)}, differs from the baseline {told}."
     clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
     named = " and ".join(system_phrase(r.system) for r in clear)
     count = f"{len(clear)} of the {len(rest)}" if clear else f"None of the {len(rest)}"

@@ -89,17 +89,22 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     gains = metrics.gains(known)
     against = metrics.ablations(labelled)
 
+    there = {result.system for result in known}
+
+    def nested(system: str) -> bool:
+        """Whether it stands below the generator that it varies."""
+        generator, variation = parts_of(system) or (system, None)
+        return variation is not None and generator in there
+
     def name(system: str) -> str:
-        variation = variation_of(system)
-        return variation_name(variation) if variation else short_name(system)
+        return variation_name(variation_of(system) or "") if nested(system) else short_name(system)
 
     rows = []
     for row, result in zip(_rows(known, name, [_column("overall")]), known, strict=True):
         full = _with_gain(row, 1, gains.get(result.system)) if gains else row
         if against:
             full = _with_gain(full, 1, against.get(result.system))
-        level = int(variation_of(result.system) is not None)
-        rows.append(Row(full.cells, full.best, level=level))
+        rows.append(Row(full.cells, full.best, level=int(nested(result.system))))
     more = (*(("Δ to the full method", _GAIN[1]) if against else ()), *(_GAIN if gains else ()))
     return Table(
         f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",

@@ -10,6 +10,7 @@ from pipeline.mechanisms.reporting.tables import Row, Table, percent
 __all__ = ["caveat", "comparisons_table", "ordered", "sentence", "verdict"]
 
 _FEW = 5  # seeds below which an interval may well be too narrow
+_LEVEL = 5e-5  # a difference of less would be told as 0.00 points
 _CHANCE = 0.05  # of calling a difference that is none more than noise
 
 
@@ -30,12 +31,12 @@ def sentence(gain: Comparison, metrics: Metrics) -> str:
     system, against = _called(gain.system), _called(gain.against)
     size = f"|L|\u00a0=\u00a0{metrics.label(gain.labelled)}"  # not broken over two lines
     value, low, high = _figures(gain.gain, gain.low, gain.high)
-    if gain.gain > 0:
-        what = f"{system} gains {value} points over {against} at {size}"
-    elif gain.gain < 0:
-        what = f"{system} loses {value.lstrip('−')} points to {against} at {size}"
-    else:
+    if abs(gain.gain) < _LEVEL:
         what = f"{system} is level with {against} at {size}"
+    elif gain.gain > 0:
+        what = f"{system} gains {value} points over {against} at {size}"
+    else:
+        what = f"{system} loses {value.lstrip('−')} points to {against} at {size}"
     kind = "interval" if len(gain.seeds) > 1 else "interval over test instances alone"
     return f"{what[0].upper()}{what[1:]}, {kind} {low} to {high}: {verdict(gain)}."
 
@@ -112,7 +113,8 @@ def _called(system: str) -> str:
 
 def _figures(*values: float) -> Sequence[str]:
     """Points with one decimal; with two where one would make 0 of what is not."""
-    digits = 2 if any(value and not round(100 * value, 1) for value in values) else 1
+    hidden = any(abs(value) >= _LEVEL and not round(100 * value, 1) for value in values)
+    digits = 2 if hidden else 1
     return [_points(value, digits).lstrip("+") for value in values]
 
 
