@@ -94,7 +94,7 @@ def comparisons_table(metrics: Metrics) -> Table | None:
         return None
     return Table(
         "",
-        ("|L|", "Model", "Against", "Accuracy", "its accuracy", "Difference", "95 % interval",
+        ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
          "seed by seed"),
         tuple(rows),
         names=3,
