@@ -1,5 +1,6 @@
 """The audit stage: its counts on hand-made candidates whose verdicts are known."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,18 @@ def test_problems_are_input_errors(corpus: Path, tmp_path: Path) -> None:
     write_json(corpus / "runs" / "bert" / "100" / "seed-0" / "run.json", {"system": "bert"})
     with pytest.raises(InputError, match="not the card of a run"):
         audit(corpus)
+
+
+def test_candidates_from_elsewhere_are_not_audited(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs on a hub data set or a release folder are named in one line; the others are audited."""
+    card = corpus / "runs" / "bert" / "100" / "seed-0" / "run.json"
+    write_json(card, read_json(card) | {"settings": {"candidates": "someone/released"}})
+    bert, _ = audit(corpus)["filter"]
+    assert bert["seeds"] == [1]
+    told = capsys.readouterr().out
+    assert told.count("someone/released (of 1 run of bert). They are not audited.") == 1
+    shutil.rmtree(corpus / "candidates")
+    document = audit(corpus)
+    assert document["generation"] == document["filter"] == []

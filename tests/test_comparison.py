@@ -17,7 +17,7 @@ _SEED = (0,)
 def test_the_same_system_gains_nothing() -> None:
     """Equal verdicts: no difference and an interval of no width."""
     system = _system(0.5, range(3))
-    assert compare(system, system, _SEED) == ((0, 1, 2), 0, 0, 0)
+    assert compare(system, system, _SEED) == ((0, 1, 2), 0, 0, 0, (0, 0, 0))
 
 
 def test_a_clear_gain_excludes_zero_and_an_unclear_one_does_not() -> None:
@@ -43,6 +43,33 @@ def test_differing_seeds_widen_the_interval() -> None:
         return figures[3] - figures[2]
 
     assert width([160, 0, 0, 0]) > 2 * width([40, 40, 40, 40])
+
+
+def test_the_interval_of_instances_is_the_binomial_one() -> None:
+    """One seed, 400 instances, 100 of them gained: the normal interval of a share is known."""
+    found = compare({0: [True] * 100 + [False] * 300}, {0: [False] * 400}, _SEED)
+    assert found is not None
+    half = 1.96 * (0.25 * 0.75 / 400) ** 0.5
+    assert found.gain == 0.25
+    assert (found.low, found.high) == pytest.approx((0.25 - half, 0.25 + half), abs=0.004)
+
+
+def test_the_interval_of_seeds_has_the_width_of_the_standard_error() -> None:
+    """Instances that all agree leave the seeds alone: gains 0 and 1 by turns, of n seeds n − 1 drawn."""
+    count = 40
+    first = {s: [bool(s % 2)] * 5 for s in range(count)}
+    found = compare(first, {s: [False] * 5 for s in range(count)}, _SEED)
+    assert found is not None
+    assert found.by_seed == tuple(float(s % 2) for s in range(count))
+    half = 1.96 * (0.25 / (count - 1)) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=0.015)
+
+
+def test_two_seeds_are_drawn_one_at_a_time() -> None:
+    """Of two seeds one is drawn, so the interval reaches from one's gain to the other's."""
+    found = compare({0: [True] * 5, 1: [False] * 5}, {s: [False] * 5 for s in (0, 1)}, _SEED)
+    assert found is not None
+    assert (found.low, found.gain, found.high) == (0, 0.5, 1)
 
 
 def test_the_interval_covers_what_it_should() -> None:

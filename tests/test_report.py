@@ -1,5 +1,6 @@
 """The report: numbers, escaping, self-containment, determinism, and what is said when parts miss."""
 
+import csv
 import json
 import math
 import random
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from defusedxml import ElementTree
 
 from pipeline.ground.coordination import CATEGORIES, Candidate, Span
 from pipeline.ground.errors import InputError
@@ -19,19 +22,27 @@ from pipeline.ground.files import write_json, write_text
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.mechanisms.metrics import CRITERIA, mean_sd
+from pipeline.mechanisms.reporting.acceptances import (
+    acceptance,
+    acceptance_by_label,
+    acceptance_by_length,
+)
 from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
-from pipeline.mechanisms.reporting.curves import acceptance, acceptance_by_label, learning_curves
+from pipeline.mechanisms.reporting.curves import learning_curves, losses, reuse
 from pipeline.mechanisms.reporting.differences import differences
+from pipeline.mechanisms.reporting.drawing import spread
 from pipeline.mechanisms.reporting.examples import draw_examples, fill_statistics, marked
+from pipeline.mechanisms.reporting.figure4 import accuracy_over_sizes, gain_over_sizes
 from pipeline.mechanisms.reporting.filtering import filter_facts
 from pipeline.mechanisms.reporting.findings import findings
-from pipeline.mechanisms.reporting.intervals import accuracy_dots, gain_dots, gain_over_sizes
+from pipeline.mechanisms.reporting.intervals import ablation_dots, accuracy_dots, gain_dots
 from pipeline.mechanisms.reporting.paper_tables import (
     ablation_table,
     accuracy_table,
     criteria_table,
     sizes_table,
 )
+from pipeline.mechanisms.reporting.progress import progress
 from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import read_runs
 from pipeline.mechanisms.reporting.systems import (
@@ -42,6 +53,7 @@ from pipeline.mechanisms.reporting.systems import (
 )
 from pipeline.mechanisms.reporting.tables import code_span, markdown, percent, records_table
 from pipeline.mechanisms.reporting.times import times_table
+from pipeline.mechanisms.reporting.verdicts import caveat, comparisons_table, sentence
 from pipeline.settings.report import Report
 from pipeline.stages.report import run
 
@@ -57,6 +69,7 @@ OVERALL = {
 MODES = {"baseline": "baseline", "t5-no-filter": "no-filter", "t5-self-train": "self-train"}
 KINDS = {"bert": "bert-sync", "t5-self-train": "t5-no-sync"}
 LABELS = ("NP", "VP", "PP")
+FILL_LENGTHS = ("1", "9", "10+")
 COLUMNS = ("overall", *CATEGORIES)
 
 
@@ -175,18 +188,23 @@ def write_run(corpus: Path, system: str, labelled: int, seed: int, top: float) -
     history = []
     for step in range(20, 601 - 60 * seed, 20):
         recent: dict[str, Counter[str]] = {}
+        lengths: dict[str, Counter[str]] = {}
         for _ in range(10 if mode != "baseline" and step > 100 else 0):
             number = rng.randrange(60)
             chance = min(max(rng.gauss(0.6 + step / 3000, 0.25), 0), 1)
             label, accepted = LABELS[number % 3], mode == "no-filter" or chance >= 0.7
-            recent.setdefault(label, Counter()).update(accepted=accepted, seen=1)
+            recent.setdefault(label, Counter()).update(accepted=int(accepted), seen=1)
+            length = FILL_LENGTHS[number % 3]
+            lengths.setdefault(length, Counter()).update(accepted=int(accepted), seen=1)
             scored.append({"step": step, "candidate_id": f"{kind}-{number}", "label": label,
                            "start": 2, "end": 7, "probability": chance, "accepted": accepted})  # fmt: skip
         accuracy = top * (1 - math.exp(-step / 80)) + rng.gauss(0, 0.01)
         history.append({
             "step": step, "loss": 1.0, "validation_accuracy": accuracy, "seen": len(scored),
             "accepted": sum(row["accepted"] for row in scored),
+            "distinct": len({row["candidate_id"] for row in scored}),
             "acceptance": {k: [c["accepted"], c["seen"]] for k, c in sorted(recent.items())},
+            "acceptance_by_length": {k: [c["accepted"], c["seen"]] for k, c in lengths.items()},
         })  # fmt: skip
     write_text(out / "history.jsonl", "".join(json.dumps(h) + "\n" for h in history))
     write_rows(out / "scored.parquet", SCORED, scored)
@@ -197,7 +215,7 @@ def write_run(corpus: Path, system: str, labelled: int, seed: int, top: float) -
     write_json(out / "run.json", {
         "system": system, "mode": mode, "labelled": labelled, "seed": seed, "settings": settings,
         "best_step": 500, "best_validation_accuracy": 0.61, "steps": 600, "seen": len(scored),
-        "accepted": 7, "distinct": 5, "candidates": 60, "excluded": {},
+        "accepted": 7, "distinct": 5, "candidates": 60 * (mode != "baseline"), "excluded": {},
     })  # fmt: skip
 
 
@@ -365,22 +383,35 @@ def test_table_3_nests_the_variations_under_their_generator() -> None:
     assert ablation_table(Metrics.parse(metrics_of({"baseline": [0.5], "t5": [0.6]})), 100) is None
 
 
+def test_table_3_without_a_generator_of_its_own_names_the_variation_in_full() -> None:
+    """Where the full method was not run nothing is nested, lest it seem a variation of the row above."""
+    overall = {name: OVERALL[name] for name in ("baseline", "t5-no-filter")}
+    table = ablation_table(Metrics.parse(metrics_of(overall)), 100)
+    assert table is not None
+    assert [(row.cells[0], row.level) for row in table.rows] == [
+        ("baseline", 0), ("T5, − filtering", 0),
+    ]  # fmt: skip
+
+
 def test_table_3_compares_with_the_baseline_and_with_the_generator() -> None:
     """Both gains stand beside the variation, each bold only where its own interval leaves 0 out."""
     table = ablation_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)
     assert table is not None
     rows = {row.cells[0]: row for row in table.rows}
-    assert rows["− filtering"].cells[2:] == (
-        "+5.00",
-        "+3.00 … +7.00",
-        "−3.00",
-        "−5.00 … −1.00",
-        "3",
+    assert table.columns[2:] == (
+        "Δ to the full method",
+        "95 % interval",
+        "Gain",
+        "95 % interval",
+        "seeds",
     )
+    assert rows["− filtering"].cells[2:] == (
+        "−3.00", "−5.00 … −1.00", "+5.00", "+3.00 … +7.00", "3",
+    )  # fmt: skip
     assert rows["− filtering"].best == {2, 4}
-    assert rows["− sync + self-train"].cells[2:6] == ("+1.00", "−2.00 … +4.00", "–", "–")
+    assert rows["− sync + self-train"].cells[2:6] == ("–", "–", "+1.00", "−2.00 … +4.00")
     assert rows["− sync + self-train"].best == set()
-    assert rows["T5"].best == {1, 2}
+    assert rows["T5"].best == {1, 4}
 
 
 def test_an_interval_over_two_seeds_is_not_called_more_than_noise() -> None:
@@ -486,18 +517,135 @@ def test_the_main_size_is_the_one_with_most_systems_then_the_middle_one() -> Non
     assert len(accuracy_table(both, 250).rows) == 4
 
 
-def test_sizes_stand_side_by_side_with_their_gains() -> None:
-    """A column of accuracies and one of gains for each |L|, a dash where a system was not run."""
+def test_every_size_is_a_block_of_what_was_run_there() -> None:
+    """A row for each system at each |L|, no row where it was not run, bold only within its block."""
     small = metrics_of({"baseline": [0.3], "t5": [0.4]}, 50) | {
         "comparisons": [gain_of("t5", 0.1, 0.2, 50)]
     }
-    table = sizes_table(sizes_of(small, metrics_of(OVERALL, 250) | {"comparisons": []}))
+    table = sizes_table(sizes_of(small, metrics_of({"bert": [0.5, 0.6]}, 250)))
     assert table is not None
-    assert table.columns == ("Model", "|L| = 50", "gain", "|L| = 250")
-    rows = {row.cells[0]: row.cells[1:] for row in table.rows}
-    assert rows["T5"] == ("40.00", "+10.00 (−10.00 … +30.00)", "60.00 ± 1.00")
-    assert rows["BERT"] == ("–", "–", "54.00 ± 2.65")
+    assert table.columns == ("|L|", "Model", "Overall", "Gain", "95 % interval", "seeds")
+    assert [(row.cells, row.begins) for row in table.rows] == [
+        (("50", "baseline", "30.00", "–", "–", "1"), True),
+        (("50", "T5", "40.00", "+10.00", "−10.00 … +30.00", "1"), False),
+        (("250", "BERT", "55.00 ± 7.07", "–", "–", "2"), True),
+    ]
+    assert [row.best for row in table.rows] == [set(), {2}, set()]
     assert sizes_table(Metrics.parse(metrics_of(OVERALL))) is None
+
+
+def full_grid() -> Metrics:
+    """Figure 4 with cells missing: two systems at 50, 2,000 and all 2,113 sentences, one at 50 only."""
+    documents = [
+        metrics_of({"baseline": [0.3 + n / 10] * 3, "t5": [0.4 + n / 10] * 3}, size)
+        | {"comparisons": [gain_of("t5", 0.1, 0.05, size)]}
+        for n, size in enumerate((50, 2000, 2113))
+    ]
+    for entry in documents[2]["summary"]:
+        entry["draw"] = "full"
+    documents[0]["summary"] += metrics_of({"bert": [0.5]}, 50)["summary"]
+    documents[0]["runs"] += metrics_of({"bert": [0.5]}, 50)["runs"]
+    return sizes_of(*documents)
+
+
+def test_the_full_draw_is_named_so_in_tables_and_sentences() -> None:
+    """Its number of sentences stands beside the word, and other sizes are numbers alone."""
+    metrics = full_grid()
+    table = sizes_table(metrics)
+    assert table is not None
+    assert [row.cells[0] for row in table.rows if row.begins] == ["50", "2,000", "full (2,113)"]
+    assert accuracy_table(metrics, 2113).title.endswith(", all 2,113 labelled sentences")
+    assert accuracy_table(metrics, 50).title.endswith(", 50 labelled sentences")
+    assert "at |L|\u00a0=\u00a0full (2,113), interval" in sentence(metrics.comparisons[2], metrics)
+    assert "at |L|\u00a0=\u00a02,000, interval" in sentence(metrics.comparisons[1], metrics)
+
+
+def test_figure_4_draws_curves_only_of_systems_run_at_two_sizes() -> None:
+    """Names stand at the curves' ends; the axis names the full draw, a line lower where 2,000 is near."""
+    accuracy, gain = accuracy_over_sizes(full_grid()), gain_over_sizes(full_grid())
+    assert accuracy is not None
+    assert gain is not None
+    assert "T5: 40.0 % at 50, 50.0 % at 2,000, 60.0 % at full (2,113)" in accuracy.alt
+    assert "BERT" not in accuracy.alt
+    names = re.findall(r">([^<>\s][^<>]*)</text>", accuracy.svg)
+    assert {"baseline", "T5", "50", "2,000", "full", "(2,113)"} <= set(names)
+    assert "BERT" not in names
+    near, full = (
+        float(re.findall(rf' ([\d.]+)\)">{name}</text>', accuracy.svg)[0])
+        for name in ("2,000", "full")
+    )
+    assert full > near + 5
+    assert "T5: +10.0 at 50, +10.0 at 2,000, +10.0 at full (2,113)" in gain.alt
+    assert accuracy_over_sizes(Metrics.parse(metrics_of(OVERALL))) is None
+
+
+@pytest.mark.parametrize(
+    ("gain", "half", "seeds", "wanted"),
+    [
+        (0.019, 0.015, 3, "T5 gains 1.9 points over the baseline at |L| = 100, interval 0.4 to 3.4: "
+         "more than noise."),
+        (-0.019, 0.015, 5, "T5 loses 1.9 points to the baseline at |L| = 100, interval −3.4 to −0.4: "
+         "more than noise."),
+        (0.019, 0.02, 3, "T5 gains 1.9 points over the baseline at |L| = 100, interval −0.1 to 3.9: "
+         "not told apart from noise with 3 seeds."),
+        (0.0152, 0.0149, 3, "T5 gains 1.52 points over the baseline at |L| = 100, interval 0.03 to 3.01: "
+         "more than noise."),
+        (0.0, 0.01, 3, "T5 is level with the baseline at |L| = 100, interval −1.0 to 1.0: "
+         "not told apart from noise with 3 seeds."),
+        (0.019, 0.015, 2, "T5 gains 1.9 points over the baseline at |L| = 100, interval 0.4 to 3.4: "
+         "2 seeds are too few to call it more than noise."),
+        (0.019, 0.015, 1, "T5 gains 1.9 points over the baseline at |L| = 100, "
+         "interval over test instances alone 0.4 to 3.4: one seed cannot tell it from noise."),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_one_plain_sentence(
+    gain: float, half: float, seeds: int, wanted: str
+) -> None:
+    """Clear and unclear, up and down, few seeds and one; two decimals where one would hide the sign."""
+    document = metrics_of(OVERALL) | {"comparisons": [gain_of("t5", gain, half, seeds=seeds)]}
+    metrics = Metrics.parse(document)
+    assert sentence(metrics.comparisons[0], metrics).replace("\u00a0", " ") == wanted
+
+
+def test_variations_are_compared_with_their_generator_in_words() -> None:
+    """The ablation's sentence names what was left out and what it is compared with."""
+    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
+    told = sentence(metrics.comparisons[-1], metrics)
+    assert told.startswith("T5 without filtering loses 3.0 points to T5 at")
+    panel = ablation_dots(metrics.ablations(100))
+    assert panel is not None
+    assert panel.alt == "difference from the full method: T5, − filtering -3.0 (-5.0 to -1.0)"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "count", "words", "unsaid"),
+    [
+        (1, 1, "With one seed it knows nothing of other draws", "by chance"),
+        (3, 1, "With only 3 seeds it is too narrow", "would be called"),
+        (5, 40, "Of 40 comparisons some 2 would be called more than noise", "too narrow"),
+    ],
+)
+def test_the_caveat_is_about_these_seeds_and_comparisons(
+    seeds: int, count: int, words: str, unsaid: str
+) -> None:
+    """Few seeds, one seed, and many comparisons each have their sentence, and no other."""
+    document = metrics_of(OVERALL) | {"comparisons": [gain_of("t5", 0.1, 0.2, seeds=seeds)] * count}
+    told = caveat(Metrics.parse(document))
+    assert words in told
+    assert unsaid not in told
+
+
+def test_all_comparisons_stand_in_one_table() -> None:
+    """Both accuracies, difference, interval and the seeds one by one; bold where more than noise."""
+    one = gain_of("t5", 0.08, 0.03) | {"by_seed": [0.1, 0.09, 0.05]}
+    table = comparisons_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": [one]}))
+    assert table is not None
+    assert table.rows[0].cells == (
+        "100", "T5", "baseline", "60.00 ± 1.00", "52.00 ± 2.00", "+8.00", "+5.00 … +11.00",
+        "+10.0 +9.0 +5.0",
+    )  # fmt: skip
+    assert table.rows[0].best == {5}
+    assert comparisons_table(Metrics.parse(metrics_of(OVERALL))) is None
 
 
 def test_pictures_of_the_point_tell_every_system() -> None:
@@ -760,6 +908,115 @@ def test_pictures_show_the_systems_they_are_about(corpus: Path) -> None:
     assert sum(acceptance_by_label(thinned)[1].values()) == thinned[0].history[-1]["seen"]
     baselines = [r for r in runs if r.mode == "baseline"]
     assert acceptance(baselines) == []
+
+
+def test_acceptance_by_length_groups_words_as_the_audit_does(corpus: Path) -> None:
+    """9 and 10+ words are one group; runs that did not record lengths or reuse have no such picture."""
+    runs = [run for run in read_runs(corpus) if run.system in {"baseline", "t5"} and run.seed < 2]
+    panels, rare = acceptance_by_length(runs)
+    assert [panel.title for panel in panels] == ["1 word", "9+ words"]
+    assert not rare
+    assert [panel.title for panel in reuse(runs)] == [
+        "Share of the corpus examined",
+        "Examined before",
+    ]
+    assert "no generation" not in reuse(runs)[0].alt  # the baseline reads none
+    assert "baseline (no generation) ends at 1.00" in losses(runs)[0].alt
+    new = {"distinct", "acceptance_by_length"}
+    old = [replace(r, history=tuple({k: v for k, v in h.items() if k not in new} | {"loss": None}
+                                    for h in r.history)) for r in runs]  # fmt: skip
+    assert acceptance_by_length(old) == ([], {})
+    assert reuse(old) == losses(old) == []
+    assert len(acceptance(old)) == 1
+    sections, missing = progress(old, 100, "100 labelled sentences")
+    assert [section.name for section in sections] == ["acceptance", "learning-curves"]
+    assert "No acceptance by length of the fill for 100 labelled sentences" in missing[0]
+
+
+def test_names_at_line_ends_do_not_overlap() -> None:
+    """Places are moved apart as little as it takes, and what is far apart stays."""
+    assert spread([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
+    assert spread([0.5, 0.5, 0.9], 0.1) == pytest.approx([0.45, 0.55, 0.9])
+    assert spread([0.4, 0.42, 0.5], 0.1) == pytest.approx([0.34, 0.44, 0.54])
+    assert spread([], 0.1) == []
+
+
+def test_histories_are_flat_tables(corpus: Path) -> None:
+    """A row for each validation of each run, and for each label and length in it, as fractions."""
+    tables = {
+        path.name: list(csv.DictReader(path.open())) for path in (corpus / "report").glob("*.csv")
+    }
+    runs = {(r.system, r.seed): r for r in read_runs(corpus)}
+    rows = tables["history.csv"]
+    assert len(rows) == sum(len(run.history) for run in runs.values())
+    last = [row for row in rows if (row["system"], row["seed"]) == ("t5", "1")][-1]
+    record = runs["t5", 1].history[-1]
+    assert (last["labelled"], last["draw"], last["step"]) == ("100", "100", "540")
+    assert float(last["validation_accuracy"]) == record["validation_accuracy"]
+    assert float(last["corpus_examined"]) == record["distinct"] / 60
+    assert float(last["examined_before"]) == 1 - record["distinct"] / record["seen"]
+    first = rows[0]
+    assert (first["system"], first["acceptance"], first["corpus_examined"]) == ("baseline", "", "")
+    for name, field in (("label", "acceptance"), ("length", "acceptance_by_length")):
+        found = tables[f"acceptance-by-{name}.csv"]
+        assert sum(int(row["seen"]) for row in found) == sum(
+            pair[1] for run in runs.values() for h in run.history for pair in h[field].values()
+        )
+        assert all(
+            float(row["acceptance"]) == int(row["accepted"]) / int(row["seen"]) for row in found
+        )
+
+
+def test_pictures_are_files_that_stand_alone(corpus: Path) -> None:
+    """Well-formed SVG with colours of their own, which names nothing outside itself."""
+    pictures = {path.stem: path.read_text() for path in (corpus / "report/pictures").iterdir()}
+    assert set(pictures) == {
+        "accuracy",
+        "ablation",
+        "acceptance",
+        "candidates-read",
+        "learning-curves",
+    }
+    for text in pictures.values():
+        root = ElementTree.fromstring(text)
+        assert float(root.get("height") or 0) > 200
+        assert "var(" not in text
+        assert set(re.findall(r'"(http[^"]+)"', text)) <= {
+            "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
+        }  # fmt: skip
+    assert "By length of the fill" in pictures["acceptance"]
+
+
+def test_dvc_plots_what_the_report_writes(corpus: Path) -> None:
+    """Every output and plot of the stage is there, with its columns and a template that is ours."""
+    root = Path(__file__).parents[1]
+    stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]
+    for out in (*stage["outs"], *stage["plots"]):
+        path, props = next(iter(out.items())) if isinstance(out, dict) else (out, {})
+        made = corpus / path.removeprefix("data/${item.corpus}/")
+        assert made.exists()
+        if props:
+            columns = made.read_text().splitlines()[0].split(",")
+            assert {props["x"], props["y"]} <= set(columns)
+            template = json.loads((root / f".dvc/plots/{props['template']}.json").read_text())
+            fields = set(re.findall(r'"field": "(\w+)"', json.dumps(template)))
+            assert fields <= {*columns, "rev"}
+
+
+def test_runs_of_candidates_from_elsewhere_are_reported_without_their_text(tmp_path: Path) -> None:
+    """A hub name, a release folder or a folder that is gone: one line says so, and the rest is there."""
+    folder = build(tmp_path / "tiny", {"baseline": [0.5], "t5": [0.6, 0.6], "bert": [0.6]})
+    for seed, name in ((0, "someone/released"), (1, "../tiny/candidates/t5-sync/seed-9")):
+        card = folder / f"runs/t5/100/seed-{seed}/run.json"
+        document = json.loads(card.read_text())
+        document["settings"]["candidates"] = name
+        write_json(card, document)
+    run(Report(corpus=folder, examples=3))
+    text = (folder / "report/report.md").read_text()
+    assert "Candidates whose text is not at hand in the corpus folder: ../tiny/candidates/t5-sync/seed-9 " \
+        "(of 1 run of t5); someone/released (of 1 run of t5)." in text  # fmt: skip
+    assert "No examples of generation by T5" in text
+    assert "### Generation by BERT, 100 labelled sentences: accepted" in text
 
 
 def test_same_input_gives_same_bytes(corpus: Path, tmp_path: Path) -> None:

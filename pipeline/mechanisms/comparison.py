@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Comparison", "compare", "compare_all"]
+__all__ = ["Comparison", "Difference", "compare", "compare_all"]
 
 _RESAMPLES = 4000
 _LEVEL = 0.95
@@ -22,7 +23,8 @@ class Comparison:
     """How much better ``system`` is than ``against``, in accuracy as a fraction.
 
     ``low`` and ``high`` bound the 95 % interval of the mean difference ``gain``; ``seeds`` are those
-    that both have. With one seed the interval holds for the draw of test instances only.
+    that both have, and ``by_seed`` their differences one by one. With one seed the interval holds for
+    the draw of test instances only.
     """
 
     system: str
@@ -32,6 +34,7 @@ class Comparison:
     gain: float
     low: float
     high: float
+    by_seed: tuple[float, ...] = ()
 
     @property
     def clear(self) -> bool:
@@ -39,17 +42,29 @@ class Comparison:
         return self.low > 0 or self.high < 0
 
 
-def compare(
-    first: Correct, second: Correct, seed: tuple[int, ...]
-) -> tuple[tuple[int, ...], float, float, float] | None:
+class Difference(NamedTuple):
+    """A mean paired difference: its common seeds, its 95 % bounds and its value for each seed."""
+
+    seeds: tuple[int, ...]
+    gain: float
+    low: float
+    high: float
+    by_seed: tuple[float, ...]
+
+
+def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Difference | None:
     """Mean paired difference with its 95 % percentile bootstrap interval.
 
     Seeds and test instances are resampled together, each with replacement: a gain counts if it would
     be seen again with other draws of L and other test sentences. Every seed's pair is compared on
     the same instances, and all pairs of one ``seed`` are resampled alike.
 
+    Of S seeds S − 1 are drawn: as many as S would make the variance over seeds (S − 1)/S of what it
+    is, a third too small with three. What no resampling can mend is that three seeds hardly ever
+    show how far a fourth might lie; benchmarks/intervals.py measures what is left of the 95 %.
+
     Returns:
-        (common seeds, mean, lower bound, upper bound), or None without a common seed.
+        The difference, or None without a common seed.
 
     Raises:
         ValueError: the systems were not measured on the same number of instances.
@@ -62,15 +77,17 @@ def compare(
     difference = np.array([first[s] for s in seeds], dtype=float) - np.array(
         [second[s] for s in seeds], dtype=float
     )  # [seeds, instances]
+    drawn = max(len(seeds) - 1, 1) * difference.shape[1]
     means = np.concatenate(
         [
-            ((of_seeds @ difference) * of_instances).sum(1) / difference.size
+            ((of_seeds @ difference) * of_instances).sum(1)
             for of_seeds, of_instances in _resamples(seed, *difference.shape)
         ]
     )
     tail = (1 - _LEVEL) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return seeds, float(difference.mean()), float(low), float(high)
+    low, high = np.quantile(means / drawn, [tail, 1 - tail])
+    by_seed = tuple(float(gain) for gain in difference.mean(1))
+    return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
 
 
 @lru_cache(maxsize=1)  # drawing takes a second, and every pair of a table needs the same
@@ -82,7 +99,7 @@ def _resamples(
     uniform = [np.full(size, 1 / size) for size in (seeds, instances)]
     return [
         (
-            random.multinomial(seeds, uniform[0], _BLOCK),
+            random.multinomial(max(seeds - 1, 1), uniform[0], _BLOCK),
             random.multinomial(instances, uniform[1], _BLOCK),
         )
         for _ in range(_RESAMPLES // _BLOCK)
@@ -107,5 +124,5 @@ def compare_all(
             first, second = correct.get((labelled, system)), correct.get((labelled, against))
             figures = compare(first, second, (seed, labelled)) if first and second else None
             if figures:
-                found.append(Comparison(system, against, labelled, *figures))
+                found.append(Comparison(system, against, labelled, **figures._asdict()))
     return found

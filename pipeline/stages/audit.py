@@ -26,7 +26,12 @@ from pipeline.mechanisms.audit import (
     filter_figures,
     generation_figures,
 )
-from pipeline.mechanisms.reporting.runs import Run, read_runs
+from pipeline.mechanisms.reporting.runs import (
+    Run,
+    candidates_at_hand,
+    not_at_hand,
+    read_runs,
+)
 from pipeline.mechanisms.shards import candidate_shards, find_candidates
 from pipeline.mechanisms.world.oracle import LEXICON, Oracle
 from pipeline.settings.audit import Audit
@@ -55,9 +60,12 @@ class _Set:
 def run(settings: Audit) -> None:
     """Judge samples of the candidates and of what the filter saw; write ``audit/``.
 
+    What runs judged of candidates from elsewhere (a release folder, the hub, a folder that is gone)
+    is left out, in a line that names them: their text is not at hand.
+
     Raises:
-        InputError: there are no candidates, a file is damaged or of another schema, or a run
-            judged candidates that are not there any more.
+        InputError: there are neither candidates nor runs, a file is damaged or of another schema, or
+            a run judged candidates that its folder does not hold any more.
     """
     corpus, out = settings.corpus, settings.corpus / "audit"
     if not corpus.is_dir():
@@ -69,7 +77,16 @@ def run(settings: Audit) -> None:
         say(f"No grammar made this corpus (no {source / LEXICON}): nothing to audit.")
         return
     oracle = Oracle.load(source)
-    generation, filtered = _generation_sets(settings), _filter_sets(settings)
+    runs = [run for run in read_runs(corpus) if run.source]
+    at_hand = [run for run in runs if candidates_at_hand(run, corpus)]
+    generation = _generation_sets(settings)
+    if not generation and not runs:
+        raise InputError(
+            "no candidates here", path=corpus / "candidates", remedy="run `conjoin generate`"
+        )
+    if text := not_at_hand([run for run in runs if run not in at_hand]):
+        say(f"{text} They are not audited.")
+    filtered = _filter_sets(settings, at_hand)
     judged = _judge(Auditor(oracle), [*generation, *filtered])
     entries = {
         "generation": [
@@ -102,8 +119,6 @@ def _generation_sets(settings: Audit) -> list[_Set]:
     """A sample of every folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
     folders = sorted((f for f in root.glob("*/seed-*") if candidate_shards(f)), key=_name_and_seed)
-    if not folders:
-        raise InputError("no candidates here", path=root, remedy="run `conjoin generate`")
     sets = []
     for name, group in groupby(folders, key=lambda folder: folder.parent.name):
         members = list(group)
@@ -130,10 +145,9 @@ def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     return [c for index, c in enumerate(_candidates(folder)) if index in wanted]
 
 
-def _filter_sets(settings: Audit) -> list[_Set]:
+def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
     """A sample of what the filter judged, for every system and |L| over all seeds together."""
     corpus, sets = settings.corpus, []
-    runs = [run for run in read_runs(corpus) if _shards_of(run, corpus)]
     for (labelled, system), group in groupby(runs, key=lambda run: (run.labelled, run.system)):
         members = {run.folder.as_posix(): run for run in group}
         scored = [one for name, run in members.items() for one in _scored(name, run)]
@@ -143,12 +157,6 @@ def _filter_sets(settings: Audit) -> list[_Set]:
             about = {"system": system, "labelled": labelled, "seeds": seeds}
             sets.append(_Set(about, _cases(corpus, drawn, members)))
     return sets
-
-
-def _shards_of(run: Run, corpus: Path) -> Path | None:
-    """The folder of candidates a run drew from; None for a baseline."""
-    name = run.card.get("settings", {}).get("candidates")
-    return corpus / name if name else None
 
 
 def _own_boundaries(run: Run) -> bool:
@@ -163,7 +171,7 @@ def _scored(name: str, run: Run) -> Iterator[Scored]:
 
 def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> list[_Case]:
     """The drawn judgements with their candidates, looked up in each run's folder."""
-    shards = {name: _shards_of(run, corpus) or corpus for name, run in runs.items()}
+    shards = {name: candidates_at_hand(run, corpus) or corpus for name, run in runs.items()}
     found = find_candidates({(shards[one.run], one.candidate_id) for one in drawn})
     cases = []
     for one in drawn:
@@ -206,14 +214,15 @@ def _percent(share: float | None) -> str:
 
 def _tell(entries: dict[str, list[dict[str, Any]]]) -> None:
     shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
-    table(
-        "Annotations of generation, by the grammar (% of judged)",
-        ["candidates", "judged", *shares],
-        [
-            [e["candidates"], e["judged"], *(_percent(e[name]) for name in shares)]
-            for e in entries["generation"]
-        ],
-    )
+    if entries["generation"]:
+        table(
+            "Annotations of generation, by the grammar (% of judged)",
+            ["candidates", "judged", *shares],
+            [
+                [e["candidates"], e["judged"], *(_percent(e[name]) for name in shares)]
+                for e in entries["generation"]
+            ],
+        )
     if entries["filter"]:
         table(
             "Right annotations (%) among what the filter accepted and rejected",

@@ -168,6 +168,7 @@ def _evaluate(
     right = [verdict["whole"] for verdict in verdicts]
     return {
         **{key: card[key] for key in ("system", "mode", "labelled", "seed")},
+        "draw": str(card.get("draw", card["labelled"])),
         "accuracy": accuracy_by_category(labels, right),
         "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
         "validation_accuracy": card["best_validation_accuracy"],
@@ -191,6 +192,7 @@ def _summary(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             {
                 "system": system,
                 "labelled": labelled,
+                "draw": members[0]["draw"],
                 "seeds": [m["seed"] for m in members],
                 "mean": {name: value[0] for name, value in columns.items()},
                 "sd": {name: value[1] for name, value in columns.items()},
@@ -208,14 +210,21 @@ def _cell(mean: float | None, sd: float | None) -> str:
     return f"{100 * mean:.2f}" + (f" ± {100 * sd:.2f}" if sd is not None else "")
 
 
+def _size(entry: dict[str, Any]) -> str:
+    """|L|, and the draw's name where that is a word."""
+    draw, labelled = entry["draw"], str(entry["labelled"])
+    return labelled if draw == labelled else f"{draw} ({labelled})"
+
+
 def _tell(metrics: dict[str, Any]) -> None:
     counts = metrics["instances"]
+    sizes = {entry["labelled"]: _size(entry) for entry in metrics["summary"]}
     table(
         f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds",
         ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in _COLUMNS)],
         [
             [
-                f"{entry['labelled']} {entry['system']}",
+                f"{_size(entry)} {entry['system']}",
                 len(entry["seeds"]),
                 *(_cell(entry["mean"][name], entry["sd"][name]) for name in _COLUMNS),
             ]
@@ -228,7 +237,7 @@ def _tell(metrics: dict[str, Any]) -> None:
             ["|L| system", "against", "seeds", "gain", "interval"],
             [
                 [
-                    f"{c['labelled']} {c['system']}", c["against"], len(c["seeds"]),
+                    f"{sizes[c['labelled']]} {c['system']}", c["against"], len(c["seeds"]),
                     f"{100 * c['gain']:+.2f}", f"{100 * c['low']:+.2f} … {100 * c['high']:+.2f}",
                 ]
                 for c in metrics["comparisons"]

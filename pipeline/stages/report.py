@@ -17,12 +17,16 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_text
 from pipeline.mechanisms.reporting import chapters
 from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
+from pipeline.mechanisms.reporting.drawing import PALETTE
 from pipeline.mechanisms.reporting.examples import draw_examples
 from pipeline.mechanisms.reporting.findings import better_generator, findings
+from pipeline.mechanisms.reporting.histories import history_files
 from pipeline.mechanisms.reporting.paper_tables import accuracy_table
+from pipeline.mechanisms.reporting.pictures import sheet
+from pipeline.mechanisms.reporting.progress import progress
 from pipeline.mechanisms.reporting.results import Metrics
-from pipeline.mechanisms.reporting.runs import Run, read_runs
-from pipeline.mechanisms.reporting.sections import ExampleList
+from pipeline.mechanisms.reporting.runs import Run, candidates_at_hand, not_at_hand, read_runs
+from pipeline.mechanisms.reporting.sections import ExampleList, Section
 from pipeline.mechanisms.reporting.systems import system_key, system_phrase
 from pipeline.mechanisms.reporting.tables import Table, code_span, markdown, plain
 from pipeline.settings.report import Report
@@ -39,7 +43,7 @@ _VERDICTS = {
 
 
 def run(settings: Report) -> None:
-    """Write ``report/report.md`` and ``report/report.html`` and print Table 2.
+    """Write ``report/`` (report.md, report.html, histories as CSV, pictures) and print Table 2.
 
     Raises:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
@@ -52,15 +56,17 @@ def run(settings: Report) -> None:
     points = findings(metrics)
     before = [
         chapters.results(metrics, accuracy),
-        chapters.progress(runs, metrics.main),
-        chapters.audit(found, why, metrics.main),
+        progress(runs, metrics.main, metrics.phrase(metrics.main)),
+        chapters.audit(found, why, metrics),
     ]
     examples, unshown = _examples(settings, metrics, runs)
     after = chapters.origin(corpus, metrics, runs, found)
+    picture = chapters.picture(metrics)
     context = {
         "corpus": corpus.resolve().name,
+        "palette": PALETTE,
         "points": points,
-        "picture": chapters.picture(metrics),
+        "picture": picture,
         "before": [section for sections, _ in before for section in sections],
         "examples": examples,
         "verdicts": _VERDICTS,
@@ -72,10 +78,28 @@ def run(settings: Report) -> None:
     out = corpus / "report"
     for name in ("report.md", "report.html"):
         write_text(out / name, _render(name, context))
+    for name, text in history_files(runs).items():
+        write_text(out / name, text)
+    named = [section for sections, _ in (*before, after) for section in sections if section.name]
+    about = metrics.phrase(metrics.main)
+    overall = Section(
+        f"Accuracy and gain, {about}", galleries=[picture] if picture else [], name="accuracy"
+    )
+    _write_pictures(out / "pictures", [overall, *named])
     _tell(accuracy)
     for text in points:
         console.say(text)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
+
+
+def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
+    """The pictures of sections as files, and none of an earlier report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("*.svg"):
+        stale.unlink()
+    for section in sections:
+        if section.galleries:
+            write_text(folder / f"{section.name}.svg", sheet(section.title, section.galleries))
 
 
 def _tell(accuracy: Table) -> None:
@@ -155,24 +179,22 @@ def _examples(
     verdicts = read_verdicts(settings.corpus)
     better = better_generator(metrics)
     found: list[ExampleList] = []
-    missing = []
+    sources = {run.folder: candidates_at_hand(run, settings.corpus) for run in filtering}
+    lacking = not_at_hand([run for run in filtering if not sources[run.folder]])
+    missing = [f"{lacking} Examples cannot show them."] if lacking else []
     order = sorted({run.system for run in filtering}, key=lambda s: (s != better, system_key(s)))
     for system in order:
-        sources = _sources(settings.corpus, [run for run in filtering if run.system == system])
-        if not sources:
+        drawn = [
+            (run.seed, scored, shards)
+            for run in filtering
+            if run.system == system
+            and (shards := sources[run.folder])
+            and (scored := run.folder / "scored.parquet").is_file()
+        ]
+        if not drawn:
             missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
             continue
-        lists = draw_examples(sources, settings.examples, settings.seed, verdicts)
-        title = f"{system_phrase(system)}, {size} labelled sentences"
+        lists = draw_examples(drawn, settings.examples, settings.seed, verdicts)
+        title = f"{system_phrase(system)}, {metrics.phrase(size)}"
         found.append(ExampleList(title, *lists, folded=bool(found)))
     return found, missing
-
-
-def _sources(corpus: Path, runs: Sequence[Run]) -> list[tuple[int, Path, Path]]:
-    return [
-        (run.seed, run.folder / "scored.parquet", corpus / candidates)
-        for run in runs
-        if (candidates := run.card.get("settings", {}).get("candidates"))
-        and (run.folder / "scored.parquet").is_file()
-        and (corpus / candidates).is_dir()
-    ]

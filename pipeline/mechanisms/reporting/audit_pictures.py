@@ -35,11 +35,15 @@ def generation_gallery(audit: Audit) -> Gallery | None:
     )
 
 
-def filter_gallery(audit: Audit, labelled: int) -> Gallery | None:
-    """By label, accepted against rejected: a panel for each system that filters, at one |L|."""
+def filter_gallery(audit: Audit, labelled: int, about: str) -> Gallery | None:
+    """By label, accepted against rejected: a panel for each system that filters, at one |L|.
+
+    ``about`` is that |L| as it is called in a sentence.
+    """
     entries = audit.filtered(labelled)
     systems = [entry["system"] for entry in entries]
     panels = []
+    sides = ("of the accepted", "of the rejected")
     for entry in entries:
         pairs = [Pair("all", _drawn(entry["accepted"]), _drawn(entry["rejected"]))]
         for label in labels_of([entry]):
@@ -51,14 +55,13 @@ def filter_gallery(audit: Audit, labelled: int) -> Gallery | None:
                 one["rejected_right"] if one["judged"] - accepted >= _ENOUGH else None,
             ))  # fmt: skip
         key = key_of(entry["system"], systems)
-        about = ("of the accepted", "of the rejected")
-        panels.append(dumbbells(short_name(entry["system"]), pairs, key.colour, about))
+        panels.append(dumbbells(short_name(entry["system"]), pairs, key.colour, sides))
     if not panels:
         return None
     keys = (Key("accepted", "--ink", shape="dot"), Key("rejected", "--ink", shape="ring"))
     note = (
         "Share of right annotations in what the filter let in and in what it kept out, "
-        f"{labelled} labelled sentences. {_LEFT_OUT}"
+        f"{about}. {_LEFT_OUT}"
     )
     return Gallery(panels, keys, note)
 

@@ -1,5 +1,7 @@
 """The annotation audit in tables: what generation's annotations are worth, and what δ does to them."""
 
+from collections.abc import Callable
+
 from pipeline.mechanisms.reporting.audits import SHARES, Audit, labels_of
 from pipeline.mechanisms.reporting.systems import candidates_name, short_name
 from pipeline.mechanisms.reporting.tables import Row, Table
@@ -46,14 +48,17 @@ def length_table(audit: Audit) -> Table:
     )
 
 
-def filter_table(audit: Audit) -> Table | None:
-    """What the filter accepted and rejected, and how much of it was right; None without runs."""
+def filter_table(audit: Audit, label: Callable[[int], str] = str) -> Table | None:
+    """What the filter accepted and rejected, and how much of it was right; None without runs.
+
+    ``label`` names an |L|.
+    """
     if not audit.filter:
         return None
     rows = [
         Row(
             (
-                str(entry["labelled"]),
+                label(entry["labelled"]),
                 short_name(entry["system"]),
                 *(
                     text
@@ -88,8 +93,8 @@ def filter_table(audit: Audit) -> Table | None:
     )
 
 
-def filter_label_table(audit: Audit, labelled: int) -> Table | None:
-    """By label at one |L|: the share accepted, and what was right among accepted and rejected."""
+def filter_label_table(audit: Audit, labelled: int, about: str) -> Table | None:
+    """By label at one |L|, called ``about``: the share accepted, and what of each half was right."""
     rows = []
     for entry in audit.filtered(labelled):
         for number, label in enumerate(labels_of([entry])):
@@ -100,7 +105,7 @@ def filter_label_table(audit: Audit, labelled: int) -> Table | None:
     if not rows:
         return None
     return Table(
-        f"The filter by label (%), {labelled} labelled sentences",
+        f"The filter by label (%), {about}",
         ("Model", "Label", "judged", "accepted", "right of accepted", "right of rejected"),
         tuple(rows),
         names=2,

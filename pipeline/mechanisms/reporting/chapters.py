@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.mechanisms.reporting import audit_pictures, audit_tables, curves, intervals
+from pipeline.mechanisms.reporting import (
+    audit_pictures,
+    audit_tables,
+    figure4,
+    intervals,
+)
 from pipeline.mechanisms.reporting.audits import Audit
 from pipeline.mechanisms.reporting.differences import differences
-from pipeline.mechanisms.reporting.drawing import key_of
 from pipeline.mechanisms.reporting.filtering import filter_facts
 from pipeline.mechanisms.reporting.paper_tables import (
     DEFINITIONS,
@@ -22,15 +26,13 @@ from pipeline.mechanisms.reporting.provenance import (
 )
 from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.sections import Gallery, Section
-from pipeline.mechanisms.reporting.systems import system_key
+from pipeline.mechanisms.reporting.sections import Chapter, Gallery, Section
+from pipeline.mechanisms.reporting.systems import short_name
 from pipeline.mechanisms.reporting.tables import Table
 from pipeline.mechanisms.reporting.times import times_table
+from pipeline.mechanisms.reporting.verdicts import caveat, comparisons_table, ordered, sentence
 
-__all__ = ["Chapter", "audit", "origin", "picture", "progress", "results"]
-
-Chapter = tuple[list[Section], list[str]]
-"""Sections in their order, and a sentence for each thing that is not there and why."""
+__all__ = ["audit", "origin", "picture", "results"]
 
 
 def picture(metrics: Metrics) -> Gallery | None:
@@ -38,81 +40,77 @@ def picture(metrics: Metrics) -> Gallery | None:
     block = metrics.block(metrics.main)
     panels = [intervals.accuracy_dots(block), intervals.gain_dots(metrics.gains(block))]
     shown = [panel for panel in panels if panel]
+    about = metrics.phrase(metrics.main)
     note = (
-        f"{metrics.main} labelled sentences. A boundary is right if the first word of the first conjunct "
+        f"{about[:1].upper()}{about[1:]}. A boundary is right if the first word of the first conjunct "
         "and the last word of the last both are. sd: over seeds. Interval: over seeds and test instances."
     )
     return Gallery(shown, note=note, wide=True) if shown else None
 
 
 def results(metrics: Metrics, accuracy: Table) -> Chapter:
-    """Tables 2 and 3, the four criteria, and Figure 4."""
+    """Tables 2 and 3, Figure 4, what is more than noise, and the four criteria."""
     size, missing = metrics.main, []
     sections = [_of(accuracy)]
-    ablation = ablation_table(metrics, size)
-    if ablation:
-        sections.append(_of(ablation))
-    else:
+    ablations = [
+        (table, intervals.ablation_dots(metrics.ablations(other)))
+        for other in sorted(metrics.sizes, key=lambda other: (other != size, other))
+        if (table := ablation_table(metrics, other))
+    ]
+    for number, (table, panel) in enumerate(ablations):
+        gallery = Gallery([panel], wide=True) if panel else None
+        name = "" if number else "ablation"  # the first is of the main |L|
+        sections.append(Section(table.title, (), _some(gallery), [_untitled(table)], name=name))
+    if not ablations:
         missing.append("No ablation table: no run without filtering or synchronization.")
     if not metrics.gains(metrics.block(size)):
         missing.append("No gains with intervals: evaluation/metrics.json has no comparisons here.")
     by_size = sizes_table(metrics)
     if by_size:
-        panels = [intervals.accuracy_over_sizes(metrics), intervals.gain_over_sizes(metrics)]
-        systems = sorted({r.system for r in metrics.results}, key=system_key)
-        keys = [key_of(system, systems) for system in systems]
-        note = "Marks of one |L| are set a little apart, so that no interval hides another."
-        gallery = Gallery([panel for panel in panels if panel], keys, note, wide=True)
-        sections.append(Section(by_size.title, galleries=[gallery], tables=[_untitled(by_size)]))
+        gallery = figure(metrics)
+        tables = [_untitled(by_size)]
+        sections.append(Section(by_size.title, (), _some(gallery), tables, name="figure-4"))
+        if not gallery:
+            missing.append("No Figure 4: no system was run with two numbers of labelled sentences.")
     else:
-        missing.append(f"No Figure 4: only one number of labelled sentences, {size}.")
+        missing.append(
+            f"No Figure 4: only one number of labelled sentences, {metrics.label(size)}."
+        )
+    sections += _noise(metrics)
     criteria = criteria_table(metrics, size)
     named = list(DEFINITIONS.items())
     sections.append(Section(criteria.title, tables=[_untitled(criteria)], named=named))
     return sections, missing
 
 
-def progress(runs: Sequence[Run], size: int) -> Chapter:
-    """How training went at one |L|: what the filter accepted over time, and the learning curves."""
-    if not runs:
-        return [], ["No learning curves, acceptance figures or examples: no run folders here."]
-    sections, missing = [], []
-    block = [run for run in runs if run.labelled == size]
-    systems = sorted({run.system for run in block}, key=system_key)
-    inspecting = [s for s in systems if any(
-        run.system == s and run.mode in {"filter", "self-train"} for run in block)]  # fmt: skip
-    filtering = [s for s in inspecting if any(
-        run.system == s and run.mode == "filter" for run in block)]  # fmt: skip
-    about = f"{size} labelled sentences"
-    drawn = curves.learning_curves(block)
-    by_label, rare = curves.acceptance_by_label(block)
-    accepted = curves.acceptance(block)
-    few = ", ".join(f"{label} ({count:,} seen)" for label, count in rare.items())
-    for title, panels, named, note in (
-        (f"Acceptance over training, {about}", [*accepted, *by_label],
-         inspecting if accepted else filtering,
-         "Share of the candidates examined that were accepted, seeds pooled. By label only for "
-         "systems that keep generation’s boundaries." + (f" Too rare to draw: {few}." if few else "")),
-        (f"Learning curves, {about}", drawn, [],
-         "Thin: one seed each; thick: their mean, as far as all of them went; grey: the mean of the "
-         "baseline. The dashed upright marks where candidates join."),
-    ):  # fmt: skip
-        if panels:
-            keys = [key_of(system, systems) for system in named]
-            sections.append(Section(title, galleries=[Gallery(panels, keys, note)]))
-    if not drawn:
-        missing.append(f"No learning curves for {about}: no run has a history.jsonl.")
-    if not accepted:
-        why = (
-            "no validation happened after candidates joined, or too few were examined"
-            if inspecting
-            else "only runs that inspect no candidates (baseline or δ = 0)"
-        )
-        missing.append(f"No acceptance figures for {about}: {why}.")
-    return sections, missing
+def figure(metrics: Metrics) -> Gallery | None:
+    """Figure 4: accuracy and gain over |L|; None where no system was run at two of them."""
+    panels = [figure4.accuracy_over_sizes(metrics), figure4.gain_over_sizes(metrics)]
+    shown = [panel for panel in panels if panel]
+    if not shown:
+        return None
+    note = "Marks of one |L| are set a little apart, so that no interval hides another."
+    if single := figure4.curves_over_sizes(metrics)[1]:
+        names = "; ".join(short_name(system) for system in single)
+        note += f" Run at one |L| only, and so in the tables alone: {names}."
+    return Gallery(shown, note=note, wide=True)
 
 
-def audit(found: Audit | None, why: str, size: int) -> Chapter:
+def _noise(metrics: Metrics) -> list[Section]:
+    """A sentence for each comparison: those of the main |L| at once, the others on demand."""
+    facts = {
+        size: [sentence(gain, metrics) for gain in ordered(metrics, size)] for size in metrics.sizes
+    }
+    table = comparisons_table(metrics)
+    if not table:
+        return []
+    main = facts.pop(metrics.main)
+    rest = [text for texts in facts.values() for text in texts]
+    first = Section("More than noise?", words=[caveat(metrics)], facts=main)
+    return [first, Section("All comparisons, one by one", tables=[table], facts=rest, folded=True)]
+
+
+def audit(found: Audit | None, why: str, metrics: Metrics) -> Chapter:
     """What the grammar says of the annotations: generation's, and what the filter made of them."""
     if not found:
         return [], [f"No annotation audit: {why}."]
@@ -121,20 +119,20 @@ def audit(found: Audit | None, why: str, size: int) -> Chapter:
         "whether the annotated conjuncts stand in one of its readings. No treebank can.",
     )
     tables = [audit_tables.annotation_table(found), audit_tables.length_table(found)]
-    sections = [
-        Section(
-            "Are the annotations right?",
-            words,
-            _some(audit_pictures.generation_gallery(found)),
-            tables,
-        )
+    gallery = audit_pictures.generation_gallery(found)
+    sections, missing = [Section("Are the annotations right?", words, _some(gallery), tables)], []
+    if not found.generation:
+        sections, missing = [], ["No audit of generation: no candidates in the corpus folder."]
+    size, about = metrics.main, metrics.phrase(metrics.main)
+    filtered = [
+        audit_tables.filter_table(found, metrics.label),
+        audit_tables.filter_label_table(found, size, about),
     ]
-    filtered = [audit_tables.filter_table(found), audit_tables.filter_label_table(found, size)]
     if shown := [table for table in filtered if table]:
-        gallery = audit_pictures.filter_gallery(found, size)
+        gallery = audit_pictures.filter_gallery(found, size, about)
         sections.append(Section("Does the filter keep the right ones?", (), _some(gallery), shown))
-        return sections, []
-    return sections, ["No audit of the filter: no run has judged candidates."]
+        return sections, missing
+    return sections, [*missing, "No audit of the filter: no run has judged candidates at hand."]
 
 
 def origin(corpus: Path, metrics: Metrics, runs: Sequence[Run], found: Audit | None) -> Chapter:

@@ -6,7 +6,7 @@ dark are the page's business; bytes depend on the data alone.
 
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from matplotlib import rc_context, rcdefaults, rcParams
@@ -16,11 +16,39 @@ from matplotlib.figure import Figure
 from pipeline.ground.files import digest_of
 from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, short_name
 
-__all__ = ["GRID", "INK", "MUTED", "Key", "Panel", "draw", "dress", "key_of", "paint"]
+__all__ = [
+    "GRID",
+    "INK",
+    "MUTED",
+    "PALETTE",
+    "Key",
+    "Panel",
+    "draw",
+    "dress",
+    "key_of",
+    "label_ends",
+    "paint",
+    "spread",
+]
 
 INK, MUTED, GRID = "--ink", "--muted", "--grid"
 _OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4")
-_VARIABLES = (INK, MUTED, GRID, "--paper", "--c-baseline", "--c-bert", "--c-t5", *_OTHERS)
+PALETTE = {
+    "--paper": ("#fdfdfb", "#14171a"),
+    INK: ("#1d2126", "#e6e8e9"),
+    MUTED: ("#5b636d", "#a0a8b0"),
+    GRID: ("#dfe1e0", "#31373d"),
+    "--c-baseline": ("#7a828c", "#98a1ab"),
+    "--c-bert": ("#1f6fc4", "#62a8f2"),
+    "--c-t5": ("#c8500f", "#f5894a"),
+    "--c-1": ("#23815a", "#4fbd8d"),
+    "--c-2": ("#8a4bc0", "#bd8cec"),
+    "--c-3": ("#97700a", "#d3a838"),
+    "--c-4": ("#bb3a72", "#ee7aa9"),
+}
+"""CSS variable → its colour on a light and on a dark page."""
+
+_VARIABLES = tuple(PALETTE)
 _DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
 
 
@@ -75,8 +103,11 @@ def paint(variable: str) -> str:
     return f"#0123{_VARIABLES.index(variable):02x}"
 
 
-def draw(size: tuple[float, float], plot: Callable[[Axes], None]) -> str:
-    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches."""
+def draw(size: tuple[float, float], plot: Callable[[Axes], None], name: str = "") -> str:
+    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches.
+
+    A ``name`` keeps the ids of two pictures of one page apart even where they show the same.
+    """
     with rc_context():
         rcdefaults()
         # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
@@ -88,7 +119,7 @@ def draw(size: tuple[float, float], plot: Callable[[Axes], None]) -> str:
             buffer, format="svg", transparent=True,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )  # fmt: skip
-    return _inline(buffer.getvalue())
+    return _inline(buffer.getvalue(), name)
 
 
 def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
@@ -103,12 +134,46 @@ def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
     axes.set_ylabel(y_label, color=paint(MUTED))
 
 
-def _inline(svg: str) -> str:
+def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
+    """Each line's name at the right of the axes, level with its end, in its colour.
+
+    Call it when the limits stand. Names of lines that end together are set below one another.
+    """
+    low, high = axes.get_ylim()
+    ordered = sorted(ends, key=lambda end: end[1])
+    places = spread([(value - low) / (high - low) for _, value in ordered], 0.085)
+    for (key, _), place in zip(ordered, places, strict=True):
+        axes.text(
+            1.02, place, key.name.replace(", ", " "), color=paint(key.colour), fontsize=8,
+            va="center_baseline", transform=axes.transAxes,
+        )  # fmt: skip
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Ascending places moved as little as it takes to stand ``gap`` apart."""
+    groups: list[list[float]] = []  # of neighbours that push each other: [sum of places, count]
+    for place in places:
+        groups.append([place, 1])
+        while len(groups) > 1 and _edge(groups[-2], gap, 1) + gap > _edge(groups[-1], gap, -1):
+            total, count = groups.pop()
+            groups[-1] = [groups[-1][0] + total, groups[-1][1] + count]
+    return [
+        _edge(group, gap, -1) + gap * number for group in groups for number in range(int(group[1]))
+    ]
+
+
+def _edge(group: Sequence[float], gap: float, side: int) -> float:
+    """The lowest (-1) or highest (1) place of a group that stands around its mean."""
+    total, count = group
+    return total / count + side * gap * (count - 1) / 2
+
+
+def _inline(svg: str, name: str) -> str:
     """The bare ``<svg>`` element with CSS variables for colours and ids of no other picture."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     # Ids repeat from picture to picture: those nothing points to go, the others get a prefix.
-    own = f"p{digest_of(svg)[:10]}"
+    own = f"p{digest_of(name + svg)[:10]}"
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{own}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(|href=")#', rf"\g<1>#{own}", svg)

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from pipeline.mechanisms.comparison import Comparison
 from pipeline.mechanisms.reporting.paper_tables import points
-from pipeline.mechanisms.reporting.results import Metrics, Result, more_than_noise
+from pipeline.mechanisms.reporting.results import ENOUGH, Metrics, Result, more_than_noise
 from pipeline.mechanisms.reporting.systems import (
     BASELINE,
     GENERATORS,
@@ -15,8 +15,6 @@ from pipeline.mechanisms.reporting.systems import (
 from pipeline.mechanisms.reporting.tables import percent
 
 __all__ = ["better_generator", "findings", "gain_words"]
-
-_ENOUGH = 3  # seeds below which no comparison is drawn
 
 
 def findings(metrics: Metrics) -> list[str]:
@@ -29,7 +27,7 @@ def findings(metrics: Metrics) -> list[str]:
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
     baseline = next((r for r in known if r.system == BASELINE), None)
     others = [r for r in known if not is_baseline(r.system)]
-    begin = f"With {size} labelled sentences,"
+    begin = f"With {metrics.phrase(size)},"
     if not others:
         if baseline is None:
             return [f"{begin} no run could be scored."]
@@ -106,6 +104,11 @@ def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
             f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
             f"{_share(top)}{told}."
         )
+    if len(rest) == 1:
+        told = (
+            f"by {points(gain.gain)} points ({gain_words(gain)})" if gain else "by an unknown gain"
+        )
+        return f"The other system, {system_phrase(top.system)}, differs from the baseline {told}."
     clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
     named = " and ".join(system_phrase(r.system) for r in clear)
     count = f"{len(clear)} of the {len(rest)}" if clear else f"None of the {len(rest)}"
@@ -126,7 +129,7 @@ def _trust(best: Result, baseline: Result) -> str:
         if (one := best.by_seed[seed]) is not None and (other := baseline.by_seed[seed]) is not None
     ]
     count = len(gains)
-    if count < _ENOUGH:
+    if count < ENOUGH:
         return (
             f"{count or 'No'} common seed{_s(count)} "
             "cannot tell such a difference from chance: at least three are needed, and more is better."

@@ -68,7 +68,7 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
         for row, result in zip(_rows(shown, short_name, values), shown, strict=True)
     ]
     return Table(
-        f"Accuracy (%) on {metrics.split}, {labelled} labelled sentences",
+        f"Accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
         ("Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
         tuple(rows),
         note="Outer boundary per coordinator, mean ± sample standard deviation over seeds; instances "
@@ -80,68 +80,65 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
 def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     """Table 3: what filtering and synchronization contribute; None without such runs.
 
-    A variation is also compared with the generator it varies, where that was computed.
+    A variation is compared with the generator it varies (Δ), where that was computed, and like every
+    system with the baseline.
     """
     known = [r for r in metrics.block(labelled) if r.system == BASELINE or parts_of(r.system)]
     if not any(variation_of(r.system) for r in known):
         return None
     gains = metrics.gains(known)
-    against = {r.system: metrics.gain(labelled, r.system, _generator(r.system)) for r in known}
-    compared = any(against.values())
+    against = metrics.ablations(labelled)
+
+    there = {result.system for result in known}
+
+    def nested(system: str) -> bool:
+        """Whether it stands below the generator that it varies."""
+        generator, variation = parts_of(system) or (system, None)
+        return variation is not None and generator in there
 
     def name(system: str) -> str:
-        variation = variation_of(system)
-        return variation_name(variation) if variation else short_name(system)
+        return variation_name(variation_of(system) or "") if nested(system) else short_name(system)
 
     rows = []
     for row, result in zip(_rows(known, name, [_column("overall")]), known, strict=True):
         full = _with_gain(row, 1, gains.get(result.system)) if gains else row
-        if compared:
-            full = _with_gain(full, len(full.cells) - 2, against[result.system])
-        level = int(variation_of(result.system) is not None)
-        rows.append(Row(full.cells, full.best, level=level))
-    more = (*(_GAIN if gains else ()), *(("Against the full method", _GAIN[1]) if compared else ()))
+        if against:
+            full = _with_gain(full, 1, against.get(result.system))
+        rows.append(Row(full.cells, full.best, level=int(nested(result.system))))
+    more = (*(("Δ to the full method", _GAIN[1]) if against else ()), *(_GAIN if gains else ()))
     return Table(
-        f"Ablation: overall accuracy (%) on {metrics.split}, {labelled} labelled sentences",
+        f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
         ("Setting", "Overall", *more, "seeds"),
         tuple(rows),
         note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
-        "S′(1) is filled, and the predictor sets the boundaries itself. The full method is the "
-        "generator’s own row above; ∗ marks what the paper does not have."
+        "S′(1) is filled, and the predictor sets the boundaries itself. Δ: points over the full method, "
+        "which is the generator’s own row above; ∗ marks what the paper does not have."
         + (" Gains, intervals and bold as in the table above." if gains else ""),
     )
 
 
 def sizes_table(metrics: Metrics) -> Table | None:
-    """Overall accuracy and gain of every system at every |L|; None where there is but one |L|."""
-    sizes = metrics.sizes
-    if len(sizes) < 2:
+    """Overall accuracy and gain at every |L|, a row for each system run there; None for one |L|."""
+    if len(metrics.sizes) < 2:
         return None
-    systems = list(dict.fromkeys(
-        r.system for size in (metrics.main, *sizes) for r in metrics.block(size)
-    ))  # fmt: skip
-    cells = {(r.labelled, r.system): r for r in metrics.results}
-    heads: list[str] = []
-    for size in sizes:
-        heads += [f"|L| = {size}", *(["gain"] if _compared(metrics, size) else [])]
+    compared = any(metrics.gains(metrics.block(size)) for size in metrics.sizes)
     rows = []
-    for system in systems:
-        texts, best = [short_name(system)], set()
-        for size in sizes:
-            result = cells.get((size, system))
-            texts.append(percent(*_column("overall")(result)) if result else "–")
-            if _compared(metrics, size):
-                gain = metrics.gain(size, system)
-                texts.append(f"{points(gain.gain)} ({interval(gain)})" if gain else "–")
-                if gain and more_than_noise(gain):
-                    best.add(len(texts) - 1)
-        rows.append(Row(tuple(texts), frozenset(best)))
+    for size in metrics.sizes:
+        block = metrics.block(size)
+        gains = metrics.gains(block)
+        for number, (row, result) in enumerate(
+            zip(_rows(block, short_name, [_column("overall")]), block, strict=True)
+        ):
+            full = _with_gain(row, 1, gains.get(result.system)) if compared else row
+            best = frozenset(column + 1 for column in full.best)
+            rows.append(Row((metrics.label(size), *full.cells), best, begins=number == 0))
     return Table(
         f"Overall accuracy (%) on {metrics.split} by number of labelled sentences",
-        ("Model", *heads),
+        ("|L|", "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
         tuple(rows),
-        note="Mean ± sample standard deviation over seeds. Gain over the baseline with its 95 % interval "
-        "in brackets, bold as above.",
+        names=2,
+        note="Mean ± sample standard deviation over seeds; the best mean of each |L| is bold."
+        + (" Gains over the baseline, intervals and bold as above." if compared else ""),
     )
 
 
@@ -152,7 +149,7 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
         return lambda r: r.criteria[name]
 
     return Table(
-        f"Four criteria (%) on {metrics.split}, {labelled} labelled sentences",
+        f"Four criteria (%) on {metrics.split}, {metrics.phrase(labelled)}",
         ("Model", *CRITERIA, "seeds"),
         tuple(_rows(metrics.block(labelled), short_name, [column(c) for c in CRITERIA])),
         note=f"{metrics.instances['overall']:,} instances. The predictor gives an endpoint pair, read "
@@ -163,14 +160,6 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
 
 def _column(name: str) -> _Value:
     return lambda r: (r.mean[name], r.sd[name])
-
-
-def _generator(system: str) -> str:
-    return system.partition("-")[0]
-
-
-def _compared(metrics: Metrics, labelled: int) -> bool:
-    return bool(metrics.gains(metrics.block(labelled)))
 
 
 def _with_gain(row: Row, at: int, gain: Comparison | None) -> Row:

@@ -1,13 +1,14 @@
 """What a corpus folder tells of how it was made: counts, generation, runs, models."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.ground.files import read_json
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.reporting.examples import fill_statistics
+from pipeline.mechanisms.reporting.results import FULL
 from pipeline.mechanisms.reporting.runs import Run
 from pipeline.mechanisms.reporting.systems import short_name, system_key
 from pipeline.mechanisms.reporting.tables import Table, percent, records_table
@@ -101,18 +102,26 @@ def runs_table(runs: Sequence[Run]) -> Table | None:
     records = [
         {
             "system": short_name(run.system),
-            "|L|": run.labelled,
+            "|L|": f"{run.draw} ({run.labelled:,})" if run.draw == FULL else run.labelled,
             "seed": run.seed,
             "updates": run.card.get("steps"),
             "best": run.card.get("best_step"),
             "validation, %": percent(run.card.get("best_validation_accuracy")),
             "examined": run.card.get("seen"),
+            "different": run.card.get("distinct"),
+            "of the corpus, %": _share(run.card),
             "accepted": run.card.get("accepted"),
             "seconds": None if run.seconds is None else round(run.seconds),
         }
         for run in ordered
     ]
     return records_table("All runs", records) if records else None
+
+
+def _share(card: Mapping[str, Any]) -> str:
+    """How much of its candidates a run examined."""
+    distinct, pool = card.get("distinct"), card.get("candidates")
+    return f"{100 * distinct / pool:.1f}" if pool and distinct is not None else "–"
 
 
 def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:

@@ -6,11 +6,15 @@ from typing import Any
 
 from pipeline.mechanisms.comparison import Comparison
 from pipeline.mechanisms.metrics import CRITERIA
-from pipeline.mechanisms.reporting.systems import BASELINE, system_key
+from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, system_key
 
-__all__ = ["Metrics", "Result", "more_than_noise"]
+__all__ = ["ENOUGH", "FULL", "Metrics", "Result", "more_than_noise"]
 
-_ENOUGH = 3  # seeds below which nothing is called more than noise: too few to bootstrap over
+FULL = "full"
+"""Name of the draw of L that takes all there is."""
+
+ENOUGH = 3
+"""Seeds below which nothing is called more than noise: too few to bootstrap over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,12 @@ class Metrics:
     instances: Mapping[str, int]
     results: tuple[Result, ...]
     comparisons: tuple[Comparison, ...] = ()
+    full: frozenset[int] = frozenset()
+    """Every |L| that is all there is to draw, called ``full``."""
 
     @staticmethod
     def parse(document: Mapping[str, Any]) -> "Metrics":
-        """Read the document; ``comparisons`` may be missing from it.
+        """Read the document; ``comparisons``, and the draws' names, may be missing from it.
 
         Raises:
             KeyError, TypeError: it is not what ``evaluate`` writes.
@@ -65,10 +71,17 @@ class Metrics:
         ]
         results.sort(key=lambda result: (result.labelled, system_key(result.system)))
         comparisons = tuple(
-            Comparison(**{**one, "seeds": tuple(one["seeds"])})
+            Comparison(
+                **{
+                    **one,
+                    "seeds": tuple(one["seeds"]),
+                    "by_seed": tuple(one.get("by_seed", ())),
+                }
+            )
             for one in document.get("comparisons", ())
         )
-        return Metrics(document["split"], document["instances"], tuple(results), comparisons)
+        full = frozenset(e["labelled"] for e in document["summary"] if e.get("draw") == FULL)
+        return Metrics(document["split"], document["instances"], tuple(results), comparisons, full)
 
     @property
     def sizes(self) -> list[int]:
@@ -90,6 +103,20 @@ class Metrics:
         best = [size for size, weight in weights.items() if weight == max(weights.values())]
         return best[(len(best) - 1) // 2]
 
+    def label(self, labelled: int) -> str:
+        """|L| as tables and axes name it: ``250``, or ``full (2,113)``."""
+        return f"{FULL} ({labelled:,})" if labelled in self.full else f"{labelled:,}"
+
+    def phrase(self, labelled: int) -> str:
+        """|L| as it is called within a sentence."""
+        count = f"{labelled:,} labelled sentence{'' if labelled == 1 else 's'}"
+        return f"all {count}" if labelled in self.full else count
+
+    def result(self, labelled: int, system: str) -> Result | None:
+        """One system at one |L|; None where it was not run."""
+        wanted = labelled, system
+        return next((r for r in self.results if (r.labelled, r.system) == wanted), None)
+
     def block(self, labelled: int) -> list[Result]:
         """The results with so many labelled sentences."""
         return [result for result in self.results if result.labelled == labelled]
@@ -106,7 +133,17 @@ class Metrics:
         found = {result.system: self.gain(result.labelled, result.system) for result in results}
         return {system: gain for system, gain in found.items() if gain}
 
+    def ablations(self, labelled: int) -> dict[str, Comparison]:
+        """Variation → its gain over the generator that it varies, in the order of Table 3."""
+        found = {}
+        for result in self.block(labelled):
+            generator, variation = parts_of(result.system) or ("", None)
+            gain = self.gain(labelled, result.system, generator) if variation else None
+            if gain:
+                found[result.system] = gain
+        return found
+
 
 def more_than_noise(gain: Comparison) -> bool:
     """Whether the interval leaves 0 out, and enough seeds stand behind it to say so."""
-    return gain.clear and len(gain.seeds) >= _ENOUGH
+    return gain.clear and len(gain.seeds) >= ENOUGH

@@ -1,14 +1,20 @@
 """The finished training runs of a corpus, as the report reads them back."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.shards import candidate_shards
 
-__all__ = ["Run", "read_runs"]
+__all__ = ["BY_LABEL", "BY_LENGTH", "Run", "candidates_at_hand", "not_at_hand", "read_runs"]
+
+BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
+"""Keys of a record of history: {name: [accepted, seen]} since the record before."""
 
 _REMEDY = "remove the run folder and run `conjoin train` again"
 
@@ -17,19 +23,28 @@ _REMEDY = "remove the run folder and run `conjoin train` again"
 class Run:
     """One run folder.
 
-    ``history`` holds one record per validation (step, loss, validation_accuracy, seen, accepted,
-    and ``acceptance``: label → [accepted, seen] since the record before). ``card`` is ``run.json``;
-    ``seconds`` is None where no ``timing.json`` is.
+    ``history`` holds one record per validation: step, loss, validation_accuracy, seen, accepted,
+    distinct (different candidates so far), and since the record before ``acceptance`` (label →
+    [accepted, seen]) and ``acceptance_by_length`` (words in the fill → the same). Runs of earlier
+    versions lack distinct and acceptance_by_length. ``draw`` names the draw of L, its size or
+    ``full``. ``card`` is ``run.json``; ``seconds`` is None where no ``timing.json`` is.
     """
 
     folder: Path
     system: str
     mode: str
     labelled: int
+    draw: str
     seed: int
     card: dict[str, Any] = field(repr=False)
     history: tuple[dict[str, Any], ...] = field(repr=False)
     seconds: float | None
+
+    @property
+    def source(self) -> str | None:
+        """Where the candidates came from: a folder in the corpus, or a name; None for a baseline."""
+        name = self.card.get("settings", {}).get("candidates")
+        return str(name) if name else None
 
     @property
     def warm_steps(self) -> int:
@@ -48,6 +63,29 @@ def read_runs(corpus: Path) -> list[Run]:
     return sorted(runs, key=lambda run: (run.labelled, run.system, run.seed))
 
 
+def candidates_at_hand(run: Run, corpus: Path) -> Path | None:
+    """The folder of the candidates a run drew from, if they lie in the corpus folder.
+
+    Those of a release folder or of the hub, of which a run records the name alone, do not.
+
+    Raises:
+        InputError: generation was interrupted in that folder.
+    """
+    folder = corpus / (run.source or "candidates")
+    inside = folder.resolve().is_relative_to(corpus.resolve())
+    return folder if run.source and inside and candidate_shards(folder) else None
+
+
+def not_at_hand(runs: Sequence[Run]) -> str:
+    """A line about runs whose candidates are not at hand; empty where there is no such run."""
+    counts = Counter((str(run.source), run.system) for run in runs)
+    named = "; ".join(
+        f"{source} (of {count} run{'' if count == 1 else 's'} of {system})"
+        for (source, system), count in sorted(counts.items())
+    )
+    return f"Candidates whose text is not at hand in the corpus folder: {named}." if named else ""
+
+
 def _read(folder: Path) -> Run:
     card = read_json(folder / "run.json")
     timing = folder / "timing.json"
@@ -57,6 +95,7 @@ def _read(folder: Path) -> Run:
             system=str(card["system"]),
             mode=str(card["mode"]),
             labelled=int(card["labelled"]),
+            draw=str(card.get("draw", card["labelled"])),
             seed=int(card["seed"]),
             card=card,
             history=_history(folder / "history.jsonl"),

@@ -7,13 +7,14 @@ from pipeline.mechanisms.reporting.drawing import Key, Panel
 from pipeline.mechanisms.reporting.examples import Example
 from pipeline.mechanisms.reporting.tables import Table
 
-__all__ = ["ExampleList", "Gallery", "Section"]
+__all__ = ["Chapter", "ExampleList", "Gallery", "Section"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
     """Panels that belong together: ``keys`` explain marks and lines, ``note`` stands below.
 
+    ``title`` is for one of several galleries of a section.
     ``wide`` panels are pairs that fill the page; the others stand in as many columns as fit.
     """
 
@@ -21,13 +22,15 @@ class Gallery:
     keys: Sequence[Key] = ()
     note: str = ""
     wide: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """What stands under one heading, in this order: words, pictures, tables, facts, named facts.
 
-    A ``folded`` section opens on demand: it is long, and few will want it.
+    A ``folded`` section opens on demand: it is long, and few will want it. The pictures of a section
+    with a ``name`` are also written to a file of that name.
     """
 
     title: str
@@ -37,6 +40,11 @@ class Section:
     facts: Sequence[str] = ()
     named: Sequence[tuple[str, str]] = ()
     folded: bool = False
+    name: str = ""
+
+
+Chapter = tuple[list[Section], list[str]]
+"""Sections in their order, and a sentence for each thing that is not there and why."""
 
 
 @dataclass(frozen=True, slots=True)
