@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,9 +25,7 @@ WORDS = ("a", "and", "b")
 
 
 def drawn(index: int) -> Drawn:
-    return Drawn(
-        f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3), 1
-    )
+    return Drawn(f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3), 1)
 
 
 class FakeU:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.ground.coordination import Span
-from pipeline.mechanisms.candidate_store import open_store
+from pipeline.mechanisms.candidate_cache import open_store
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.sources import find_source
 
