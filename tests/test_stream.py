@@ -323,10 +323,14 @@ def test_bad_shards_are_named(tmp_path: Path) -> None:
     assert "column 'coordinator' is string, not int32" in refusal(tmp_path)
 
 
-def test_nothing_to_draw_from_names_the_remedy(tmp_path: Path) -> None:
+def test_nothing_to_draw_from_names_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A missing folder, an empty one, one without rows, an unfinished one: each says what to do."""
     kinds = "name a corpus folder (candidates-*.parquet), a release folder (data/train-*.parquet) or a dataset of the hub"  # noqa: E501
     assert f"absent: no such folder of candidates; {kinds}" in refusal(tmp_path / "absent")
+    monkeypatch.chdir(tmp_path.parent)
+    assert "no such folder of candidates" in refusal(f"{tmp_path.name}/mistyped")
     assert "no candidates here; run `conjoin generate`, or name a corpus" in refusal(tmp_path)
     assert "no candidates here" in refusal(corpus_folder(tmp_path / "no-rows", []))
     (tmp_path / "no-rows/.units").mkdir()

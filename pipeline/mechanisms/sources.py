@@ -62,12 +62,16 @@ class Source(Protocol):
 def find_source(source: str | Path) -> Source:
     """The source of a name.
 
+    A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
+    (``owner/name@main``) it never is.
+
     Raises:
         InputError: there is no such folder, and it cannot be a name on the hub.
     """
     if Path(source).is_dir():
         return _Folder(Path(source))
-    if isinstance(source, str) and _HUB_NAME.fullmatch(source):
+    mistyped = "@" not in str(source) and Path(source).parent.is_dir()
+    if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
         return _Hub(source)
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
 
