@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import CANDIDATES, SENTENCES
-from pipeline.mechanisms import candidate_cache
+from pipeline.mechanisms import candidate_cache, candidate_store
 from pipeline.mechanisms.candidate_cache import cache_folder
 from pipeline.mechanisms.candidate_index import INDEX, IndexBuilder
 from pipeline.mechanisms.shards import candidate_shards, find_candidates
@@ -270,11 +270,17 @@ def test_pages_read_are_given_back(tmp_path: Path) -> None:
         )
 
     before = held()
-    for index in range(31):
+    for index in range(7):
         stream.sample(index)
     while_drawing = held()
     stream._store.let_go()
     assert held() == before < while_drawing
+
+
+def test_opening_reads_no_candidate(tmp_path: Path) -> None:
+    """`datasets` takes the file's types as they are: casting them would read all of it."""
+    store = CandidateStream(corpus_folder(tmp_path, rows(3)), 0)._store
+    assert store._dataset.data.schema.equals(candidate_store._SCHEMA)
 
 
 @pytest.mark.parametrize(

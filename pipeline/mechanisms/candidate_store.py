@@ -20,19 +20,30 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_json
 from pipeline.mechanisms.candidate_check import check, content_keys, sentence_keys
 from pipeline.mechanisms.candidate_index import INDEX, IndexBuilder
-from pipeline.mechanisms.sources import COLUMNS, Source
+from pipeline.mechanisms.sources import Source
 
 __all__ = ["FORMAT", "CandidateStore", "write_store"]
 
 FORMAT = 1
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
-_BATCH = 2**15
+_BATCH = 2**14
 """Rows of a record batch: few enough to copy in little memory; many, for each costs 10 KB to open."""
 
 _TABLE = "candidates.arrow"
 _FILES = (_TABLE, "rows", "ends")
-_SCHEMA = pa.schema([field for field in COLUMNS if field.name != "sentence_id"])
+
+# The types that `datasets` itself would give; any others it casts, which reads the whole file.
+_SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
+_SCHEMA = pa.schema(
+    [
+        ("candidate_id", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("coordinator", pa.int32()),
+        ("conjuncts", pa.list_(_SPAN)),
+        ("label", pa.string()),
+    ]
+)
 
 
 class CandidateStore:
@@ -62,12 +73,17 @@ class CandidateStore:
         self._maps = {name: _mapped(folder / name) for name in _FILES}
         self.rows = np.frombuffer(self._maps["rows"], INDEX)
         self.ends = np.frombuffer(self._maps["ends"], INDEX)
-        table = pa.ipc.open_stream(pa.py_buffer(self._maps[_TABLE])).read_all()
+        table = pa.Table.from_batches(self._batches(), _SCHEMA)
         # Without a fingerprint given, datasets would make one of all that is in the table.
         self._dataset = datasets.Dataset(
             datasets.table.InMemoryTable(table), fingerprint=self.card["digest"][:16]
         )
         self.let_go()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for batch in pa.ipc.open_stream(pa.py_buffer(self._maps[_TABLE])):
+            self.let_go()  # of the page with its header, and what the system mapped around it
+            yield batch
 
     def __getitem__(self, row: int) -> dict[str, Any]:
         """The candidate of a row."""
@@ -107,8 +123,9 @@ def write_store(source: Source, folder: Path) -> None:
             index.add(sentence_keys(batch), content_keys(batch))
             for counted in pc.value_counts(batch.column("label")).to_pylist():
                 labels[counted["values"]] += counted["counts"]
-            writer.write_batch(batch.select(_SCHEMA.names))
+            writer.write_batch(batch.select(_SCHEMA.names).cast(_SCHEMA))
             meter.at(labels.total())
+            pa.default_memory_pool().release_unused()
     if not labels:
         raise InputError(
             "no candidates here", path=source.identity, remedy="its files hold no rows"

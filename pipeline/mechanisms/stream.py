@@ -18,7 +18,7 @@ from pipeline.mechanisms.sources import find_source
 __all__ = ["CandidateStream", "Drawn", "LabelledStream"]
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
-_LET_GO = 32  # draws; each touches some ten pages, and the system maps sixteen for every one
+_LET_GO = 8  # draws; each touches some ten pages, and the system maps many around every one
 
 
 @dataclass(frozen=True, slots=True)
