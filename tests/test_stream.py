@@ -100,7 +100,7 @@ def hub(patch: pytest.MonkeyPatch, folder: Path) -> None:
         real = getattr(datasets, name)
 
         def local(_: str, revision: str | None, real: Any = real, **kwargs: Any) -> Any:
-            return real(str(folder), **kwargs)
+            return real(str(folder), cache_dir=str(folder / "cache"), **kwargs)
 
         patch.setattr(datasets, name, local)
 
