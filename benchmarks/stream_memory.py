@@ -7,6 +7,7 @@ most memory that each process held (ru_maxrss). Everything lies in a temporary f
 The kernel counts what a process held before it became another program, so this one, which starts the
 others, must stay small: the corpora are made by processes of their own, too.
 """
+# ruff: noqa: PLC0415 - for the same reason
 
 import argparse
 import json
@@ -165,7 +166,7 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
 
 def child(folder: str, *arguments: object) -> list[str]:
     """Lines that this program prints in a process of its own, which copies candidates to ``folder``."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - itself
         [sys.executable, __file__, *map(str, arguments)],
         check=True, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "HF_DATASETS_CACHE": f"{folder}/cache"},

@@ -23,7 +23,7 @@ def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
     """
     try:
-        with pq.ParquetFile(path, buffer_size=_BUFFER) as file:
+        with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
             require_columns(file.schema_arrow, schema, path)
             for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
                 yield select_like(batch, schema, path)

@@ -102,7 +102,8 @@ def _numbers(column: pa.Array) -> npt.NDArray[np.int32]:
 def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """64 bits of each row's ``sentence_id``, shape (rows,): equal ids, equal keys."""
     codes = pc.dictionary_encode(batch.column("sentence_id"))
-    return _digests(codes.dictionary)[codes.indices.to_numpy()]
+    keys: npt.NDArray[np.uint64] = _digests(codes.dictionary)[codes.indices.to_numpy()]
+    return keys
 
 
 def content_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:

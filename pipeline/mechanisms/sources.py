@@ -14,7 +14,7 @@ from pipeline.ground.files import digest_of
 from pipeline.ground.schema import CANDIDATES
 from pipeline.mechanisms.shards import candidate_shards
 
-__all__ = ["COLUMNS", "Piece", "Source", "Unreachable", "find_source"]
+__all__ = ["COLUMNS", "Piece", "Source", "UnreachableError", "find_source"]
 
 COLUMNS = pa.schema(
     [
@@ -35,7 +35,7 @@ _KINDS = (
 )
 
 
-class Unreachable(InputError):
+class UnreachableError(InputError):
     """The hub does not answer, so that nobody knows the dataset's present revision."""
 
 
@@ -49,7 +49,7 @@ class Source(Protocol):
         """Digest that changes whenever the candidates may have changed.
 
         Raises:
-            InputError: there are none, or they cannot be reached (``Unreachable``).
+            InputError: there are none, or they cannot be reached (``UnreachableError``).
         """
 
     def rows(self) -> int:
@@ -62,12 +62,16 @@ class Source(Protocol):
 def find_source(source: str | Path) -> Source:
     """The source of a name.
 
+    A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
+    (``owner/name@main``) it never is.
+
     Raises:
         InputError: there is no such folder, and it cannot be a name on the hub.
     """
     if Path(source).is_dir():
         return _Folder(Path(source))
-    if isinstance(source, str) and _HUB_NAME.fullmatch(source):
+    mistyped = "@" not in str(source) and Path(source).parent.is_dir()
+    if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
         return _Hub(source)
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
 
@@ -119,14 +123,14 @@ class _Hub:
         self._repository, _, self._revision = name.partition("@")
 
     def key(self) -> str:
-        import datasets
+        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
 
         try:
             builder = datasets.load_dataset_builder(
                 self._repository, revision=self._revision or None
             )
         except ConnectionError as error:
-            raise Unreachable(
+            raise UnreachableError(
                 "neither a folder here, nor can the hub be reached to look for a dataset",
                 path=self._name, remedy=_KINDS,
             ) from error  # fmt: skip
@@ -141,7 +145,7 @@ class _Hub:
         return 0
 
     def pieces(self) -> Iterator[Piece]:
-        import datasets
+        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
 
         first = 0
         try:

@@ -13,14 +13,14 @@ import numpy as np
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.candidate_store import open_store
+from pipeline.mechanisms.candidate_cache import open_store
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.sources import find_source
 
 __all__ = ["CandidateStream", "Drawn", "LabelledStream"]
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
-_LET_GO = 32  # draws; each touches some ten pages, and the system maps sixteen for every one
+_LET_GO = 8  # draws; each touches some ten pages, and the system maps many around every one
 
 
 @dataclass(frozen=True, slots=True)
