@@ -7,10 +7,40 @@ all weights (and, learning, writes all gradients), so neither is one sentence at
 
 from collections.abc import Sequence
 
-__all__ = ["ENCODING", "LEARNING", "similar"]
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
-ENCODING, LEARNING = 40, 80
+from pipeline.mechanisms.encoding import Encoded, WordEncoding
+
+__all__ = ["represent", "similar"]
+
+_ENCODING, _LEARNING = 40, 80
 """What a pass of bert-base costs on one CPU core beside its tokens, in tokens: forward, and both ways."""
+
+
+def represent(
+    encoder: nn.Module, encoding: WordEncoding, batch: Sequence[Encoded], device: torch.device
+) -> Tensor:
+    """Encode sentences, on a CPU in groups of similar length.
+
+    Returns:
+        The words' representations h, ``[sentences, words, width]``; what stands behind a sentence's
+        last word means nothing.
+    """
+    groups = [list(range(len(batch)))]
+    if device.type == "cpu":
+        overhead = _LEARNING if torch.is_grad_enabled() else _ENCODING
+        groups = similar([len(encoded.ids) for encoded in batch], overhead)
+    found: dict[int, Tensor] = {}
+    for group in groups:
+        ids, mask, last = encoding.collate([batch[index] for index in group], device)
+        states: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        h = states[torch.arange(len(group), device=device)[:, None], last]
+        if len(groups) == 1:
+            return h
+        found |= zip(group, h.unbind(), strict=True)
+    return pad_sequence([found[index] for index in range(len(batch))], batch_first=True)
 
 
 def similar(lengths: Sequence[int], overhead: int) -> list[list[int]]:

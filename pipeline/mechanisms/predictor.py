@@ -15,7 +15,6 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -30,7 +29,7 @@ from pipeline.ground.files import atomic_folder, read_json, write_json
 from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer, batches
-from pipeline.mechanisms.grouping import ENCODING, LEARNING, similar
+from pipeline.mechanisms.grouping import represent
 
 __all__ = ["Prediction", "Predictor", "best_device"]
 
@@ -163,19 +162,7 @@ class Predictor(nn.Module):
 
     def _represent(self, batch: Sequence[Encoded]) -> Tensor:
         """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
-        groups = [list(range(len(batch)))]
-        if self.device.type == "cpu":
-            overhead = LEARNING if torch.is_grad_enabled() else ENCODING
-            groups = similar([len(encoded.ids) for encoded in batch], overhead)
-        found: dict[int, Tensor] = {}
-        for group in groups:
-            ids, mask, last = self.encoding.collate([batch[index] for index in group], self.device)
-            states: Tensor = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-            h = states[torch.arange(len(group), device=self.device)[:, None], last]
-            if len(groups) == 1:
-                return h
-            found |= zip(group, h.unbind(), strict=True)
-        return pad_sequence([found[index] for index in range(len(batch))], batch_first=True)
+        return represent(self.encoder, self.encoding, batch, self.device)
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """Mean negative log-probability of the gold pairs over all instances of a batch.
