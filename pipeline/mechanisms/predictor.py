@@ -29,6 +29,7 @@ from pipeline.ground.files import atomic_folder, read_json, write_json
 from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer, batches
+from pipeline.mechanisms.grouping import represent
 
 __all__ = ["BATCH_TOKENS", "Prediction", "Predictor", "best_device"]
 
@@ -164,9 +165,7 @@ class Predictor(nn.Module):
 
     def _represent(self, batch: Sequence[Encoded]) -> Tensor:
         """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
-        ids, mask, last = self.encoding.collate(batch, self.device)
-        states: Tensor = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        return states[torch.arange(len(batch), device=self.device)[:, None], last]
+        return represent(self.encoder, self.encoding, batch, self.device)
 
     def forward(self, examples: Sequence[Example]) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.

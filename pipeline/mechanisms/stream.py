@@ -58,8 +58,9 @@ class CandidateStream:
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
 
     Raises:
-        InputError: there are no candidates, or none with one of the labels, a shard is damaged or lacks a column, a candidate's
-            spans do not fit its words, or the cache cannot be written to.
+        InputError: there are no candidates, or none with one of the labels, a shard is damaged or
+            lacks a column, a candidate's spans do not fit its words, or the cache cannot be written
+            to.
     """
 
     def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:

@@ -1,0 +1,73 @@
+"""Adaptive rounds with a real model: the candidates and the outcome of the printed loop."""
+# ruff: noqa: D102, N806 - the fake has its protocols' docstrings; names are the paper's
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pipeline.ground.coordination import Span
+from pipeline.mechanisms.acceptance import Delta
+from pipeline.mechanisms.algorithm1 import Constants, Verdict, inspect
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.jury import Jury
+from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.stream import Drawn
+
+WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
+
+
+class World:
+    """A random predictor as M, and random candidates of 5 to 30 words as U."""
+
+    def __init__(self, encoder: Path) -> None:
+        self.jury = Jury(Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval())
+        self.rounds: list[int] = []
+
+    def sample(self, index: int) -> Drawn:
+        random = Random(index)
+        words = random.choices(WORDS, k=random.randint(5, 30))
+        k = random.randrange(1, len(words) - 1)
+        extent = Span(random.randrange(k), random.randrange(k + 2, len(words) + 1))
+        return Drawn(f"c{index}", "NP", (*words[:k], "and", *words[k + 1 :]), k, extent)
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        self.rounds.append(len(candidates))
+        words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
+        scores = self.jury.probability(words, ks, [c.extent for c in candidates])
+        assert None not in scores
+        return [
+            Verdict(Example(c.words, (c.coordinator,), (c.extent,)), score or 0.0)
+            for c, score in zip(candidates, scores, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounds_of_a_model_are_the_printed_loop(tiny_bert: Path, seed: int) -> None:
+    """With K, K_max and δ drawn at random: the same trials and the same B, in fewer passes."""
+    random, world = Random(seed), World(tiny_bert)
+    K, K_max = random.randint(2, 8), random.randint(2, 16)
+    first = 100 * seed
+    known = world.calc_score([world.sample(first + ahead) for ahead in range(K_max)])
+    # Between two scores: rounding, which batching does change, must not decide.
+    scores = sorted(verdict.score for verdict in known)
+    gaps = [(high - low, (high + low) / 2) for low, high in pairwise(scores)]
+    delta = max(random.sample(gaps, min(3, len(gaps))))[1]
+    B, k, examined = [], 0, []
+    while len(B) < K and k < K_max:
+        (verdict,) = world.calc_score([world.sample(first + k)])
+        accepted = verdict.score >= delta
+        B += [verdict.example] * accepted
+        examined.append((f"c{first + k}", accepted, verdict.example))
+        k += 1
+    world.rounds.clear()
+    constants = Constants(16, K, K_max, 0)
+    trials = inspect(world, world, constants, Delta(delta), first)  # type: ignore[arg-type]
+    assert [(t.drawn.candidate_id, t.accepted, t.verdict.example) for t in trials] == examined
+    assert [t.verdict.example for t in trials if t.accepted] == B
+    assert sum(world.rounds) == len(trials)
+    assert len(world.rounds) < len(trials)
+    for trial, before in zip(trials, known, strict=False):
+        assert trial.verdict.score == pytest.approx(before.score, abs=1e-5)
