@@ -2,14 +2,15 @@
 
 import os
 import signal
+import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from accelerate import PartialState
+from accelerate.state import AcceleratorState
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pipeline.ground.coordination import Sentence
@@ -33,6 +34,14 @@ TEXTS = [
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Copies of candidates go to a temporary folder, not to that of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_DATASETS_CACHE", str(tmp_path_factory.mktemp("datasets")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -137,7 +146,7 @@ class Forks:
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             os.environ.update(env)
             # A test before may have left accelerate knowing of one process only.
-            PartialState._reset_state()
+            AcceleratorState._reset_state(reset_partial_state=True)
             work()
             code = 0
         except ConjoinError as error:
@@ -177,3 +186,23 @@ class Forks:
 def forks() -> Forks:
     """Starts processes that need not import torch again."""
     return Forks()
+
+
+@pytest.fixture
+def start(tmp_path: Path, forks: Forks) -> Callable[..., list[int]]:
+    """Starts workers that find one another as a launcher's would; rank r does the r-th work."""
+
+    def begin(*works: Callable[[], None]) -> list[int]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        same = {"WORLD_SIZE": str(len(works)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return [
+            forks.start(
+                work, tmp_path / f"log-{rank}",
+                RANK=str(rank), LOCAL_RANK=str(rank), ACCELERATE_USE_CPU="true", **same,
+            )
+            for rank, work in enumerate(works)
+        ]  # fmt: skip
+
+    return begin

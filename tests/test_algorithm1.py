@@ -3,17 +3,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.ground.coordination import Candidate, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, SENTENCES, candidate_row
+from pipeline.ground.coordination import Span
 from pipeline.mechanisms.acceptance import BestShare, Delta
 from pipeline.mechanisms.algorithm1 import (
     Acceptance,
@@ -24,13 +19,13 @@ from pipeline.mechanisms.algorithm1 import (
     inspect,
 )
 from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.stream import CandidateStream, Drawn, LabelledStream
+from pipeline.mechanisms.stream import Drawn, LabelledStream
 
 WORDS = ("a", "and", "b")
 
 
 def drawn(index: int) -> Drawn:
-    return Drawn(f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3))
+    return Drawn(f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3), 1)
 
 
 class FakeU:
@@ -57,6 +52,11 @@ class FakeM:
         self.rounds: list[list[str]] = []
         self.batches: list[list[str]] = []
         self.examined: list[list[str]] = []
+
+    @property
+    def step(self) -> int:
+        """Updates done."""
+        return len(self.batches)
 
     @property
     def converged(self) -> bool:
@@ -196,38 +196,6 @@ def test_baseline_takes_all_from_l() -> None:
     assert [name for batch in M.batches for name in batch] == [f"l{n}" for n in range(12)]
 
 
-def shard(folder: Path, number: int, candidates: Sequence[tuple[str, str]]) -> None:
-    rows = [
-        candidate_row(
-            Candidate(i, s, WORDS, 1, (Span(0, 1), Span(2, 3)), "NP", Span(0, 1), "b", None, None, None, "x")
-        )
-        for i, s in candidates
-    ]  # fmt: skip
-    write_rows(folder / f"candidates-{number:05d}-of-00002.parquet", CANDIDATES, rows)
-
-
-def test_many_candidates_do_not_favour_a_sentence(tmp_path: Path) -> None:
-    """s0 with 9 candidates (over two shards) and s1 with one are drawn equally often."""
-    shard(tmp_path, 1, [("other", "s1"), *((f"c{n}", "s0") for n in range(5, 9))])
-    shard(tmp_path, 0, [(f"c{n}", "s0") for n in range(5)])
-    U = CandidateStream(tmp_path, seed=3, scratch=tmp_path / "run")
-    counts = Counter(U.sample(n).candidate_id for n in range(2000))
-    assert (len(U), U.sentences, len(counts)) == (10, 2, 10)
-    assert 900 < counts["other"] < 1100
-    assert all(70 < counts[f"c{n}"] < 155 for n in range(9))
-    assert not list((tmp_path / "run").iterdir())  # the scratch copy leaves no file
-
-
-def test_draws_are_a_function_of_seed_and_index(tmp_path: Path) -> None:
-    """Any draw can be had without those before it; another seed gives another stream."""
-    shard(tmp_path, 0, [(f"c{n}", f"s{n}") for n in range(50)])
-    whole = [CandidateStream(tmp_path, 3, tmp_path).sample(n).candidate_id for n in range(20)]
-    U = CandidateStream(tmp_path, 3, tmp_path)
-    assert [U.sample(n).candidate_id for n in reversed(range(20))] == whole[::-1]
-    other = CandidateStream(tmp_path, 4, tmp_path)
-    assert [other.sample(n).candidate_id for n in range(20)] != whole
-
-
 def test_labelled_epochs_cover_l_once_each() -> None:
     """Each epoch is a permutation of L, in an order of its own, and a function of the position."""
     examples = [Example((str(n),), (), ()) for n in range(10)]
@@ -238,30 +206,3 @@ def test_labelled_epochs_cover_l_once_each() -> None:
     L = LabelledStream(examples, 5)
     assert [e.words[0] for e in L.sample(17, 6)] == order[17:23]
     assert [e.words[0] for e in L.sample(3, 4)] == order[3:7]
-
-
-def test_no_candidates_names_the_remedy(tmp_path: Path) -> None:
-    """An empty folder and one whose shards hold no row both say what to run."""
-    with pytest.raises(InputError, match="no candidates here; run `conjoin generate`"):
-        CandidateStream(tmp_path / "absent", 0, tmp_path)
-    shard(tmp_path, 0, [])
-    with pytest.raises(InputError, match="no candidates here"):
-        CandidateStream(tmp_path, 0, tmp_path)
-
-
-def test_bad_shards_are_named(tmp_path: Path) -> None:
-    """A damaged shard, another schema, and spans that do not fit the words stop with one line."""
-    path = tmp_path / "candidates-00000-of-00001.parquet"
-    path.write_bytes(b"PAR1 not really")
-    with pytest.raises(InputError, match=r"candidates-00000.*not a readable Parquet file"):
-        CandidateStream(tmp_path, 0, tmp_path)
-    write_rows(path, SENTENCES, [])
-    with pytest.raises(InputError, match="not the columns of a candidate shard"):
-        CandidateStream(tmp_path, 0, tmp_path)
-    spans = Span(0, 1), Span(2, 9)
-    wrong = Candidate(
-        "c", "s9", WORDS, 1, spans, "NP", spans[0], "b", None, None, None, license="x"
-    )  # fmt: skip
-    write_rows(path, CANDIDATES, [candidate_row(wrong)])
-    with pytest.raises(InputError, match=r"spans do not fit its words \(sentence s9\)"):
-        CandidateStream(tmp_path, 0, tmp_path).sample(0)

@@ -143,13 +143,13 @@ def test_jury_gives_the_mean(tiny_bert: Path) -> None:
 def test_judges_never_see_their_fold(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each learns from all of L but its fold, from a seed of its own, and is frozen afterwards."""
     seen: list[set[tuple[str, ...]]] = []
-    loss = Predictor.loss
+    loss = Predictor.forward
 
     def noted(self: Predictor, batch: Sequence[Example]) -> torch.Tensor:
         seen.append({e.words for e in batch})
         return loss(self, batch)
 
-    monkeypatch.setattr(Predictor, "loss", noted)
+    monkeypatch.setattr(Predictor, "forward", noted)
     seeds: list[int] = []
 
     def made(seed: int) -> Predictor:

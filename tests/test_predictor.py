@@ -44,7 +44,7 @@ def test_scorer_equals_naive_double_loop() -> None:
     scorer = EndpointScorer(6, 5, 0.5).eval()
     h = torch.randn(3, 9, 6)
     instances = [(0, 1, 9), (0, 7, 9), (1, 2, 4), (2, 3, 6), (1, 1, 4)]
-    batched = [scores.exp() for scores in scorer(*scorer.project(h), instances)]
+    batched = [scores.exp() for scores in scorer(h, instances)]
     for found, (sentence, at, length) in zip(batched, instances, strict=True):
         expected = naive_scores(scorer, h[sentence, :length], at)
         for (i, j), value in expected.items():
@@ -58,7 +58,7 @@ def test_scorer_has_the_naive_gradient() -> None:
     torch.manual_seed(0)
     scorer = EndpointScorer(6, 5, 0.0)
     h = torch.randn(1, 7, 6)
-    loss = -scorer(*scorer.project(h), [(0, 3, 7)])[0][1, 2]
+    loss = -scorer(h, [(0, 3, 7)])[0][1, 2]
     loss.backward()
     found = [p.grad.clone() for p in scorer.parameters()]
     scorer.zero_grad()
@@ -75,7 +75,7 @@ def test_scorer_has_the_naive_gradient() -> None:
 def test_predictions_equal_naive_encoding(model: Predictor) -> None:
     """Last subword of each word, one sentence at a time, unpadded: the same argmax and probability."""
     sentences = [words(n, 5 + n) for n in range(6)]
-    found = model.predict(sentences, [2] * 6, batch_size=3)
+    found = model.predict(sentences, [2] * 6, batch_tokens=30)
     tokenizer = model.encoding.tokenizer
     for sentence, prediction in zip(sentences, found, strict=True):
         ids, last = [tokenizer.cls_token_id], []
@@ -145,11 +145,11 @@ def test_probabilities_sum_to_one(model: Predictor) -> None:
 
 
 def test_batching_changes_nothing(model: Predictor) -> None:
-    """Order and batch size leave predictions alone."""
+    """Order and size of batches leave predictions alone."""
     sentences = [words(n, 4 + n % 7) for n in range(20)]
     usual = model.predict(sentences, [2] * 20)
-    for batch_size in (1, 7, 64):
-        backwards = model.predict(sentences[::-1], [2] * 20, batch_size)[::-1]
+    for batch_tokens in (1, 40, 4096):
+        backwards = model.predict(sentences[::-1], [2] * 20, batch_tokens)[::-1]
         for one, other in zip(usual, backwards, strict=True):
             assert one is not None
             assert other is not None
@@ -166,20 +166,20 @@ def test_each_sentence_is_encoded_once(model: Predictor, monkeypatch: pytest.Mon
     )  # fmt: skip
     sentence, other = words(1, 9), words(2, 9)
     model.predict([sentence, other, sentence, sentence], [2, 2, 3, 4])
-    model.loss([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
+    model([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
     assert rows == [2, 1]
 
 
-def test_loss_is_the_mean_over_instances(model: Predictor) -> None:
+def test_loss_is_summed_over_instances(model: Predictor) -> None:
     """A sentence with two structures counts twice in a batch."""
     one, two = words(1, 9), words(2, 7)
     asked = [(one, 2, Span(1, 5)), (one, 4, Span(0, 9)), (two, 2, Span(0, 4))]
     probabilities = model.probability(*map(list, zip(*asked, strict=True)))
-    expected = torch.tensor(probabilities).log().mean().neg().item()
+    expected = torch.tensor(probabilities).log().sum().neg().item()
     examples = [
         Example(one, (2, 4), (Span(1, 5), Span(0, 9))), Example(two, (2,), (Span(0, 4),)),
     ]  # fmt: skip
-    assert model.loss(examples).item() == pytest.approx(expected, abs=1e-5)
+    assert model(examples).item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
@@ -193,7 +193,7 @@ def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
     assert model.training
     assert torch.equal(state, torch.get_rng_state())
     example = [Example(sentence, (2,), (Span(0, 6),))]
-    assert model.loss(example).item() != model.loss(example).item()
+    assert model(example).item() != model(example).item()
 
 
 def test_saved_predictor_stands_alone(
@@ -249,8 +249,7 @@ def test_batched_pairs_train_like_single_ones() -> None:
     for runs in ([instances], [[instance] for instance in instances]):
         scorer.zero_grad()
         torch.manual_seed(7)
-        projected = scorer.project(h)
-        rows = [scores for run in runs for scores in scorer(*projected, run)]
+        rows = [scores for run in runs for scores in scorer(h, run)]
         loss = -torch.stack([scores[0, -1] for scores in rows]).mean()
         loss.backward()
         losses.append(loss.item())

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from functools import partial
@@ -39,26 +38,6 @@ def make_units(out: Path, mishap: Mishap = lambda _: None, seed: int = 0) -> Non
 def contents(out: Path) -> dict[str, bytes]:
     found = {str(p.relative_to(out)): p for p in out.rglob("*") if p.is_file()}
     return {n: p.read_bytes() for n, p in found.items() if n not in {".lock", ".workers"}}
-
-
-@pytest.fixture
-def start(tmp_path: Path, forks: Any) -> Callable[..., list[int]]:
-    """Starts workers that find one another as a launcher's would; rank r does the r-th work."""
-
-    def begin(*works: Callable[[], None]) -> list[int]:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
-        same = {"WORLD_SIZE": str(len(works)), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        return [
-            forks.start(
-                work, tmp_path / f"log-{rank}",
-                RANK=str(rank), LOCAL_RANK=str(rank), ACCELERATE_USE_CPU="true", **same,
-            )
-            for rank, work in enumerate(works)
-        ]  # fmt: skip
-
-    return begin
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ covers the code it depends on, and a test holds dvc.yaml's ``deps`` against the 
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from pipeline.ground.files import digest_of, sha256_of
@@ -36,6 +37,7 @@ def import_closure(module: str) -> list[str]:
     return sorted(found)
 
 
+@cache  # a process runs the code it began with
 def code_digest(module: str) -> str:
     """Digest of the source of ``module`` and all it imports: a code version without version control."""
     return digest_of({path: sha256_of(_ROOT / path) for path in import_closure(module)})

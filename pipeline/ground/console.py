@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-__all__ = ["Meter", "say", "table", "track"]
+__all__ = ["Meter", "say", "table", "track", "warn"]
 
 # Off a terminal rich would wrap tables at 80 columns, which is no width of a log file.
 _out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
@@ -29,11 +29,17 @@ class Meter:
 
     Rich prints only its last state off a terminal, which would leave a log file silent for hours.
     Use as a context manager; call ``advance`` as work is done.
+
+    Args:
+        what: what is going on.
+        total: how many units of work there are.
+        every: seconds between two lines.
+        first: how many of them were done before, which say nothing of the speed.
     """
 
-    def __init__(self, what: str, total: int, every: float = 10.0) -> None:
+    def __init__(self, what: str, total: int, every: float = 10.0, first: int = 0) -> None:
         self._what, self._total, self._every = what, total, every
-        self._done = 0
+        self._done = self._first = first
         self._note = ""
         self._begun = self._spoke = time.monotonic()
         self._bar: Progress | None = None
@@ -47,7 +53,7 @@ class Meter:
                 TextColumn("{task.fields[note]}"),
                 console=_err,
             )
-            self._task = self._bar.add_task(what, total=total, note="")
+            self._task = self._bar.add_task(what, total=total, completed=first, note="")
 
     def __enter__(self) -> "Meter":
         if self._bar:
@@ -57,12 +63,18 @@ class Meter:
     def __exit__(self, *exc: object) -> None:
         if self._bar:
             self._bar.stop()
-        elif self._done:
+        elif self._done > self._first:
             self._line()
 
     def advance(self, count: int = 1, note: str | None = None) -> None:
         """Report ``count`` more units done, with an optional short note (loss, rate)."""
         self.at(self._done + count, note)
+
+    @property
+    def rate(self) -> float:
+        """Units done per second since the display began."""
+        elapsed = time.monotonic() - self._begun
+        return (self._done - self._first) / elapsed if elapsed else 0.0
 
     def at(self, done: int, note: str | None = None) -> None:
         """Report ``done`` units done in all."""
@@ -75,8 +87,8 @@ class Meter:
 
     def _line(self) -> None:
         now = time.monotonic()
-        self._spoke, elapsed = now, now - self._begun
-        left = elapsed / self._done * (self._total - self._done) if self._done else 0.0
+        self._spoke, elapsed, rate = now, now - self._begun, self.rate
+        left = (self._total - self._done) / rate if rate else 0.0
         text = f"[{self._what}] {self._done}/{self._total}  {elapsed:.0f} s, {left:.0f} s left"
         print(text + (f"  {self._note}" if self._note else ""), file=sys.stderr, flush=True)
 
@@ -92,6 +104,11 @@ def track(items: Sequence[_T], what: str) -> Iterator[_T]:
 def say(text: str) -> None:
     """Print a line of result to standard output, without markup."""
     _out.print(text, markup=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Print a line to standard error, without markup, that a person should not miss."""
+    _err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

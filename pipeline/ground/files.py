@@ -53,14 +53,18 @@ def atomic(path: Path) -> Iterator[Path]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        free = shutil.disk_usage(path.parent).free / 2**20
-        raise InputError(
-            f"cannot write: {os.strerror(error.errno)} ({free:,.0f} MiB free)",
-            path=path,
-            remedy="free space and run the same command again; what is finished is kept",
-        ) from error
+        raise _full(error, path) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _full(error: OSError, path: Path) -> InputError:
+    free = shutil.disk_usage(path.parent).free / 2**20
+    return InputError(
+        f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
+        path=path,
+        remedy="free space and run the same command again; what is finished is kept",
+    )
 
 
 def _flush_folder(folder: Path) -> None:
@@ -79,18 +83,28 @@ def _flush_folder(folder: Path) -> None:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` that replaces it when the block succeeds.
 
+    Its files are flushed to the disk first, so what is seen survives a power cut.
+
     Raises:
-        InputError: the folder cannot be written to.
+        InputError: the folder cannot be written to, or the disk is full or fails.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
+        for file in (p for p in temporary.rglob("*") if p.is_file()):
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
         shutil.rmtree(path, ignore_errors=True)
         os.replace(temporary, path)
+        _flush_folder(path.parent)
     except PermissionError as error:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        raise _full(error, path) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic
 
-__all__ = ["MANIFEST", "RECORDS", "read_rows", "write_rows"]
+__all__ = ["MANIFEST", "RECORDS", "read_rows", "write_rows", "write_table"]
 
 MANIFEST = "manifest.json"
 """File of a folder of shards that is written when all of them stand."""
@@ -39,11 +39,18 @@ def write_rows(
         table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"a row does not fit the schema: {error}", path=path) from error
-    if metadata is not None:
-        table = table.replace_schema_metadata(dict(metadata))
+    write_table(path, table if metadata is None else table.replace_schema_metadata(dict(metadata)))
+    return int(table.num_rows)
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table to one Parquet file atomically.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", row_group_size=_ROW_GROUP)
-    return int(table.num_rows)
 
 
 def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Iterator[dict[str, Any]]:

@@ -4,12 +4,14 @@ Documented column by column in docs/schema.md. Files are always written with the
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from pipeline.ground.batches import read_batches
 from pipeline.ground.coordination import Candidate, Coordination, Reject, Sentence, Span
 from pipeline.ground.parquet import read_rows
 
@@ -226,9 +228,18 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
     )
 
 
-def read_candidates(path: Path) -> Iterator[Candidate]:
-    """Stream the candidates of one shard."""
-    return (_candidate(row) for row in read_rows(path, CANDIDATES))
+def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candidate]:
+    """Stream the candidates of one shard, which may have more columns, or those with some ids.
+
+    Raises:
+        InputError: as ``read_batches``.
+    """
+    wanted = None if among is None else pa.array(sorted(among), pa.string())
+    for batch in read_batches(path, CANDIDATES):
+        chosen = batch
+        if wanted is not None:
+            chosen = batch.filter(pc.is_in(batch.column("candidate_id"), wanted))
+        yield from map(_candidate, chosen.to_pylist())
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:

@@ -5,7 +5,7 @@ and the treebank's escapes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +24,11 @@ __all__ = [
     "one_line",
     "parse_tree",
     "read_trees",
+    "trees_of",
     "unescape",
 ]
+
+_LONGEST = 1 << 20  # characters of a tree
 
 _ESCAPES = (
     ("-LRB-", "("),
@@ -92,28 +95,49 @@ def read_trees(path: Path) -> Iterator[tuple[int, Tree]]:
     Raises:
         InputError: brackets do not balance, stray text, or the file is empty or not UTF-8.
     """
-    depth, begun, buffer, found = 0, 0, [], False
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
-    for number, line in enumerate(lines, 1):
+    found = False
+    for pair in trees_of(enumerate(lines, 1), path):
+        found = True
+        yield pair
+    if not found:
+        raise InputError("the file holds no tree", path=path, remedy="check the source folder")
+
+
+def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tuple[int, Tree]]:
+    """Yield ``(line, tree)`` as soon as its last line is there; no tree is longer than a MiB.
+
+    Args:
+        lines: the lines of a file with their numbers.
+        path: the file's name in messages.
+
+    Raises:
+        InputError: brackets do not balance, or stray text.
+    """
+    depth, begun, size, buffer = 0, 0, 0, []
+    for number, line in lines:
         if not line.strip():
             continue
         if depth == 0:
-            begun = number
+            begun, size = number, 0
             if not line.lstrip().startswith("("):
                 raise InputError(
                     f"text outside brackets: {line.strip()[:40]!r}", path=path, line=number,
                     remedy="a tree begins with '('",
                 )  # fmt: skip
         depth += line.count("(") - line.count(")")
+        size += len(line)
         buffer.append(line)
         if depth < 0:
             raise InputError("a ')' too many", path=path, line=number, remedy="mend the brackets")
+        if depth and size > _LONGEST:
+            break  # without its ')' a tree would swallow all that follows
         if depth == 0:
             yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
-            buffer, found = [], True
+            buffer = []
     if depth:
         raise InputError(
             "the tree that begins here is never closed",
@@ -121,8 +145,6 @@ def read_trees(path: Path) -> Iterator[tuple[int, Tree]]:
             line=begun,
             remedy="add the missing ')'",
         )
-    if not found:
-        raise InputError("the file holds no tree", path=path, remedy="check the source folder")
 
 
 def leaves(tree: Tree) -> list[str]:

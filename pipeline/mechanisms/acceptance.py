@@ -1,6 +1,7 @@
 """Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule."""
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["BestShare", "Delta"]
@@ -11,6 +12,14 @@ class Delta:
     """CALCSCORE ≥ δ."""
 
     delta: float
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
 
     def accepts(self, label: str, score: float) -> bool:
         """Whether the score reaches δ, whatever the label."""
@@ -34,6 +43,15 @@ class BestShare:
     def __init__(self, share: float, window: int = 200) -> None:
         self._share, self._window = share, window
         self._recent: dict[str, deque[float]] = {}
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """The remembered scores of each label, oldest first."""
+        return {label: list(scores) for label, scores in self._recent.items()}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+        self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
 
     def accepts(self, label: str, score: float) -> bool:
         """Whether the score is among the best of its label; it is remembered."""

@@ -17,7 +17,7 @@ rule is not δ) carries over from one to the next.
 """
 # ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -90,9 +90,20 @@ class Acceptance(Protocol):
     def accepts(self, label: str, score: float) -> bool:
         """Whether a candidate with that label and score is believed; asked once of each, in order."""
 
+    @property
+    def state(self) -> Mapping[str, Sequence[float]]:
+        """What it remembers."""
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
 
 class Model(Protocol):
     """M with what it takes to train it: see ``training.Learner``."""
+
+    @property
+    def step(self) -> int:
+        """Updates done."""
 
     @property
     def converged(self) -> bool:
@@ -140,16 +151,23 @@ def inspect(
 
 
 def algorithm1(
-    M: Model, L: Labelled, U: Unlabelled | None, constants: Constants, rule: Acceptance
+    M: Model,
+    L: Labelled,
+    U: Unlabelled | None,
+    constants: Constants,
+    rule: Acceptance,
+    *,
+    after: Callable[[], None] = lambda: None,
 ) -> None:
-    """Train M in place until it has converged.
+    """Train M in place until it has converged, from whatever step it has reached.
 
     Without U this is the baseline: line 1 goes on to the end. If fewer than K candidates are
-    accepted the batch is that much smaller: line 13 always adds N_batch - K.
+    accepted the batch is that much smaller: line 13 always adds N_batch - K. ``after`` is called
+    after every update, when M and the rule hold all there is to know of the run.
     """
-    step = 0
     N_batch, K, warm = constants.N_batch, constants.K, constants.warm_steps
     while not M.converged:
+        step = M.step
         if U is None or step < warm:
             M.update(L.sample(step * N_batch, N_batch), [])  # 1
         else:
@@ -158,4 +176,4 @@ def algorithm1(
             B = [trial.verdict.example for trial in trials if trial.accepted]
             B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
             M.update(B, trials)  # 14
-        step += 1
+        after()

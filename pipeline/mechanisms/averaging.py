@@ -1,10 +1,11 @@
 """An exponential moving average of a model's weights: a steadier judge than the last update."""
 
 import copy
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 __all__ = ["Average"]
 
@@ -31,6 +32,16 @@ class Average(Generic[_Model]):
         self.model.eval().requires_grad_(False)
         self._source, self._decay = model, decay
         self._power = 1.0  # β^t
+
+    @property
+    def state(self) -> tuple[dict[str, Tensor], float]:
+        """What ``restore`` needs: the averaged weights and β^t."""
+        return dict(self.model.state_dict()), self._power
+
+    def restore(self, weights: Mapping[str, Tensor], power: float) -> None:
+        """Go on from a ``state``."""
+        self.model.load_state_dict(weights)
+        self._power = power
 
     def update(self) -> None:
         """Take the weights of the model as they are after an update."""

@@ -4,7 +4,7 @@ A word is represented by its *last* subword (§5.1). A word that the tokenizer m
 lone control character, say) stands as the unknown token, so that word indices always hold.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -86,6 +86,32 @@ class WordEncoding:
             self._kept.clear()
         self._kept |= fresh
         return found
+
+    def batches(
+        self, sentences: Iterable[tuple[str, ...]], budget: int
+    ) -> Iterator[list[tuple[tuple[str, ...], Encoded]]]:
+        """Cut what the encoder can read into batches, shortest sentences first.
+
+        A batch has at most ``budget`` subwords, padding included, or is one sentence. Which
+        sentences share one depends on nothing but the sentences and their order (a stable sort).
+        """
+        asked = list(sentences)
+        encoded = zip(asked, self.encode(asked), strict=True)
+        batch: list[tuple[tuple[str, ...], Encoded]] = []
+        for pair in sorted(encoded, key=lambda pair: len(pair[1].ids)):
+            if not self.fits(pair[1]):
+                break
+            # In this order the new sentence is the longest, and the others are padded to it.
+            if batch and (len(batch) + 1) * len(pair[1].ids) > budget:
+                yield batch
+                batch = []
+            batch.append(pair)
+        if batch:
+            yield batch
+
+    def forget(self) -> None:
+        """Let go of remembered sentences, where none is expected to come again."""
+        self._kept.clear()
 
     def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
         if not sentences:

@@ -30,7 +30,10 @@ from pipeline.mechanisms.checkpoints import length_limit, load_encoder
 from pipeline.mechanisms.encoding import TOO_LONG, Encoded, Example, WordEncoding, obstacle
 from pipeline.mechanisms.endpoints import EndpointScorer, batches
 
-__all__ = ["Prediction", "Predictor", "best_device"]
+__all__ = ["BATCH_TOKENS", "Prediction", "Predictor", "best_device"]
+
+BATCH_TOKENS = 2048
+"""Subwords encoded together where no gradient is wanted: on GENIA's sentences least padding and time."""
 
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
@@ -159,29 +162,28 @@ class Predictor(nn.Module):
             ) from error
         return predictor.eval()
 
-    def _project(self, batch: Sequence[Encoded]) -> tuple[Tensor, Tensor]:
-        """Encode sentences and project their words; two ``[sentences, words, hidden]``."""
+    def _represent(self, batch: Sequence[Encoded]) -> Tensor:
+        """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
         ids, mask, last = self.encoding.collate(batch, self.device)
-        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        h = states[torch.arange(len(batch), device=self.device)[:, None], last]
-        return self.scorer.project(h)
+        states: Tensor = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return states[torch.arange(len(batch), device=self.device)[:, None], last]
 
-    def loss(self, examples: Sequence[Example]) -> Tensor:
-        """Mean negative log-probability of the gold pairs over all instances of a batch.
+    def forward(self, examples: Sequence[Example]) -> Tensor:
+        """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
         Each distinct sentence is encoded once. No example may have an obstacle.
         """
         rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
-        projected = self._project(self.encoding.encode(list(rows)))
+        h = self._represent(self.encoding.encode(list(rows)))
         gold = [
             (rows[e.words], k, len(e.words), extent)
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]
-        scores = self.scorer.log_probabilities(*projected, [instance[:3] for instance in gold])
+        scores = self.scorer.log_probabilities(h, [instance[:3] for instance in gold])
         places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
         index = torch.tensor(places, device=scores.device)[:, None]
-        return -scores.gather(1, index).mean()
+        return -scores.gather(1, index).sum()
 
     def obstacles(
         self,
@@ -204,7 +206,7 @@ class Predictor(nn.Module):
         self,
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> list[Prediction | None]:
         """The most probable endpoint pair of each coordinator, in the order given.
@@ -213,14 +215,14 @@ class Predictor(nn.Module):
             sentences: the words of each instance's sentence; one with several coordinators is
                 given several times and encoded once.
             coordinators: the word index of each instance's coordinator.
-            batch_size: distinct sentences encoded together (in order of length).
+            batch_tokens: subwords encoded together, padding included.
             temperature: T of ``distributions``.
 
         Returns:
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
             i, b = divmod(int(scores.argmax()), scores.shape[1])
             span = Span(i, coordinators[index] + 2 + b)
             found[index] = Prediction(span, float(scores[i, b].exp()))
@@ -231,7 +233,7 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
@@ -240,7 +242,7 @@ class Predictor(nn.Module):
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
         found: list[float | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_size, temperature):
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
@@ -250,7 +252,7 @@ class Predictor(nn.Module):
         self,
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
-        batch_size: int = 64,
+        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> Iterator[tuple[int, Tensor]]:
         """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
@@ -261,14 +263,9 @@ class Predictor(nn.Module):
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
                 asked.setdefault(tuple(words), []).append(index)
-        encoded = zip(asked, self.encoding.encode(list(asked)), strict=True)
-        readable = [pair for pair in encoded if self.encoding.fits(pair[1])]
-        # Neighbours in length waste least padding; the sort is stable, so batches are reproducible.
-        readable.sort(key=lambda pair: len(pair[1].ids))
         with self._evaluating(), torch.inference_mode():
-            for begin in range(0, len(readable), batch_size):
-                batch = readable[begin : begin + batch_size]
-                projected = self._project([pair[1] for pair in batch])
+            for batch in self.encoding.batches(asked, batch_tokens):
+                h = self._represent([pair[1] for pair in batch])
                 order = (index for words, _ in batch for index in asked[words])
                 instances = [
                     (row, coordinators[index], len(words))
@@ -276,7 +273,7 @@ class Predictor(nn.Module):
                     for index in asked[words]
                 ]
                 for part in batches(instances):
-                    for own in self.scorer(*projected, part):
+                    for own in self.scorer(h, part):
                         scores = own if temperature == 1 else _tempered(own, temperature)
                         yield next(order), scores.cpu()
 

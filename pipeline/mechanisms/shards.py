@@ -1,4 +1,4 @@
-"""Where other stages find the candidates that ``generate`` wrote into a folder."""
+"""Where candidates lie in a folder: as ``generate`` wrote them, or as a release of a corpus has them."""
 
 from collections.abc import Set
 from pathlib import Path
@@ -10,9 +10,12 @@ from pipeline.ground.schema import read_candidates
 
 __all__ = ["candidate_shards", "find_candidates"]
 
+_LAYOUTS = ("candidates-*.parquet", "data/train-*.parquet")
+"""A corpus folder; a release folder, whose other splits and configurations are not candidates."""
+
 
 def candidate_shards(folder: Path) -> list[Path]:
-    """The files of candidates in a folder, in order, whoever made them.
+    """The files of candidates in a corpus folder or a release folder, in order, whoever made them.
 
     Raises:
         InputError: generation was interrupted here, so that there may be shards of two runs.
@@ -21,7 +24,7 @@ def candidate_shards(folder: Path) -> list[Path]:
         raise InputError(
             "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
         )
-    return sorted(folder.glob("candidates-*.parquet"))
+    return next((found for layout in _LAYOUTS if (found := sorted(folder.glob(layout)))), [])
 
 
 def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:
@@ -32,11 +35,10 @@ def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Can
     """
     found = {}
     for folder in sorted({folder for folder, _ in wanted}):
+        ids = {candidate_id for place, candidate_id in wanted if place == folder}
         for shard in candidate_shards(folder):
-            for candidate in read_candidates(shard):
-                key = folder, candidate.candidate_id
-                if key in wanted:
-                    found[key] = candidate
+            for candidate in read_candidates(shard, ids):
+                found[folder, candidate.candidate_id] = candidate
     for folder, candidate_id in sorted(wanted - found.keys()):
         raise InputError(
             f"candidate {candidate_id} was judged in training but is not here",

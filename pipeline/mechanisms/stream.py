@@ -1,105 +1,109 @@
-"""Where Algorithm 1 samples from: SAMPLE(U, 1) over candidate shards and SAMPLE(L, m).
+"""Where Algorithm 1 samples from: SAMPLE(U, 1) over candidates and SAMPLE(L, m).
 
 Every draw is a pure function of the seed and its position in the stream, so a run can begin
-anywhere in it. Candidates are copied once, as they are read, into one uncompressed Arrow file that
-is then memory-mapped: in memory stay 8 bytes of index per candidate and per sentence.
+anywhere in it.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipeline.ground.coordination import Span
 from pipeline.ground.errors import InputError
-from pipeline.ground.schema import CANDIDATES
+from pipeline.mechanisms.candidate_store import open_store
 from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.shards import candidate_shards
+from pipeline.mechanisms.sources import find_source
 
 __all__ = ["CandidateStream", "Drawn", "LabelledStream"]
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
-_COLUMNS = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
+_LET_GO = 32  # draws; each touches some ten pages, and the system maps sixteen for every one
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A candidate (x', y') as drawn: its text, and the boundary that generation gave it."""
+    """A candidate (x', y') as drawn: its text, and the boundary that generation gave it.
+
+    ``fill_length`` is the number of words of the last conjunct, which generation inserted.
+    """
 
     candidate_id: str
     label: str
     words: tuple[str, ...]
     coordinator: int
     extent: Span
+    fill_length: int
 
 
 class CandidateStream:
-    """SAMPLE(U, 1) followed by G: the generated candidates of a folder, drawn with replacement.
+    """SAMPLE(U, 1) followed by G: generated candidates, drawn with replacement.
 
     A source sentence is drawn uniformly, then one of its candidates uniformly, so a sentence with
-    many candidates is not favoured. Rows keep the order of the shards' names. Sentences all of
-    whose candidates generation rejected are not drawn, so unlike with a generator run on the spot
-    they use up no trial of K_max.
+    many candidates is not favoured. Sentences all of whose candidates generation rejected are not
+    drawn, so unlike with a generator run on the spot they use up no trial of K_max. What draw
+    ``index`` gives depends on (the set of candidates, seed, index), not on shards or the order of
+    rows. Memory does not grow with the number of candidates nor with that of draws.
 
     Args:
-        folder: the folder of ``candidates-*.parquet``.
+        source: a corpus folder, a release folder, or a dataset of the hub (see ``sources``).
         seed: seed of the draws.
-        scratch: a folder for the memory-mapped copy, which has no name left once it is open.
+        labels: draw only candidates with one of these; none: all.
+
+    Attributes:
+        sentences: how many source sentences have a candidate.
+        labels: candidates per label.
+        digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
 
     Raises:
-        InputError: the folder holds no candidates, or a shard is damaged or of another schema.
+        InputError: there are no candidates, or none with one of the labels, a shard is damaged or lacks a column, a candidate's
+            spans do not fit its words, or the cache cannot be written to.
     """
 
-    def __init__(self, folder: Path, seed: int, scratch: Path) -> None:
-        self._seed = seed
-        self._table = _mapped(candidate_shards(folder), scratch)
-        if not self._table.num_rows:
+    def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
+        self._seed, self._store = seed, open_store(find_source(source))
+        self.sentences = len(self._store.ends)
+        self.labels: dict[str, int] = self._store.card["labels"]
+        self.digest: str = self._store.card["digest"]
+        if missing := [label for label in labels if label not in self.labels]:
             raise InputError(
-                "no candidates here",
-                path=folder,
-                remedy="run `conjoin generate`, or --mode baseline",
+                f"no candidate has the label {missing[0]!r}; there are: {', '.join(self.labels)}",
+                path=source,
+                remedy="name other --labels",
             )
-        codes = pc.dictionary_encode(self._table["sentence_id"]).combine_chunks()
-        indices = codes.indices.to_numpy()
-        self._rows: npt.NDArray[np.int64] = np.argsort(indices, kind="stable")
-        self._ends: npt.NDArray[np.int64] = np.cumsum(np.bincount(indices))
+        if labels:
+            self.labels = {label: self.labels[label] for label in sorted(set(labels))}
+        self._draws = 0
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    @property
-    def sentences(self) -> int:
-        """How many source sentences have a candidate."""
-        return len(self._ends)
+        return sum(self.labels.values())
 
     def sample(self, index: int) -> Drawn:
-        """Draw number ``index`` of the stream: a pure function of (seed, index).
-
-        Raises:
-            InputError: the row's spans do not fit its words.
-        """
+        """Draw number ``index``: a pure function of (candidates, seed, index)."""
         random = np.random.default_rng([self._seed, _FOR_U, index])
+        row = self._draw(random)
+        while row["label"] not in self.labels:
+            row = self._draw(random)
+        first, last = row["conjuncts"][0], row["conjuncts"][-1]
+        return Drawn(
+            row["candidate_id"],
+            row["label"],
+            tuple(row["words"]),
+            row["coordinator"],
+            Span(first["start"], last["end"]),
+            last["end"] - last["start"],
+        )
+
+    def _draw(self, random: np.random.Generator) -> dict[str, Any]:
+        self._draws += 1
+        if self._draws % _LET_GO == 0:
+            self._store.let_go()
+        ends = self._store.ends
         sentence = int(random.integers(self.sentences))
-        begin = int(self._ends[sentence - 1]) if sentence else 0
-        row = int(self._rows[random.integers(begin, int(self._ends[sentence]))])
-        value: dict[str, Any] = self._table.slice(row, 1).to_pylist()[0]
-        spans = value["conjuncts"]
-        words, k = tuple(value["words"]), value["coordinator"]
-        if not spans or not 0 <= k < len(words) or spans[-1]["end"] > len(words):
-            raise InputError(
-                f"candidate {value['candidate_id']}: its spans do not fit its words",
-                sentence_id=value["sentence_id"],
-                remedy="run `conjoin generate` again",
-            )
-        extent = Span(spans[0]["start"], spans[-1]["end"])
-        return Drawn(value["candidate_id"], value["label"], words, k, extent)
+        begin = int(ends[sentence - 1]) if sentence else 0
+        return self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
 
 
 class LabelledStream:
@@ -127,36 +131,3 @@ class LabelledStream:
             random = np.random.default_rng([self._seed, _FOR_L, epoch])
             self._epoch, self._order = epoch, random.permutation(len(self._examples))
         return self._examples[int(self._order[place])]
-
-
-def _mapped(shards: Sequence[Path], scratch: Path) -> pa.Table:
-    """The columns that training reads of all shards, as one memory-mapped table."""
-    schema = pa.schema([CANDIDATES.field(name) for name in _COLUMNS])
-    scratch.mkdir(parents=True, exist_ok=True)
-    copy = scratch / f".candidates.{os.getpid()}.arrow"
-    try:
-        with pa.OSFile(str(copy), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for shard in shards:
-                _append(shard, schema, writer)
-        return pa.ipc.open_file(pa.memory_map(str(copy))).read_all()
-    except PermissionError as error:
-        raise InputError("cannot write here", path=scratch, remedy="check permissions") from error
-    finally:
-        copy.unlink(missing_ok=True)
-
-
-def _append(shard: Path, schema: pa.Schema, writer: Any) -> None:
-    try:
-        with pq.ParquetFile(shard) as file:
-            if not file.schema_arrow.equals(CANDIDATES):
-                raise InputError(
-                    "not the columns of a candidate shard",
-                    path=shard,
-                    remedy="run `conjoin generate` again with this version",
-                )
-            for batch in file.iter_batches(columns=_COLUMNS):
-                writer.write_batch(batch.select(_COLUMNS).cast(schema))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"not a readable Parquet file: {error}", path=shard, remedy="remove and generate again"
-        ) from error

@@ -1,9 +1,11 @@
 """M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1)."""
 
+import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from torch import Tensor
 
 from pipeline.ground.coordination import Sentence, Span
@@ -16,8 +18,14 @@ from pipeline.mechanisms.journal import Journal
 from pipeline.mechanisms.jury import Jury
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.stream import Drawn
+from pipeline.mechanisms.team import Team
 
-__all__ = ["Learner", "learnable", "validation_accuracy"]
+__all__ = ["Convene", "Learner", "learnable", "validation_accuracy"]
+
+Convene = Callable[[Predictor, "Mapping[str, Any] | None"], Jury]
+"""Makes the jury of CalcScore: of M's weights, or as it was when its ``state`` was taken."""
+
+_BARREN = 1000  # steps without an accepted candidate after which something must be wrong
 
 
 class Learner:
@@ -27,9 +35,12 @@ class Learner:
         predictor: the weights.
         validation: sentences to choose the best step by.
         schedule: the numbers.
+        team: who shares the work; unset: this process alone.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
-        convene: makes the jury of CalcScore of M's weights, when it is first asked (after line 1).
+        convene: makes the jury of CalcScore, when it is first asked (after line 1).
+        corpus: how many candidates there are, to tell which share of them was used.
         notify: called after every update with (updates done, a short note).
+        warn: called with what a person should look at.
 
     Attributes:
         step: updates done.
@@ -47,9 +58,12 @@ class Learner:
         validation: Sequence[Example],
         schedule: Schedule,
         *,
+        team: Team | None = None,
         self_train: bool = False,
-        convene: Callable[[Predictor], Jury] = Jury,
+        convene: Convene = lambda model, state: Jury(model),
+        corpus: int = 0,
         notify: Callable[[int, str], None] = lambda done, note: None,
+        warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.predictor, self.validation, self.schedule = predictor, validation, schedule
         self.journal = Journal()
@@ -57,12 +71,14 @@ class Learner:
         self.best_accuracy = -1.0
         self.history: list[dict[str, Any]] = []
         self.jury: Jury | None = None
+        self._team = team or Team(0, 1, predictor.device)
         self._self_train, self._convene, self._notify = self_train, convene, notify
+        self._corpus, self._warn = corpus, warn
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._best: dict[str, Tensor] = {}
         self._stalled = False
-        self._descent = Descent(predictor, schedule, schedule.seed)
+        self._descent = Descent(predictor, schedule, schedule.seed, self._team)
         self._average = (
             Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
         )
@@ -79,18 +95,23 @@ class Learner:
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """Line 8: the probability of each candidate's structure, without dropout or gradient."""
+        if self.jury is None:
+            self.jury = self._convene(self.judged, None)
+        with self._team.autocast():
+            own = self._verdicts(self._team.share(candidates), self.jury)
+        return self._team.collect(own, len(candidates))
+
+    def _verdicts(self, candidates: Sequence[Drawn], jury: Jury) -> list[Verdict]:
         words = [drawn.words for drawn in candidates]
         ks = [drawn.coordinator for drawn in candidates]
         extents = [drawn.extent for drawn in candidates]
-        if self.jury is None:
-            self.jury = self._convene(self.judged)
         scores: list[float | None]
         if self._self_train:
-            found = self.jury.predict(words, ks)
+            found = jury.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
             scores = [p.probability if p else None for p in found]
         else:
-            scores = self.jury.probability(words, ks, extents)
+            scores = jury.probability(words, ks, extents)
         reasons: list[str | None] = [None] * len(words)
         if None in scores:
             reasons = self.predictor.obstacles(words, ks, extents)
@@ -116,12 +137,15 @@ class Learner:
                 self._average.update()
         self.step += 1
         self.journal.record(self.step, trials)
+        if self.journal.barren and self.journal.barren % _BARREN == 0:
+            self._warn_of_drought()
         if self.step % self.schedule.eval_every == 0 or self.step == self.schedule.steps:
             self._validate()
         self._notify(self.step, self._note())
 
     def _validate(self) -> None:
-        accuracy = validation_accuracy(self.judged, self.validation)
+        with self._team.autocast():
+            accuracy = validation_accuracy(self.judged, self.validation, self._team)
         if accuracy > self.best_accuracy:
             self.best_step, self.best_accuracy = self.step, accuracy
             weights = self.judged.state_dict()
@@ -133,7 +157,8 @@ class Learner:
                 "validation_accuracy": accuracy,
                 "seen": self.journal.seen,
                 "accepted": self.journal.accepted,
-                "acceptance": self.journal.acceptance(),
+                "distinct": self.journal.distinct,
+                **self.journal.acceptance(),
             }
         )
         self._losses.clear()
@@ -143,8 +168,69 @@ class Learner:
     def _note(self) -> str:
         loss = f"{sum(self._recent) / len(self._recent):.3f}" if self._recent else "…"
         valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "…"
-        accepted = f"{self.journal.accepted}/{self.journal.seen}"
-        return f"loss {loss}  valid {valid}  accepted {accepted}"
+        note, journal = f"loss {loss}  valid {valid}", self.journal
+        if journal.seen:
+            note += f"  accepted {journal.accepted / journal.seen:.0%} of {journal.seen:,} seen"
+        if journal.seen and self._corpus:
+            share, times = journal.distinct / self._corpus, journal.seen / journal.distinct
+            note += f" ({share:.0%} of the corpus, {times:.1f} times each)"
+        return note
+
+    def _warn_of_drought(self) -> None:
+        valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "not known"
+        self._warn(
+            f"step {self.step}: no candidate was accepted in the last {self.journal.barren:,} steps; "
+            f"the highest probability was {self.journal.highest:.4g} and validation accuracy is {valid}. "
+            "Look at δ (--delta, or --accept quantile), at --warm-steps if the accuracy is low, and "
+            "at the candidates themselves (conjoin report)"
+        )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any], pa.Table]:
+        """All that a run is made of after ``step`` updates.
+
+        Returns:
+            Tensors in nested dictionaries and lists; what JSON can hold; and the journal's rows.
+        """
+        weights, power = self._average.state if self._average else ({}, 1.0)
+        judges = [dict(judge.state_dict()) for judge in self.jury.judges] if self.jury else []
+        tensors = {
+            "predictor": dict(self.predictor.state_dict()),
+            "optimizer": self._descent.state,
+            "average": weights,
+            "best": self._best,
+            "judges": judges,
+        }
+        facts = {
+            "step": self.step,
+            "best_step": self.best_step,
+            "best_accuracy": self.best_accuracy,
+            "stalled": self._stalled,
+            # As text: whoever writes it down may sort the keys, and the run's file has their order.
+            "history": [json.dumps(entry) for entry in self.history],
+            "losses": self._losses,
+            "recent": list(self._recent),
+            "power": power,
+            "temperature": self.jury.temperature if self.jury else None,
+            "journal": self.journal.state,
+        }
+        return tensors, facts, self.journal.table()
+
+    def restore(self, tensors: dict[str, Any], facts: Mapping[str, Any], rows: pa.Table) -> None:
+        """Go on from a ``state`` as if there had been no interruption, bit for bit on a CPU."""
+        self.predictor.load_state_dict(tensors["predictor"])
+        self._descent.restore(tensors["optimizer"])
+        if self._average:
+            self._average.restore(tensors["average"], facts["power"])
+        self._best = tensors["best"]
+        self.step, self.best_step = facts["step"], facts["best_step"]
+        self.best_accuracy, self._stalled = facts["best_accuracy"], facts["stalled"]
+        self.history = [json.loads(entry) for entry in facts["history"]]
+        self._losses = list(facts["losses"])
+        self._recent.extend(facts["recent"])
+        self.journal.restore(facts["journal"], rows)
+        if facts["temperature"] is not None:
+            jury = {"judges": tensors["judges"], "temperature": facts["temperature"]}
+            self.jury = self._convene(self.judged, jury)
 
     def restore_best(self) -> Predictor:
         """The predictor with the weights of ``best_step``."""
@@ -180,11 +266,15 @@ def learnable(
     return learned, measured, tally
 
 
-def validation_accuracy(predictor: Predictor, examples: Sequence[Example]) -> float:
+def validation_accuracy(
+    predictor: Predictor, examples: Sequence[Example], team: Team | None = None
+) -> float:
     """Share of coordinators whose outer boundary is predicted exactly, in [0, 1].
 
-    An instance that the predictor cannot score counts as wrong.
+    An instance that the predictor cannot score counts as wrong. A team shares the sentences.
     """
-    words, ks, gold = instances(examples)
+    team = team or Team(0, 1, predictor.device)
+    words, ks, gold = instances(team.share(examples))
     found = predictor.predict(words, ks)
-    return sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True)) / len(gold)
+    right = sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True))
+    return sum(team.collect([right], team.world)) / sum(len(e.coordinators) for e in examples)

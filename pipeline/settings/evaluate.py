@@ -19,6 +19,8 @@ class Evaluate(Settings):
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     split: Literal["test", "dev"] = Field("test", description="Which split to evaluate on.")
-    batch_size: int = Field(64, ge=1, description="Sentences encoded together.")
+    batch_tokens: int = Field(
+        2048, ge=1, description="Subwords encoded together, padding included."
+    )
     limit: int | None = Field(None, ge=1, description="Evaluate only the first so many sentences.")
     threads: int = Field(2, ge=1, description="CPU threads.")

@@ -20,8 +20,13 @@ class Train(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    candidates: Path | None = Field(
-        None, description="Folder of candidate shards (not read in mode baseline)."
+    candidates: str | None = Field(
+        None,
+        description="Candidates: a folder of shards, a released corpus's folder, or a hub dataset's "
+        "name (not read in mode baseline).",
+    )
+    labels: list[str] = Field(
+        [], description="Draw only candidates with one of these labels (NP, VP …); unset: all."
     )
     mode: Literal["baseline", "filter", "no-filter", "self-train"] = Field(
         "filter",
@@ -29,7 +34,7 @@ class Train(Settings):
         "predictor itself on unsynchronized text.",
     )
     system: str = Field("", description="Name of the run in tables; unset: the mode.")
-    labelled: int = Field(250, ge=1, description="|L|: which labelled draw to use.")
+    labelled: str = Field("250", description="|L|: which labelled draw to use, a number or 'full'.")
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
         "models/bert",
@@ -78,10 +83,37 @@ class Train(Settings):
     encoder_dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
     )
-    threads: int = Field(1, ge=1, description="CPU threads.")
+    mixed_precision: Literal["no", "bf16"] = Field(
+        "no", description="bf16: matrix products in bfloat16, weights and sums in float32."
+    )
+    processes: int = Field(
+        1,
+        ge=1,
+        description="Processes that share every batch (GPUs), started by accelerate launch.",
+    )
+    threads: int = Field(1, ge=1, description="CPU threads per process.")
+    checkpoint_every: int = Field(
+        1000, ge=0, description="Updates between checkpoints in RUN/checkpoints; 0: none."
+    )
+    keep: int = Field(2, ge=1, description="Newest checkpoints to keep while the run goes on.")
+    resume: bool = Field(
+        False, description="Go on from the last good checkpoint, if there is one; else start over."
+    )
     out: Path | None = Field(
         None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."
     )
+
+    @field_validator("labelled", mode="before")
+    @classmethod
+    def _labelled(cls, value: Any) -> str:
+        if value != "full" and not (str(value).isdecimal() and int(value) > 0):
+            raise ValueError("must be a whole number above 0, or 'full'")
+        return value if value == "full" else str(int(value))
+
+    @field_validator("candidates", mode="before")
+    @classmethod
+    def _candidates(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, Path) else value
 
     @field_validator("temperature", mode="before")
     @classmethod

@@ -142,7 +142,7 @@ def _evaluate(
     found = predictor.predict(
         [instance.sentence.words for instance in instances],
         [instance.gold.coordinator for instance in instances],
-        settings.batch_size,
+        settings.batch_tokens,
     )
     rows, verdicts = [], []
     for instance, prediction in zip(instances, found, strict=True):

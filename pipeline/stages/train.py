@@ -1,30 +1,34 @@
-"""``conjoin train``: one run of Algorithm 1, from a draw of L and a folder of candidates."""
+"""``conjoin train``: one run of Algorithm 1, from a draw of L and a corpus of candidates."""
 
 import json
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
-from pipeline.ground.console import Meter, say, table
-from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import read_json, write_json, write_text
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SCORED, read_sentences
+from pipeline.ground.closure import code_digest
+from pipeline.ground.console import Meter, say, table, warn
+from pipeline.ground.errors import ConjoinError, InputError, SettingsError
+from pipeline.ground.files import write_json, write_text
+from pipeline.ground.parquet import write_table
 from pipeline.ground.tally import Tally
+from pipeline.mechanisms import workers
 from pipeline.mechanisms.acceptance import BestShare, Delta
 from pipeline.mechanisms.algorithm1 import Acceptance, Constants, algorithm1
-from pipeline.mechanisms.checkpoints import locate
+from pipeline.mechanisms.checkpoints import identity, locate
 from pipeline.mechanisms.descent import Schedule
-from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.jury import Jury, fit_temperature, held_out_judges
-from pipeline.mechanisms.predictor import Predictor, best_device
-from pipeline.mechanisms.stream import CandidateStream, LabelledStream
-from pipeline.mechanisms.training import Learner, learnable
+from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.snapshots import Snapshots
+from pipeline.mechanisms.stream import LabelledStream
+from pipeline.mechanisms.team import Team
+from pipeline.mechanisms.traindata import TrainData, read_data
+from pipeline.mechanisms.training import Learner
 from pipeline.settings.train import Train
 
 __all__ = ["run"]
@@ -34,69 +38,211 @@ def run(settings: Train) -> None:
     """Train a predictor and write its run folder.
 
     Raises:
-        InputError: the draw, the sentences or the candidates are missing, empty or inconsistent.
+        InputError: the draw, the sentences or the candidates are missing, empty or inconsistent; the
+            run folder cannot be written to, or its checkpoint is of another run.
         ModelError: the encoder cannot be loaded, or the loss is not a number.
+        SettingsError: options that do not go together.
     """
-    begun = time.monotonic()
     system = settings.system or settings.mode
     if "/" in system or system.startswith("."):
         raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
     out = settings.out or settings.corpus / name
-    device = _prepare(settings.threads)
-    labelled, validation = _draw(settings)
     _check_writable(out)
-    predictor = _fresh(settings, settings.seed, device)
-    learned, _, tally = learnable(labelled, predictor)
-    _, measured, tally_validation = learnable(validation, predictor)
-    draw_path = _draw_path(settings)
-    if not learned:
-        raise InputError("no labelled sentence can be learned from", path=draw_path)
-    if not measured:
-        raise InputError("no coordination in the validation sentences", path=draw_path)
-    if settings.judges > len(learned):
-        raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
-    candidates = None
-    if settings.mode != "baseline" and settings.candidates is not None:
-        candidates = CandidateStream(settings.candidates, settings.seed, out)
-    with Meter(f"train {system} {settings.labelled} seed {settings.seed}", settings.steps) as meter:
+    if settings.processes > 1 and not workers.in_launch():
+        workers.launch(settings.command_line(), settings.processes, out)
+    if torch.cuda.is_available():
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    with workers.working(out, settings.threads) as worker:
+        team = Team.gather(worker.rank, worker.world, worker.device, settings.mixed_precision)
+        try:
+            _Run(settings, system, out, team).train()
+        except ConjoinError:
+            if team.first:
+                raise
+            sys.exit(2)  # the first process says what is wrong; it meets the same
+
+
+class _Run:
+    """One run of one process of a team; the first process writes its files."""
+
+    def __init__(self, settings: Train, system: str, out: Path, team: Team) -> None:
+        self.settings, self.system, self.out, self.team = settings, system, out, team
+        self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
+
+    def train(self) -> None:
+        begun = time.monotonic()
+        settings = self.settings
+        predictor = self._fresh(settings.seed)
+        data = read_data(settings, predictor)
+        snapshots = Snapshots(self.out / "checkpoints", self._about(data), settings.keep)
+        state = snapshots.latest(self.team.device) if settings.resume else None
+        first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
+        begun -= before
+        what = f"train {self.system} {settings.labelled} seed {settings.seed}"
+        meter = Meter(what, settings.steps, first=first)
+
+        def notify(done: int, note: str) -> None:
+            if self.team.first:
+                meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
+
         learner = Learner(
-            predictor, measured, _schedule(settings),
-            self_train=settings.mode == "self-train", notify=meter.at,
-            convene=lambda model: _jury(settings, model, learned, measured),
+            predictor, data.measured, self._schedule,
+            team=self.team, self_train=settings.mode == "self-train",
+            convene=lambda model, was: self._jury(model, was, data),
+            corpus=len(data.candidates or ()), notify=notify,
+            warn=warn if self.team.first else lambda text: None,
         )  # fmt: skip
-        algorithm1(
-            learner, LabelledStream(learned, settings.seed), candidates,
-            Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
-            _rule(settings),
-        )  # fmt: skip
-    excluded = {
-        "labelled": tally,
-        "validation": tally_validation,
-        "candidates": learner.journal.tally,
-    }
-    _write(out, learner)
-    write_json(out / "timing.json", {"seconds": time.monotonic() - begun})
-    write_json(
-        out / "run.json",
-        {
-            "system": system,
-            "mode": settings.mode,
-            "labelled": settings.labelled,
-            "seed": settings.seed,
-            "settings": _recorded(settings),
-            "best_step": learner.best_step,
-            "best_validation_accuracy": learner.best_accuracy,
-            "steps": learner.step,
-            "seen": learner.journal.seen,
-            "accepted": learner.journal.accepted,
-            "distinct": learner.journal.distinct,
-            "candidates": len(candidates) if candidates else 0,
-            "temperature": learner.jury.temperature if learner.jury else None,
-            "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
-        },
-    )
-    _tell(system, settings, learner, excluded)
+        rule = self._rule()
+        if state:
+            learner.restore(state[0], state[1]["learner"], state[2])
+            rule.restore(state[1]["rule"])
+        if self.team.first:
+            self._tell_start(data, snapshots, first)
+
+        def after() -> None:
+            every = settings.checkpoint_every
+            if self.team.first and every and learner.step % every == 0 and not learner.converged:
+                tensors, facts, rows = learner.state()
+                seconds = time.monotonic() - begun
+                kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
+                snapshots.write(learner.step, (tensors, kept, rows))
+
+        with meter:
+            algorithm1(
+                learner, LabelledStream(data.learned, settings.seed), data.candidates,
+                Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
+                rule, after=after,
+            )  # fmt: skip
+        if self.team.first:
+            excluded = {**data.excluded, "candidates": learner.journal.tally}
+            self._write(learner, data, excluded, time.monotonic() - begun)
+            snapshots.clear()
+            self._tell(learner, excluded)
+
+    def _about(self, data: TrainData) -> dict[str, Any]:
+        """Everything the result depends on; a checkpoint serves no run that differs in it."""
+        return {
+            "settings": self._recorded(),
+            "model": identity(self.encoder),
+            "inputs": data.about(),
+            "code": code_digest(__name__),
+            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+            "device": workers.describe(self.team.device),
+        }
+
+    def _fresh(self, seed: int) -> Predictor:
+        return Predictor.create(
+            self.encoder,
+            mlp_hidden=self.settings.mlp_hidden,
+            dropout=self.settings.dropout,
+            seed=seed,
+            encoder_dropout=self.settings.encoder_dropout,
+        ).to(self.team.device)
+
+    def _rule(self) -> Acceptance:
+        settings = self.settings
+        if settings.mode == "no-filter":
+            return Delta(0.0)
+        return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
+
+    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData) -> Jury:
+        """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
+        settings = self.settings
+        if was is not None:
+            judges = [self._fresh(settings.seed) for _ in was["judges"]]
+            for judge, weights in zip(judges, was["judges"], strict=True):
+                judge.load_state_dict(weights)
+                judge.eval().requires_grad_(requires_grad=False)
+            return Jury(model, judges, was["temperature"])
+        judges = []
+        if settings.judges > 1:
+            judges = held_out_judges(
+                settings.judges, data.learned, settings.n_batch, self._schedule, self._fresh
+            )
+        temperature = settings.fixed_temperature
+        if temperature is None:
+            temperature = fit_temperature(model, data.measured)
+        return Jury(model, judges, temperature)
+
+    @property
+    def _schedule(self) -> Schedule:
+        names = Schedule.__dataclass_fields__
+        return Schedule(**{name: getattr(self.settings, name) for name in names})
+
+    def _recorded(self) -> dict[str, Any]:
+        """The settings that make a difference, without machine paths."""
+        settings = self.settings
+        apart = {
+            "corpus", "out", "system", "candidates", "processes", "checkpoint_every", "keep", "resume",
+        }  # fmt: skip
+        kept = settings.model_dump(mode="json", exclude=apart)
+        if settings.candidates is not None and settings.mode != "baseline":
+            folder = Path(settings.candidates)
+            if folder.is_relative_to(settings.corpus):
+                kept["candidates"] = str(folder.relative_to(settings.corpus))
+            else:
+                kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
+        return kept
+
+    def _tell_start(self, data: TrainData, snapshots: Snapshots, first: int) -> None:
+        if data.uncovered:
+            warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
+        for fault in snapshots.damaged:
+            warn(f"checkpoint passed over: {fault}")
+        if first:
+            say(f"resumed after step {first:,}")
+        else:
+            snapshots.clear()
+
+    def _write(
+        self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally], seconds: float
+    ) -> None:
+        # run.json is written last and marks a complete run, so an older one must not vouch for this.
+        out, settings = self.out, self.settings
+        (out / "run.json").unlink(missing_ok=True)
+        learner.restore_best().save(out / "predictor")
+        lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
+        write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
+        write_table(out / "scored.parquet", learner.journal.table())
+        write_json(out / "timing.json", {"seconds": seconds})
+        journal = learner.journal
+        write_json(
+            out / "run.json",
+            {
+                "system": self.system,
+                "mode": settings.mode,
+                "labelled": data.size,
+                "draw": settings.labelled,
+                "seed": settings.seed,
+                "settings": self._recorded(),
+                "best_step": learner.best_step,
+                "best_validation_accuracy": learner.best_accuracy,
+                "steps": learner.step,
+                "seen": journal.seen,
+                "accepted": journal.accepted,
+                "distinct": journal.distinct,
+                "candidates": len(data.candidates or ()),
+                "temperature": learner.jury.temperature if learner.jury else None,
+                "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
+            },
+        )
+
+    def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
+        refused: Sequence[tuple[str, str, int]] = [
+            (what, reason, count)
+            for what, tally in excluded.items()
+            for reason, count in tally.rows()[1:]
+        ]
+        if refused:
+            table("Left out of training", ["set", "reason", "count"], refused)
+        journal, settings = learner.journal, self.settings
+        say(
+            f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
+            f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
+            f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
+        )
 
 
 def _check_writable(out: Path) -> None:
@@ -108,112 +254,3 @@ def _check_writable(out: Path) -> None:
         writable = False
     if not writable:
         raise InputError("cannot write here", path=out, remedy="name another --out")
-
-
-def _prepare(threads: int) -> torch.device:
-    torch.set_num_threads(threads)
-    device = best_device()
-    if device.type == "cuda":
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True, warn_only=True)
-    return device
-
-
-def _draw_path(settings: Train) -> Path:
-    return settings.corpus / "draws" / f"seed-{settings.seed}" / f"{settings.labelled}.json"
-
-
-def _draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
-    """The sentences of L and of the validation set, in the order of the draw."""
-    path = _draw_path(settings)
-    draw = read_json(
-        path,
-        remedy=f"run `conjoin ingest` with --labelled {settings.labelled} --seeds {settings.seed}",
-    )
-    try:
-        wanted: list[list[str]] = [list(draw["labelled"]), list(draw["validation"])]
-    except (KeyError, TypeError) as error:
-        raise InputError("not a draw of L", path=path, remedy="run `conjoin ingest`") from error
-    ids = {sentence_id for part in wanted for sentence_id in part}
-    source = settings.corpus / "sentences.parquet"
-    found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
-    for sentence_id in sorted(ids):
-        if sentence_id not in found or found[sentence_id].split != "train":
-            raise InputError(
-                "the draw names a sentence that is not in the training split",
-                path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
-            )  # fmt: skip
-    labelled, validation = ([found[i] for i in part] for part in wanted)
-    return labelled, validation
-
-
-def _fresh(settings: Train, seed: int, device: torch.device) -> Predictor:
-    where = locate(settings.encoder, settings.corpus, settings.seed)
-    return Predictor.create(
-        where,
-        mlp_hidden=settings.mlp_hidden,
-        dropout=settings.dropout,
-        seed=seed,
-        encoder_dropout=settings.encoder_dropout,
-    ).to(device)
-
-
-def _rule(settings: Train) -> Acceptance:
-    if settings.mode == "no-filter":
-        return Delta(0.0)
-    return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
-
-
-def _jury(
-    settings: Train, model: Predictor, learned: Sequence[Example], measured: Sequence[Example]
-) -> Jury:
-    """Who scores candidates, once line 1 is done."""
-    judges: list[Predictor] = []
-    if settings.judges > 1:
-        judges = held_out_judges(
-            settings.judges, learned, settings.n_batch, _schedule(settings),
-            lambda seed: _fresh(settings, seed, model.device),
-        )  # fmt: skip
-    temperature = settings.fixed_temperature
-    if temperature is None:
-        temperature = fit_temperature(model, measured)
-    return Jury(model, judges, temperature)
-
-
-def _schedule(settings: Train) -> Schedule:
-    return Schedule(**{name: getattr(settings, name) for name in Schedule.__dataclass_fields__})
-
-
-def _recorded(settings: Train) -> dict[str, Any]:
-    """The settings that make a difference, without machine paths."""
-    kept = settings.model_dump(mode="json", exclude={"corpus", "out", "system", "candidates"})
-    folder = settings.candidates
-    if folder is not None and settings.mode != "baseline":
-        inside = folder.is_relative_to(settings.corpus)
-        kept["candidates"] = str(folder.relative_to(settings.corpus) if inside else folder.name)
-    return kept
-
-
-def _write(out: Path, learner: Learner) -> None:
-    # run.json is written last and marks a complete run, so an older one must not vouch for this.
-    (out / "run.json").unlink(missing_ok=True)
-    learner.restore_best().save(out / "predictor")
-    lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
-    write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
-    write_rows(out / "scored.parquet", SCORED, learner.journal.rows)
-
-
-def _tell(system: str, settings: Train, learner: Learner, excluded: dict[str, Tally]) -> None:
-    refused: Sequence[tuple[str, str, int]] = [
-        (what, reason, count)
-        for what, tally in excluded.items()
-        for reason, count in tally.rows()[1:]
-    ]
-    if refused:
-        table("Left out of training", ["set", "reason", "count"], refused)
-    journal = learner.journal
-    say(
-        f"{system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
-        f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
-        f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
-    )

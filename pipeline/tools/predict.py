@@ -1,72 +1,96 @@
 """``conjoin predict``: the coordinations of new sentences, with brackets and probabilities."""
 
+import os
+import signal
 import sys
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
+import time
+from contextlib import ExitStack
+from typing import TextIO
 
-from pipeline.ground.coordination import COORDINATORS, bracketed
+from pipeline.ground.console import Meter
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.metrics import as_conjuncts
-from pipeline.mechanisms.naturaltext import split_words
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.answer_forms import FORMS
+from pipeline.mechanisms.answers import BLOCK, Answer, Found, answers
+from pipeline.mechanisms.lines import Lines, open_lines
 from pipeline.mechanisms.predictor import Predictor, best_device
+from pipeline.mechanisms.sentences import format_of, read_sentences
 from pipeline.settings.predict import Predict
 
 __all__ = ["run"]
 
-_BLOCK = 1024  # lines read and predicted together: enough to sort by length, little memory
-
 
 def run(settings: Predict) -> None:
-    """Print each coordinator's structure: the bracketed sentence, the coordinator, the probability.
+    """Print the structures of every coordinator; at the end, on standard error, what was done.
 
-    The three are separated by tabs, so this is a plain print: the console would expand them.
-    Every and, or, but, nor, and/or with a word on either side gets a prediction; a sentence without
-    one, or longer than the encoder, is printed as it is with a remark.
+    Whoever reads the output may stop (``| head``): then this ends too, without a word.
 
     Raises:
-        InputError: the file is missing, empty or not UTF-8.
+        InputError: the file is missing, without sentences, or malformed somewhere.
         ModelError: the predictor cannot be loaded.
     """
-    predictor = Predictor.load(settings.predictor).to(best_device())
-    sentences = (split_words(line) for line in _lines(settings.text) if line.strip())
-    empty = True
-    while block := list(islice(sentences, _BLOCK)):
-        empty = False
-        _tell(predictor, block, settings.batch_size)
-    if empty:
-        raise InputError("no sentence here", path=settings.text, remedy="give one per line")
-
-
-def _tell(predictor: Predictor, sentences: list[list[str]], batch_size: int) -> None:
-    asked = [
-        (words, k)
-        for words in sentences
-        for k in range(1, len(words) - 1)
-        if words[k].lower() in COORDINATORS
-    ]
-    found = predictor.predict([words for words, _ in asked], [k for _, k in asked], batch_size)
-    answers = iter(zip(asked, found, strict=True))
-    for words in sentences:
-        count = sum(word.lower() in COORDINATORS for word in words[1:-1])
-        if not count:
-            print(f"{' '.join(words)}\t-\tno coordinator between words")
-        for (_, k), prediction in islice(answers, count):
-            if prediction is None:
-                print(f"{' '.join(words)}\t{words[k]}\tsentence longer than the encoder")
-            else:
-                conjuncts = as_conjuncts(words, k, prediction.span)
-                print(f"{bracketed(words, conjuncts)}\t{words[k]}\t{prediction.probability:.3f}")
-
-
-def _lines(path: Path) -> Iterator[str]:
+    # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
+    out = sys.stdout
     try:
-        if str(path) == "-":
-            yield from sys.stdin
+        with open_lines(settings.text) as lines:
+            _predict(settings, lines, out)
+    except BrokenPipeError:
+        # The interpreter would flush the broken stream once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        raise SystemExit(128 + signal.SIGPIPE) from None
+
+
+def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
+    form = format_of(lines) if settings.format == "auto" else settings.format
+    if settings.output == "conllu" and form != "conllu":
+        raise InputError(
+            f"output conllu is for CoNLL-U input, this is {form}", path=lines.name,
+            remedy="choose --output jsonl, or --format conllu if it is",
+        )  # fmt: skip
+    predictor = Predictor.load(settings.predictor).to(best_device())
+    tally, sentences, begun = Tally(), 0, time.monotonic()
+    found = answers(
+        predictor,
+        read_sentences(lines, form, tally),
+        coordinators=frozenset(word.lower() for word in settings.coordinators),
+        n=settings.n_best,
+        batch_tokens=settings.batch_tokens,
+        # Who types a sentence wants to see what becomes of it.
+        block=1 if lines.interactive else BLOCK,
+    )
+    with ExitStack() as stack:
+        meter = None
+        if lines.size and not out.isatty():
+            meter = stack.enter_context(Meter("predict, bytes", lines.size))
+        for answer in found:
+            sentences += 1
+            _count(answer, tally)
+            out.write(FORMS[settings.output](answer))
+            if lines.interactive or sentences % BLOCK == 0:
+                out.flush()
+                if meter:
+                    meter.at(lines.position, f"{sentences:,} sentences")
+        out.flush()
+        if meter:
+            meter.at(lines.position)
+    if not sentences:
+        raise InputError("no sentence here", path=lines.name, remedy=f"it was read as {form}")
+    _sum_up(tally, sentences, form, time.monotonic() - begun)
+
+
+def _count(answer: Answer, tally: Tally) -> None:
+    for entry in answer.entries:
+        if isinstance(entry, Found):
+            tally.keep()
         else:
-            with path.open(encoding="utf-8") as handle:
-                yield from handle
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="check the name") from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
+            tally.refuse(entry.reason)
+
+
+def _sum_up(tally: Tally, sentences: int, form: str, seconds: float) -> None:
+    """One line: what was read and predicted, what was not, and how fast."""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
+    print(
+        f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
+        f"coordinators predicted: {tally.kept:,}; skipped: {skipped or 'none'}",
+        file=sys.stderr,
+    )

@@ -1,0 +1,214 @@
+"""Algorithm 1's step for the trainer benchmark: its three ways of scoring, and one update's parts."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import torch
+from generation_costs import clock
+from generation_pairs import references, tokenizer_of
+from torch import nn
+from transformers import BertConfig, BertModel
+
+from pipeline.ground.coordination import Span
+from pipeline.mechanisms.algorithm1 import Acceptance, Constants, Trial, Verdict, inspect
+from pipeline.mechanisms.descent import Descent, Schedule
+from pipeline.mechanisms.encoding import Example
+from pipeline.mechanisms.endpoints import EndpointScorer
+from pipeline.mechanisms.jury import Jury
+from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.spans import Reference
+from pipeline.mechanisms.stream import Drawn
+
+__all__ = [
+    "PAPER",
+    "SHAPES",
+    "WAYS",
+    "Bench",
+    "Coin",
+    "Shape",
+    "parts",
+]
+
+PAPER = Constants(N_batch=16, K=8, K_max=16, warm_steps=0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An encoder's architecture; weights are random."""
+
+    width: int
+    feed: int
+    layers: int
+    heads: int
+    hidden: int
+
+    def flops(self, tokens: int) -> float:
+        """FLOPs of reading one sentence of so many subwords."""
+        matrices = 4 * self.width**2 + 2 * self.width * self.feed
+        return 2.0 * self.layers * tokens * (matrices + 2 * tokens * self.width)
+
+
+SHAPES = {
+    "tiny": Shape(64, 256, 2, 1, 64),
+    "base": Shape(768, 3072, 12, 12, 256),
+}
+
+
+class Bench:
+    """M and U of Algorithm 1: a random predictor, its optimizer, and candidates drawn by number.
+
+    Candidates are sentences with the span of another one inserted behind a span of theirs. Their
+    words are GENIA's, or made up with its lengths; so are the examples of L.
+
+    Attributes:
+        what: the sentences, in words.
+    """
+
+    def __init__(self, shape: Shape, device: str, genia: Path | None, count: int = 512) -> None:
+        found, self.what = references(count, genia)
+        self.shape = shape
+        self.candidates = [
+            _candidate(number, *both)
+            for number, both in enumerate(zip(found, reversed(found), strict=True))
+        ]
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=28_996, hidden_size=shape.width, intermediate_size=shape.feed,
+            num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
+        )  # fmt: skip
+        tokenizer = tokenizer_of("bert", found)
+        self.predictor = Predictor(BertModel(config), tokenizer, shape.hidden, 0.5).to(device)
+        self.predictor.eval()
+        schedule = Schedule(10_000, 0, 2e-5, 0.01, 1.0, 100, 1000, 0, 1.0, 0.0)
+        self._descent = Descent(self.predictor, schedule, 0)
+        self._jury, self._updates = Jury(self.predictor), 0
+
+    def sample(self, index: int) -> Drawn:
+        """SAMPLE(U, 1)."""
+        return self.candidates[index % len(self.candidates)]
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        """CALCSCORE, as the learner's without self-training."""
+        words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
+        scores = self._jury.probability(words, ks, [c.extent for c in candidates])
+        return [
+            Verdict(Example(c.words, (c.coordinator,), (c.extent,)), float(score or 0.0))
+            for c, score in zip(candidates, scores, strict=True)
+        ]
+
+    def batch(self, index: int) -> list[Example]:
+        """N_batch examples."""
+        drawn = [self.sample(index * PAPER.N_batch + place) for place in range(PAPER.N_batch)]
+        return [Example(d.words, (d.coordinator,), (d.extent,)) for d in drawn]
+
+    def update(self, batch: Sequence[Example]) -> None:
+        """Line 14."""
+        self._descent.update(batch, self._updates)
+        self._updates += 1
+
+    def forget(self) -> None:
+        """Make the next step tokenize its sentences, as if it had not seen them."""
+        self.predictor.encoding._kept.clear()
+
+    def flops(self, batch: Sequence[Example]) -> float:
+        """FLOPs of an update: twice as much backward as forward, no padding, no embedding."""
+        encoded = self.predictor.encoding.encode([example.words for example in batch])
+        return 3 * sum(self.shape.flops(len(each.ids)) for each in encoded)
+
+
+def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
+    span = host.span
+    fill = guest.words[guest.span.start : guest.span.end]
+    words = (*host.words[: span.end], "and", *fill, *host.words[span.end :])
+    return Drawn(f"c{number}", "NP", words, span.end, Span(span.start, span.end + 1 + len(fill)))
+
+
+class Coin:
+    """Accepts the next candidate with a fixed probability, whatever its score; a fixed sequence."""
+
+    def __init__(self, rate: float, seed: int) -> None:
+        self._rate, self._random = rate, random.Random(seed)
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Line 8."""
+        return self._random.random() < self._rate
+
+
+def adaptive(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
+    """Lines 3-12 as conjoin runs them, in rounds."""
+    return inspect(bench, bench, PAPER, rule, first)  # type: ignore[arg-type]
+
+
+def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
+    """Lines 3-12 as they are printed: one candidate, one pass through the encoder."""
+    trials: list[Trial] = []
+    while sum(t.accepted for t in trials) < PAPER.K and len(trials) < PAPER.K_max:
+        drawn = bench.sample(first + len(trials))
+        verdict = bench.calc_score([drawn])[0]
+        trials.append(Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score)))
+    return trials
+
+
+def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
+    """Lines 3-12 with all K_max candidates scored beforehand, needed or not."""
+    drawn = [bench.sample(first + ahead) for ahead in range(PAPER.K_max)]
+    trials: list[Trial] = []
+    for each, verdict in zip(drawn, bench.calc_score(drawn), strict=True):
+        if sum(t.accepted for t in trials) == PAPER.K:
+            break
+        trials.append(Trial(each, verdict, rule.accepts(each.label, verdict.score)))
+    return trials
+
+
+WAYS: dict[str, Callable[[Bench, Acceptance, int], list[Trial]]] = {
+    "one at a time": one_at_a_time,
+    "adaptive rounds": adaptive,
+    "all at once": all_at_once,
+}
+
+_PARTS: list[tuple[str, Any, str]] = [
+    ("scoring", Bench, "calc_score"),
+    ("encoder forward", BertModel, "forward"),
+    ("scorer forward", EndpointScorer, "log_probabilities"),
+    ("backward", torch.Tensor, "backward"),
+    ("clipping", nn.utils, "clip_grad_norm_"),
+    ("optimizer", torch.optim.AdamW, "step"),
+]
+
+
+@contextmanager
+def parts(device: str) -> Iterator[dict[str, float]]:
+    """Seconds of each part of a step while this lasts; what is inside a part is that part's."""
+    spent: dict[str, float] = {}
+    inside: list[str] = []
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if inside:
+                return function(*args, **kwargs)
+            inside.append(name)
+            start = clock(device)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[name] = spent.get(name, 0.0) + clock(device) - start
+                inside.pop()
+
+        return call
+
+    before = [(owner, name, getattr(owner, name)) for _, owner, name in _PARTS]
+    for (part, owner, name), (_, _, function) in zip(_PARTS, before, strict=True):
+        setattr(owner, name, timed(part, function))
+    start = clock(device)
+    try:
+        yield spent
+        spent["the rest"] = clock(device) - start - sum(spent.values())
+    finally:
+        for owner, name, function in before:
+            setattr(owner, name, function)

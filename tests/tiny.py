@@ -1,0 +1,107 @@
+"""A corpus whose coordination is obvious, and settings that learn it in seconds."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertForMaskedLM
+
+from pipeline.ground.coordination import Candidate, Coordination, Sentence, Span
+from pipeline.ground.files import sha256_of, write_json
+from pipeline.ground.parquet import read_rows, write_rows
+from pipeline.ground.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
+from pipeline.mechanisms.tokenizers import train_wordpiece
+from pipeline.settings.train import Train
+
+FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
+NOUNS = ["cats", "dogs", "birds", "fish", "cows", "pigs"]
+
+
+def coordinated(number: int) -> tuple[tuple[str, ...], int, tuple[Span, Span]]:
+    """A sentence of fillers around ``noun+ and noun+``; the structure is the run of nouns."""
+    draw = random.Random(number)
+    before = draw.choices(FILLERS, k=draw.randint(1, 4))
+    left, right = (draw.choices(NOUNS, k=draw.randint(1, 2)) for _ in "lr")
+    after = draw.choices(FILLERS, k=draw.randint(1, 4))
+    k = len(before) + len(left)
+    spans = Span(len(before), k), Span(k + 1, k + 1 + len(right))
+    return (*before, *left, "and", *right, *after), k, spans
+
+
+def sentence(number: int, split: str = "train", label: str = "NP") -> Sentence:
+    """The gold sentence of that number."""
+    words, k, spans = coordinated(number)
+    gold = (Coordination(k, "and", label, spans),)
+    return Sentence(f"s{number}", "d", split, words, None, None, gold, "test")
+
+
+def candidate(number: int) -> Candidate:
+    """A candidate of that number: right if even, cut short by a word on the left if odd."""
+    words, k, spans = coordinated(10_000 + number)
+    if number % 2:
+        spans = Span(spans[0].start - 1, k), spans[1]
+    label = "NP" if number % 3 else "VP"
+    return Candidate(
+        f"c{number}", f"u{number // 3}", words, k, spans, label, spans[0], "x", None, None, None, "test"
+    )  # fmt: skip
+
+
+def build(folder: Path) -> Path:
+    """A corpus folder: 40 sentences in L, 24 for validation, 30 for test, 60 candidates."""
+    sentences = [sentence(n) for n in range(64)]
+    sentences += [sentence(n, "test", ["NP", "VP", "UCP"][n % 3]) for n in range(64, 94)]
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    ids = [s.sentence_id for s in sentences]
+    write_json(folder / "draws/seed-0/40.json", {"labelled": ids[:40], "validation": ids[40:64]})
+    rows = [candidate_row(candidate(n)) for n in range(60)]
+    for shard in range(2):
+        path = folder / f"candidates/t5-sync/seed-0/candidates-0000{shard}-of-00002.parquet"
+        write_rows(path, CANDIDATES, rows[shard * 30 : shard * 30 + 30], {"fingerprint": "x"})
+    tokenizer = train_wordpiece([" ".join(s.words) for s in sentences] * 20, 400, 24)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=24, initializer_range=0.3,
+    )  # fmt: skip
+    BertForMaskedLM(config).save_pretrained(folder / "models/bert")
+    tokenizer.save_pretrained(folder / "models/bert")
+    return folder
+
+
+def release(corpus: Path, folder: Path) -> Path:
+    """The candidates of a corpus as a release: other shards, rows in another order."""
+    shards = sorted((corpus / "candidates/t5-sync/seed-0").glob("candidates-*.parquet"))
+    rows = [row for shard in shards for row in read_rows(shard, CANDIDATES)]
+    random.Random(3).shuffle(rows)
+    for shard in range(3):
+        write_rows(folder / f"data/train-0000{shard}-of-00003.parquet", CANDIDATES, rows[shard::3])
+    (folder / "README.md").write_text("---\nlicense: other\n---\n")
+    return folder
+
+
+def settings(corpus: Path, **given: Any) -> Train:
+    """Settings that learn the tiny corpus in seconds."""
+    usual: dict[str, Any] = {
+        "corpus": corpus, "candidates": corpus / "candidates/t5-sync/seed-0", "labelled": 40,
+        "steps": 60, "warm_steps": 30, "eval_every": 10, "learning_rate": 0.01, "mlp_hidden": 16,
+        "dropout": 0.1, "delta": 0.4,
+    }  # fmt: skip
+    return Train(**usual | given)
+
+
+def history(run: Path) -> list[dict[str, Any]]:
+    """The validations of a run."""
+    return [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
+
+
+def scored(run: Path) -> list[dict[str, Any]]:
+    """The candidates a run examined."""
+    return list(read_rows(run / "scored.parquet", SCORED))
+
+
+def digest(run: Path) -> dict[str, str]:
+    """What a run wrote, but for how long it took and its locks."""
+    apart = {"timing.json", ".lock", ".workers"}
+    return {p.name: sha256_of(p) for p in sorted(run.iterdir()) if p.name not in apart}
