@@ -33,7 +33,7 @@ from pipeline.mechanisms.endpoints import EndpointScorer, batches
 __all__ = ["BATCH_TOKENS", "Prediction", "Predictor", "best_device"]
 
 BATCH_TOKENS = 2048
-"""Subwords encoded together where no gradient is wanted: on GENIA's sentences least padding and time."""
+"""Subwords encoded together where no gradient is wanted: more is more padding (docs/predict.md)."""
 
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
