@@ -80,7 +80,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         "validation": list(expected.validation),
     }
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
-        "sentences.parquet", "text.txt", "ingest.json", "draws",
+        "sentences.parquet", "text.txt", "ingest.json", "draws", "no-candidates",
     }  # fmt: skip
 
 
@@ -291,3 +291,33 @@ def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) ->
         assert f"conjoin ingest {reader} data/raw/{reader}" in out
     for fact in ("LDC99T42", "CC BY 3.0", "PubMed", "Apache-2.0", "no: neither the text"):
         assert fact in out
+
+
+def test_full_takes_all_but_the_validation_sentences(tmp_path: Path) -> None:
+    """A sixth is held out, a fifth of what is left; smaller draws of the seed are parts of it."""
+    drawn = draw(IDS, "full", 3)
+    assert (len(drawn.labelled), len(drawn.validation)) == (84, 16)
+    assert {*drawn.labelled, *drawn.validation} == set(IDS)
+    small = draw(IDS, 80, 3)
+    assert drawn.labelled[:80] == small.labelled
+    assert set(small.validation) <= set(drawn.validation)
+    assert len(draw(IDS, "full", 3, validation=30).labelled) == 70
+    with pytest.raises(InputError, match=r"a draw of full needs 6 .* the corpus has 5"):
+        draw(IDS[:5], "full", 0)
+    out = tmp_path / "out"
+    ingest(treebank(tmp_path / "ptb"), out, labelled=[5, "full"], seeds=[2])
+    stored = read_json(out / "draws/seed-2/full.json")
+    assert (len(stored["labelled"]), len(stored["validation"])) == (10, 2)
+    assert read_json(out / "ingest.json")["draws"]["seed-2/full"] == {
+        "labelled": 10,
+        "validation": 2,
+    }
+
+
+def test_sizes_of_l_are_numbers_or_full() -> None:
+    """From the command line and from params.yaml alike; anything else is named."""
+    given = {"reader": "ptb", "source": "x", "out": "y"}
+    assert Ingest.build({**given, "labelled": [250, "full"]}, None).sizes == [250, "full"]
+    assert Ingest.build({**given, "labelled": ["250"]}, None).sizes == [250]
+    with pytest.raises(SettingsError, match="numbers of sentences or 'full', was 'ful'"):
+        Ingest.build({**given, "labelled": ["ful"]}, None)

@@ -133,3 +133,46 @@ def test_after_a_run_is_deleted_only_it_is_redone(project: Path, persist: bool) 
     (project / "a.txt").write_text("b")
     with grid(Repro()) as (pipeline, cells, _):
         assert len(pipeline.stale(cells)) == 3
+
+
+GROWS = """\
+stages:
+  ingest:
+    cmd: echo all > all.txt
+    params: [sizes, ingest.size]
+    outs: [all.txt]
+  train:
+    cmd: mkdir -p b; echo b > b/weights; date +%N > b/timing.json
+    deps: [all.txt]
+    outs: [b]
+  report:
+    cmd: cat b/weights > c.txt; echo report >> log.txt
+    deps: [b]
+    outs: [c.txt]
+"""
+
+
+def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
+    """Other sizes of L leave the corpus as it is; other settings of a stage may change it."""
+    (project / "dvc.yaml").write_text(GROWS)
+    (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
+    run(Repro(jobs=1))
+    for pair, expected in (
+        ("sizes=2", {"ingest"}),
+        ("ingest.size=2", {"ingest", "train", "report"}),
+    ):
+        with grid(Repro(set=[pair])) as (pipeline, cells, _):
+            assert {cell.name for cell in pipeline.stale(cells)} == expected
+
+
+def test_how_long_a_run_took_is_no_part_of_it(project: Path) -> None:
+    """A run redone with the same weights makes nothing after it stale, by the project's .dvcignore."""
+    shutil.copy(Path(__file__).resolve().parents[1] / ".dvcignore", project)
+    persistent = GROWS.replace("outs: [b]", "outs: [{b: {persist: true}}]")
+    (project / "dvc.yaml").write_text(persistent)
+    (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
+    run(Repro(jobs=1))
+    shutil.rmtree(project / "b")
+    run(Repro(jobs=1))
+    assert (project / "b/timing.json").is_file()
+    assert (project / "log.txt").read_text() == "report\n"

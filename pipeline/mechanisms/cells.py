@@ -60,19 +60,39 @@ class Cells:
     def stale(self, cells: Sequence[Cell]) -> set[Cell]:
         """Those that would run: out of date and not in the run cache, or after one that would.
 
-        The latter may turn out to be up to date, if what they need comes out as it was before.
+        The latter may turn out to be up to date, if what they need comes out as it was before. That
+        is certain, and so counted, where a cell (``ingest``) runs only because the grid grew or
+        shrank: its other outputs stay.
 
         Raises:
             InputError: another DVC holds its lock.
         """
-        found: dict[str, Cell] = {}
+        found: set[Cell] = set()
+        spreading: set[str] = set()
         waiting = {cell.name: cell for cell in cells}
         while waiting:
             for cell in [c for c in waiting.values() if not c.needs & waiting.keys()]:
                 del waiting[cell.name]
-                if cell.needs & found.keys() or self._must_run(cell):
-                    found[cell.name] = cell
-        return set(found.values())
+                follows = bool(cell.needs & spreading)
+                only_grid = not follows and self._only_grid_changed(cell)
+                if follows or self._must_run(cell):
+                    found.add(cell)
+                    spreading |= set() if only_grid else {cell.name}
+        return found
+
+    def _only_grid_changed(self, cell: Cell) -> bool:
+        """Whether nothing has changed but params outside a stage's section: sizes and seeds."""
+        stage = self._stages[cell.name]
+        with self._locked(cell):
+            if stage.changed_stage() or any(out.status() for out in stage.outs):
+                return False
+            changed = [status for dep in stage.deps if (status := dep.status())]
+        # An entry of dotted keys is {params.yaml: {key: state}}, of files {path: state}.
+        return bool(changed) and all(
+            isinstance(keys, dict) and not any("." in key for key in keys)
+            for status in changed
+            for keys in status.values()
+        )
 
     def _must_run(self, cell: Cell) -> bool:
         stage = self._stages[cell.name]

@@ -16,8 +16,8 @@ __all__ = ["ALIKE", "GUESS", "MEASURED", "TIMES", "Duration", "Durations", "kind
 
 TIMES = Path("data/times.json")
 """What every cell took when it last ran:
-``{cell: {stage, command, seconds, cpu_seconds, settings, needs}}``, where ``settings`` is a digest of
-its part of params.yaml and ``needs`` the number of cells before it."""
+``{cell: {stage, command, seconds, cpu_seconds, settings, runs}}``, where ``settings`` is a digest of
+its part of params.yaml and ``runs`` the number of runs there were for those that read them all."""
 
 MEASURED, ALIKE, GUESS = "measured", "measured (others alike)", "default guess"
 
@@ -35,7 +35,6 @@ _GUESSES = (
 """Command, seconds in the embedded world on one of two cores, and more for each cell needed."""
 
 _UNKNOWN = 60.0  # seconds, where only the order and a rough share of the whole matter
-_GATHER = {"evaluate", "audit", "report"}  # they read all runs, so they take longer after more
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +57,22 @@ class Durations:
         self._document, self._path = document, path
         self._known: dict[str, Any] = read_json(path) if path.is_file() else {}
 
-    def known(self, cell: Cell) -> Duration | None:
+    def known(self, cell: Cell, runs: int | None = None) -> Duration | None:
         """What the cell took, or else what the cells most like it took on average.
 
         Alike are cells of the same stage, corpus, settings, mode and language model; of these the
-        mean is over those whose commands have most words in common with this one's.
+        mean is over those whose commands have most words in common with this one's. What reads all
+        runs of a corpus takes longer after more of them: ``runs``, if it is known.
         """
         like = [t for t in self._known.values() if self._counts_for(t, cell)]
         if same := [t for t in like if t["command"] == cell.command]:
-            return Duration(_scaled(same[0], cell), MEASURED)
+            return Duration(_scaled(same[0], runs), MEASURED)
         if not like:
             return None
         words = set(cell.command.split())
         shared = [len(words & set(t["command"].split())) for t in like]
         near = [t for t, n in zip(like, shared, strict=True) if n == max(shared)]
-        return Duration(sum(_scaled(t, cell) for t in near) / len(near), ALIKE)
+        return Duration(sum(_scaled(t, runs) for t in near) / len(near), ALIKE)
 
     def _counts_for(self, entry: Mapping[str, Any], cell: Cell) -> bool:
         return (
@@ -116,7 +116,7 @@ class Durations:
                 "seconds": round(seconds, 1),
                 "cpu_seconds": round(cpu, 1),
                 "settings": self._settings(cell),
-                "needs": len(cell.needs),
+                "runs": runs_of(cell.command),
             }
         write_json(self._path, self._known)
 
@@ -130,9 +130,15 @@ def kind_of(command: str) -> tuple[str, ...]:
     return tuple(re.findall(r"--(?:mode|lm) (\S+)", command))
 
 
-def _scaled(entry: Mapping[str, Any], cell: Cell) -> float:
-    seconds, needs = float(entry["seconds"]), entry.get("needs", 0)
-    return seconds * len(cell.needs) / needs if needs and cell.stage in _GATHER else seconds
+def runs_of(command: str) -> int:
+    """How many finished runs there are for a command that reads them all; 0 for another."""
+    found = re.match(r"conjoin (?:evaluate|audit|report) (\S+)", command)
+    return len(list(Path(found[1]).glob("runs/*/*/seed-*/run.json"))) if found else 0
+
+
+def _scaled(entry: Mapping[str, Any], runs: int | None) -> float:
+    before = entry.get("runs", 0)
+    return float(entry["seconds"]) * (runs / before if runs and before else 1)
 
 
 def _at(document: Any, key: str) -> Any:

@@ -21,7 +21,9 @@ from pipeline.settings.train import Train
 __all__ = ["PROBE", "Figure", "Outlook"]
 
 PROBE = "probe"
+_GATHER = {"evaluate", "audit", "report"}
 _MIN_WORDS = "of_10_words_or_more"
+_STATES = 4  # times the weights in a checkpoint: they, the best ones, two of AdamW's
 _T = TypeVar("_T")
 
 
@@ -56,12 +58,12 @@ class Outlook:
 
     def time(self, cell: Cell) -> Duration | None:
         """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
-        if known := self._durations.known(cell):
+        if known := self._durations.known(cell, self._runs(cell)):
             return known
         seconds: float | None = None
         if settings := self.training.get(cell):
             if speed := self._speed(settings):
-                seconds = speed.seconds(settings, _validation(settings))
+                seconds = speed.seconds(settings, _validation(settings)) / settings.processes
         elif of := self.generation.get(cell):
             if tried := self._generated(of):
                 seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
@@ -69,9 +71,16 @@ class Outlook:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = _counts(about.corpus).get("splits", {}).get(about.split, {})
             if like and split and (speed := self._speed(like)):
-                runs = sum(s.corpus == about.corpus for s in self.training.values())
-                seconds = runs * split["with_coordination"] * speed.validation
+                seconds = (self._runs(cell) or 0) * split["with_coordination"] * speed.validation
         return Duration(seconds, PROBE) if seconds is not None else self._durations.guess(cell)
+
+    def _runs(self, cell: Cell) -> int | None:
+        """How many runs a cell that reads them all would find."""
+        if cell.stage not in _GATHER:
+            return None
+        corpus = Path(cell.command.split()[2])
+        there = {p.parent for p in corpus.glob("runs/*/*/seed-*/run.json")}
+        return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
 
     def pairs(self, settings: Generate) -> Figure:
         """Pairs that a run of generation would fill, at most."""
@@ -100,12 +109,20 @@ class Outlook:
 
     def run_size(self, settings: Train) -> Figure:
         """Bytes of a run's folder."""
-        done = [p.parent for p in (settings.corpus / "runs").glob("*/*/seed-*/run.json")]
+        done = [p.parent for p in settings.corpus.glob("runs/*/*/seed-*/run.json")]
         if done:
             return Figure(sum(map(_bytes, done)) / len(done), "runs there")
         if speed := self._speed(settings):
             return Figure(speed.weights, "probe (weights)")
         return Figure(None, "no encoder to look at yet")
+
+    def checkpoints_size(self, settings: Train) -> Figure:
+        """Bytes of a run's checkpoints while it goes on, with the one that is being written."""
+        if not settings.checkpoint_every or settings.checkpoint_every >= settings.steps:
+            return Figure(0.0, "it ends before the first")
+        kept = min(settings.keep + 1, (settings.steps - 1) // settings.checkpoint_every)
+        run = self.run_size(settings)
+        return Figure(run.value and _STATES * kept * run.value, f"{run.source} × {_STATES * kept}")
 
     def shards_size(self, settings: Generate) -> Figure:
         """Bytes of a folder of candidates and rejects."""
@@ -118,7 +135,7 @@ class Outlook:
         return Figure(None, "no trees or no language model yet")
 
     def _speed(self, settings: Train) -> TrainingSpeed | None:
-        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "threads")
+        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads")
         key = f"train {[getattr(settings, name) for name in names]}"
         return self._try(key, lambda: probe_training(settings))
 
@@ -147,6 +164,11 @@ class Outlook:
 
 def _of(stage: str, cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.stage == stage]
+
+
+def _out(settings: Train) -> Path:
+    name = f"runs/{settings.system or settings.mode}/{settings.labelled}/seed-{settings.seed}"
+    return settings.out or settings.corpus / name
 
 
 def _counts(corpus: Path) -> dict[str, Any]:

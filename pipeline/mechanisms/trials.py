@@ -22,6 +22,7 @@ from pipeline.mechanisms.plan import make_plan
 from pipeline.mechanisms.predictor import Predictor, best_device
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.stream import LabelledStream
+from pipeline.mechanisms.team import Team
 from pipeline.mechanisms.training import learnable, validation_accuracy
 from pipeline.settings.generate import Generate
 from pipeline.settings.train import Train
@@ -100,17 +101,22 @@ def probe_training(settings: Train) -> TrainingSpeed:
         ).to(best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
+        team = Team(0, 1, predictor.device, settings.mixed_precision)
         schedule = Schedule(
             **{name: getattr(settings, name) for name in Schedule.__dataclass_fields__}
         )
-        stream, descent = LabelledStream(learned, settings.seed), Descent(predictor, schedule, 0)
+        stream, descent = (
+            LabelledStream(learned, settings.seed),
+            Descent(predictor, schedule, 0, team),
+        )
 
         def update(size: int) -> Callable[[int], object]:
             return lambda n: descent.update(stream.sample(n * size, size), 0)
 
         def score(n: int) -> None:
             words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
-            predictor.probability(words, ks, extents)
+            with team.autocast():
+                predictor.probability(words, ks, extents)
 
         few = settings.n_batch - settings.k
         full = _seconds(update(settings.n_batch))

@@ -19,8 +19,6 @@ from pipeline.settings.repro import Plan
 __all__ = ["run"]
 
 _UNKNOWN = "unknown"
-_STATES = 4
-"""Times the weights that a run holds on disk while it lasts: they, the best ones, two of AdamW's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +124,13 @@ def _tell_disk(planned: _Planned, outlook: Outlook, jobs: int) -> None:
         total += 2 * sum(known)
         sources = ", ".join(dict.fromkeys(figure.source for figure in figures))
         rows.append((what, len(figures), size(2 * sum(known)) if known else _UNKNOWN, sources))
-    if known := [figure.value for figure in runs if figure.value is not None]:
-        passing = _STATES * max(known) * min(jobs, len(trained))
-        total += passing
-        rows.append(
-            ("checkpoints while training", min(jobs, len(trained)), size(passing), "runs × 4")
-        )
+    passing = [outlook.checkpoints_size(outlook.training[cell]) for cell in trained]
+    if passing:
+        most = max(passing, key=lambda figure: figure.value or 0.0)
+        lanes = min(jobs, len(trained))
+        total += lanes * (most.value or 0.0)
+        amount = _UNKNOWN if most.value is None else size(lanes * most.value)
+        rows.append(("checkpoints meanwhile", lanes, amount, most.source))
     if rows:
         table("disk, with DVC's copy of everything", ("what", "count", "in all", "from"), rows)
         free = shutil.disk_usage(Path()).free
