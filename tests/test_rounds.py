@@ -31,7 +31,8 @@ class World:
         words = random.choices(WORDS, k=random.randint(5, 30))
         k = random.randrange(1, len(words) - 1)
         extent = Span(random.randrange(k), random.randrange(k + 2, len(words) + 1))
-        return Drawn(f"c{index}", "NP", (*words[:k], "and", *words[k + 1 :]), k, extent)
+        words[k] = "and"
+        return Drawn(f"c{index}", "NP", tuple(words), k, extent, fill_length=extent.end - k - 1)
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         self.rounds.append(len(candidates))
