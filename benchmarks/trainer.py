@@ -51,7 +51,10 @@ def _arguments() -> argparse.Namespace:
 
 def _precision(options: argparse.Namespace) -> AbstractContextManager[None]:
     dtype = DTYPES[options.dtype]
-    return torch.autocast(options.device, dtype, enabled=dtype != torch.float32)
+    # Weights cast once and remembered would outlive their update: this context spans several.
+    return torch.autocast(
+        options.device, dtype, enabled=dtype != torch.float32, cache_enabled=False
+    )
 
 
 def _rounds(
