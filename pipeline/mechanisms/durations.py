@@ -32,7 +32,7 @@ _GUESSES = (
     (r"conjoin audit data/world ", 3.0, 0.2),
     (r"conjoin report data/world ", 6.0, 0.0),
 )
-"""Command, seconds in the embedded world on one of two cores, and more for each cell needed."""
+"""Command, seconds in the embedded world on one of two cores, and more for each run that is read."""
 
 _UNKNOWN = 60.0  # seconds, where only the order and a rough share of the whole matter
 
@@ -82,11 +82,11 @@ class Durations:
         )
 
     @staticmethod
-    def guess(cell: Cell) -> Duration | None:
+    def guess(cell: Cell, runs: int | None = None) -> Duration | None:
         """A rough figure for the embedded world; None for other corpora."""
         return next(
             (
-                Duration(seconds + each * len(cell.needs), GUESS)
+                Duration(seconds + each * (len(cell.needs) if runs is None else runs), GUESS)
                 for start, seconds, each in _GUESSES
                 if re.match(start, cell.command)
             ),

@@ -72,7 +72,11 @@ class Outlook:
             split = _counts(about.corpus).get("splits", {}).get(about.split, {})
             if like and split and (speed := self._speed(like)):
                 seconds = (self._runs(cell) or 0) * split["with_coordination"] * speed.validation
-        return Duration(seconds, PROBE) if seconds is not None else self._durations.guess(cell)
+        return (
+            Duration(seconds, PROBE)
+            if seconds is not None
+            else self._durations.guess(cell, self._runs(cell))
+        )
 
     def _runs(self, cell: Cell) -> int | None:
         """How many runs a cell that reads them all would find."""
