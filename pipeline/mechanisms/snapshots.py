@@ -80,7 +80,7 @@ class Snapshots:
                 raise InputError(
                     f"this checkpoint is of another run: {changed}",
                     path=folder,
-                    remedy="give the settings it was made with, or run with --no-resume to start over",
+                    remedy="give the settings it was made with, or start over: remove it or run with --no-resume",
                 )
             # The optimizer wants its step counts where it put them, so it moves what it needs.
             tensors = torch.load(folder / _TENSORS, map_location=device, weights_only=True)
