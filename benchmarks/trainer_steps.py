@@ -125,7 +125,8 @@ def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
     span = host.span
     fill = guest.words[guest.span.start : guest.span.end]
     words = (*host.words[: span.end], "and", *fill, *host.words[span.end :])
-    return Drawn(f"c{number}", "NP", words, span.end, Span(span.start, span.end + 1 + len(fill)))
+    extent = Span(span.start, span.end + 1 + len(fill))
+    return Drawn(f"c{number}", "NP", words, span.end, extent, len(fill))
 
 
 class Coin:

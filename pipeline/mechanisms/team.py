@@ -7,7 +7,7 @@ process, however many GPUs there are. Sums come in another order, which changes 
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -83,8 +83,9 @@ class Team:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """A block whose matrix products are in the team's number format."""
-        enabled = self.precision == "bf16"
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=enabled)
+        if self.precision == "no":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
     def wrap(self, model: nn.Module) -> Callable[..., Any]:
         """The model's forward; gradients of its result are averaged over all processes (DDP)."""
