@@ -19,7 +19,12 @@ from pipeline.settings.repro import Repro
 __all__ = ["run"]
 
 _LOGS = Path("data/logs")
-_PRELOAD = ("pipeline.stages.pretrain", "pipeline.stages.generate", "pipeline.stages.train")
+_PRELOAD = (
+    "pipeline.stages.pretrain",
+    "pipeline.stages.generate",
+    "pipeline.stages.train",
+    "datasets",  # train imports it when it opens its candidates
+)
 _UNSAID = {"--params", "--candidates", "--mode", "--out"}
 
 
