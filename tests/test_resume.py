@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -147,25 +148,70 @@ def test_a_kill_while_a_checkpoint_is_written(
     assert digest(tmp_path) == whole
 
 
-@pytest.mark.parametrize("file", ["tensors.pt", "scored.parquet", "card.json"])
+def flip(path: Path, bit: int) -> None:
+    """Change one bit in the middle of a file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= bit
+    path.write_bytes(data)
+
+
+def replace_by_file(path: Path) -> None:
+    """A file where a checkpoint should be."""
+    shutil.rmtree(path.parent)
+    path.parent.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("tensors.pt", lambda path: flip(path, 1)),
+        ("scored.parquet", Path.unlink),
+        ("card.json", lambda path: flip(path, 1)),
+        ("card.json", lambda path: flip(path, 0x80)),
+        ("card.json", lambda path: path.write_text("[]")),
+        ("card.json", replace_by_file),
+    ],
+)
 def test_a_damaged_checkpoint_is_passed_over(
     corpus: Path,
     tmp_path: Path,
-    whole: dict[str, str],
     capsys: pytest.CaptureFixture[str],
     file: str,
+    damage: Callable[[Path], object],
 ) -> None:
     """The one before it is taken, and the damaged one is named."""
     folder = interrupted(corpus, tmp_path)
-    path = folder / "step-00000040" / file
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    train.run(settings(corpus, out=tmp_path, checkpoint_every=10, resume=True))
-    told = capsys.readouterr()
-    assert "checkpoint passed over: step-00000040: " in told.err
-    assert "resumed after step 30" in told.out
+    damage(folder / "step-00000040" / file)
+    snapshots = Snapshots(folder, {}, 2)
+    with pytest.raises(InputError, match=r"step-00000030: this checkpoint is of another run"):
+        snapshots.latest(torch.device("cpu"))
+    if damage is not replace_by_file:
+        assert [fault.split(":")[0] for fault in snapshots.damaged] == ["step-00000040"]
+    if file == "tensors.pt":
+        train.run(settings(corpus, out=tmp_path, checkpoint_every=10, resume=True))
+        told = capsys.readouterr()
+        assert "checkpoint passed over: step-00000040: tensors.pt was changed" in told.err
+        assert "resumed after step 30" in told.out
+
+
+def test_a_finished_run_is_known_again(
+    corpus: Path, tmp_path: Path, whole: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--resume leaves it alone; without it, with other settings or a file changed it is made again."""
+    train.run(settings(corpus, out=tmp_path))
+    capsys.readouterr()
+
+    def said(**given: Any) -> bool:
+        train.run(settings(corpus, out=tmp_path, **given))
+        return "this very run is finished" in capsys.readouterr().out
+
+    assert said(resume=True)
     assert digest(tmp_path) == whole
+    flip(tmp_path / "scored.parquet", 1)
+    assert not said(resume=True)
+    assert digest(tmp_path) == whole
+    assert not said(resume=True, steps=31)
+    assert not said(steps=31)
 
 
 @pytest.mark.parametrize(
@@ -235,20 +281,28 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     assert found[2].equals(rows)
 
 
-def test_processes_train_as_one(
+def test_a_team_is_killed_and_goes_on(
     corpus: Path, tmp_path: Path, start: Callable[..., list[int]], forks: Any
 ) -> None:
-    """With every option three processes write one whole run, and draw what one process draws."""
-    usual = {"steps": 35, "checkpoint_every": 20, **EVERYTHING}
-    one, team = tmp_path / "one", tmp_path / "team"
-    train.run(settings(corpus, out=one, **usual))
-    ranks = start(*[lambda: train.run(settings(corpus, out=team, **usual))] * 3)
-    assert [forks.end(rank) for rank in ranks] == [0, 0, 0], (tmp_path / "log-0").read_text()
-    # Dropout's masks differ by rank, and with them the scores; what is drawn first does not.
-    first = [[row["candidate_id"] for row in scored(run)[:8]] for run in (team, one)]
-    assert first[0] == first[1]
-    assert [e["step"] for e in history(team)] == [e["step"] for e in history(one)]
-    assert set(digest(team)) == set(digest(one))
+    """With every option: as a team never interrupted, and of another size it is another run."""
+    usual = {"steps": 36, "checkpoint_every": 10, "resume": True, **EVERYTHING}
+
+    def team(out: Path, kill: int | None = None) -> list[int]:
+        def work() -> None:
+            if kill:
+                die_in(kill)
+            train.run(settings(corpus, out=out, **usual))
+
+        return [forks.end(rank) for rank in start(work, work)]
+
+    assert team(tmp_path / "whole") == [0, 0], (tmp_path / "log-0").read_text()
+    assert -signal.SIGKILL in team(tmp_path / "killed", kill=34)
+    with pytest.raises(InputError, match="this checkpoint is of another run: processes 2 → 1;"):
+        train.run(settings(corpus, out=tmp_path / "killed", **usual))
+    assert team(tmp_path / "killed") == [0, 0], (tmp_path / "log-0").read_text()
+    assert "resumed after step 30" in (tmp_path / "log-0").read_text()
+    assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
+    assert any(row["accepted"] for row in scored(tmp_path / "whole"))
 
 
 def test_without_dropout_a_team_is_one_process(

@@ -377,6 +377,29 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     good = read_json(draw)
     write_json(draw, good | {"validation": []})
     assert "no coordination in the validation" in refusal(InputError, corpus, out)
+    write_json(draw, good | {"validation": good["labelled"][:3]})
+    assert "the draw has a validation sentence in L (sentence s0)" in refusal(
+        InputError, corpus, out
+    )
+    rows = [sentence_row(sentence(n)) for n in range(64)]
+    k = rows[50]["coordinations"][0]["coordinator"]
+    write_json(draw, good)
+    for key, value, fault in (
+        ("coordinator", 99, "coordinator 99 of"),
+        ("coordinator", 0, "word 0 is"),
+        ("conjuncts", [{"start": 0, "end": k}, {"start": k + 1, "end": 99}], "-99 of"),
+        ("conjuncts", [{"start": k + 1, "end": k + 2}, {"start": 0, "end": k}], "conjunct 0-"),
+        ("conjuncts", [{"start": 0, "end": k + 1}], "contains its coordinator"),
+    ):
+        rows[50] = sentence_row(sentence(50))
+        rows[50]["coordinations"][0][key] = value
+        write_rows(corpus / "sentences.parquet", SENTENCES, rows)
+        told = refusal(InputError, corpus, out)
+        assert "the words disagree with the annotation: " in told
+        assert fault in told
+        assert "(sentence s50)" in told
+    rows[50] = sentence_row(sentence(50))
+    write_rows(file, SENTENCES, [*rows, sentence_row(sentence(70, "test"))])
     write_json(draw, good | {"labelled": ["s70"]})
     assert "not in the training split (sentence s70)" in refusal(InputError, corpus, out)
     write_json(draw, good | {"labelled": []})

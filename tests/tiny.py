@@ -103,5 +103,5 @@ def scored(run: Path) -> list[dict[str, Any]]:
 
 def digest(run: Path) -> dict[str, str]:
     """What a run wrote, but for how long it took and its locks."""
-    apart = {"timing.json", ".lock", ".workers"}
+    apart = {"timing.json", "finished.json", ".lock", ".workers"}
     return {p.name: sha256_of(p) for p in sorted(run.iterdir()) if p.name not in apart}

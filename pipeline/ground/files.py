@@ -124,12 +124,14 @@ def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> An
     """Read a JSON file.
 
     Raises:
-        InputError: it is missing or is not JSON.
+        InputError: it is missing, or is not JSON in UTF-8.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, remedy=remedy) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
 

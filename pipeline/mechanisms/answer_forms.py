@@ -90,7 +90,7 @@ def conllu(answer: Answer) -> str:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    rows = with_misc(answer.sentence.rows, values)
+    rows = with_misc(answer.sentence.rows, ("Coord", "CoordProb"), values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
 

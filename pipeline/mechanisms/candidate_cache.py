@@ -7,7 +7,7 @@ with the source's files, and then it is removed for another.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,14 +31,19 @@ def cache_folder() -> Path:
     return Path(place).expanduser() / "conjoin"
 
 
-def open_store(source: Source) -> CandidateStore:
+def open_store(source: Source, labels: Sequence[str] = ()) -> CandidateStore:
     """The store of a source, built now if there is none for its present state.
+
+    Args:
+        source: the candidates.
+        labels: keep only those with one of these; none: all.
 
     Raises:
         InputError: the source has no candidates, cannot be reached or read, a candidate is at fault,
             or there is no room or right to keep a copy.
     """
-    home = cache_folder() / digest_of(source.identity)[:16]
+    chosen = sorted(set(labels))
+    home = cache_folder() / digest_of([source.identity, chosen] if chosen else source.identity)[:16]
     try:
         key = digest_of([FORMAT, source.key()])[:16]
     except UnreachableError as error:
@@ -49,7 +54,7 @@ def open_store(source: Source) -> CandidateStore:
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home, source):
             # Another process may have been faster.
-            return _opened(home / key) or _built(source, home, key)
+            return _opened(home / key) or _built(source, chosen, home, key)
 
 
 def _opened(folder: Path) -> CandidateStore | None:
@@ -96,7 +101,7 @@ def _locked(home: Path, source: Source) -> Iterator[None]:
         lock.release()
 
 
-def _built(source: Source, home: Path, key: str) -> CandidateStore:
+def _built(source: Source, labels: Sequence[str], home: Path, key: str) -> CandidateStore:
     """Write a store under a temporary name, rename it, and remove all others of its source."""
     for left in home.glob(".*.tmp"):  # of processes that were killed, for the lock is ours
         shutil.rmtree(left)
@@ -104,7 +109,7 @@ def _built(source: Source, home: Path, key: str) -> CandidateStore:
     temporary = home / f".{key}.tmp"
     temporary.mkdir()
     try:
-        write_store(source, temporary)
+        write_store(source, temporary, labels)
         if source.key() != before:
             raise InputError(
                 "the candidates changed while they were copied",

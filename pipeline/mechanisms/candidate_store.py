@@ -7,7 +7,7 @@ numbers ``rows`` and ``ends`` (see ``candidate_index``), and ``card.json``.
 import mmap
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +102,17 @@ def _mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def write_store(source: Source, folder: Path) -> None:
-    """Copy and check all candidates of a source.
+def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> None:
+    """Check all candidates of a source and copy them.
 
     Args:
         source: the candidates.
         folder: an empty folder.
+        wanted: copy only those with one of these labels; none: all.
 
     Raises:
-        InputError: there are none, they cannot be read, or one is at fault.
+        InputError: there are none, or none with one of the labels; they cannot be read; one is at
+            fault.
     """
     index, labels = IndexBuilder(folder), Counter[str]()
     total = source.rows()
@@ -120,16 +122,26 @@ def write_store(source: Source, folder: Path) -> None:
         Meter(f"copy {source.identity}", total) as meter,
     ):
         for batch in _gathered(source):
-            index.add(sentence_keys(batch), content_keys(batch))
             for counted in pc.value_counts(batch.column("label")).to_pylist():
                 labels[counted["values"]] += counted["counts"]
-            writer.write_batch(batch.select(_SCHEMA.names).cast(_SCHEMA))
+            kept = batch
+            if wanted:
+                kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
+            index.add(sentence_keys(kept), content_keys(kept))
+            writer.write_batch(kept.select(_SCHEMA.names).cast(_SCHEMA))
             meter.at(labels.total())
             pa.default_memory_pool().release_unused()
     if not labels:
         raise InputError(
             "no candidates here", path=source.identity, remedy="its files hold no rows"
         )
+    if missing := [label for label in wanted if label not in labels]:
+        raise InputError(
+            f"no candidate has the label {missing[0]!r}; there are: {', '.join(sorted(labels))}",
+            path=source.identity,
+            remedy="name other --labels",
+        )
+    labels = Counter({label: labels[label] for label in wanted}) if wanted else labels
     sentences, digest = index.finish()
     for name in _FILES:
         with (folder / name).open("rb") as file:

@@ -84,21 +84,26 @@ def _word(lines: Lines, line: str, before: int) -> list[str]:
     return [columns[1]]
 
 
-def with_misc(rows: Sequence[str], values: Mapping[int, Mapping[str, str]]) -> list[str]:
+def with_misc(
+    rows: Sequence[str], names: Sequence[str], values: Mapping[int, Mapping[str, str]]
+) -> list[str]:
     """Lines of a sentence with attributes in the MISC column of some words.
 
     Args:
         rows: the sentence's lines.
-        values: attributes by word index from 0; those of the same name are replaced.
+        names: attributes that ``values`` may have; none of them stays from before.
+        values: attributes by word index from 0.
     """
     written = []
     for row in rows:
         columns = row.split("\t")
-        new = values.get(int(columns[0]) - 1) if columns[0].isdecimal() else None
-        if new:
+        if columns[0].isdecimal():
+            new = values.get(int(columns[0]) - 1, {})
             old = [] if columns[-1] == "_" else columns[-1].split("|")
-            kept = [part for part in old if part.split("=")[0] not in new]
-            columns[-1] = "|".join([*kept, *(f"{key}={value}" for key, value in new.items())])
+            kept = [part for part in old if part.split("=")[0] not in names]
+            columns[-1] = (
+                "|".join([*kept, *(f"{key}={value}" for key, value in new.items())]) or "_"
+            )
         written.append("\t".join(columns))
     return written
 

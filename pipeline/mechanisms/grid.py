@@ -1,6 +1,8 @@
 """The cells that a command is about: those of dvc.yaml under params.yaml, a preset and options."""
 
 import re
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +29,8 @@ def grid(settings: Grid) -> Iterator[tuple[Cells, list[Cell], dict[str, Any]]]:
         skipped = re.compile(settings.skip) if settings.skip else None
     except re.error as error:
         raise SettingsError(f"{settings.stage}.skip = {settings.skip!r}: {error}") from error
+    # So that a terminated command, too, stops its cells and puts params.yaml back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with params_over(
         lambda document: preset_values(document, settings.preset, settings.corpus, PARAMS),
         settings.set,

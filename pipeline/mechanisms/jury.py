@@ -20,6 +20,7 @@ from pipeline.mechanisms.descent import Descent, Schedule
 from pipeline.mechanisms.encoding import Example, instances
 from pipeline.mechanisms.predictor import Prediction, Predictor
 from pipeline.mechanisms.stream import LabelledStream
+from pipeline.mechanisms.team import Team
 
 __all__ = ["COLDEST", "HOTTEST", "Jury", "fit_temperature", "held_out_judges"]
 
@@ -128,6 +129,8 @@ def held_out_judges(
     N_batch: int,  # noqa: N803
     schedule: Schedule,
     create: Callable[[int], Predictor],
+    *,
+    team: Team | None = None,
 ) -> list[Predictor]:
     """Predictors that took line 1 of Algorithm 1 on L without one of ``count`` folds each.
 
@@ -137,6 +140,7 @@ def held_out_judges(
         N_batch: examples per update.
         schedule: M's; a judge takes its ``warm_steps``.
         create: makes a fresh predictor from the seed of its head.
+        team: whose number format judges learn in; each process makes all of them by itself.
     """
     judges = []
     for fold in range(count):
@@ -144,7 +148,7 @@ def held_out_judges(
         seed = int(state[0])
         rest = [example for place, example in enumerate(L) if place % count != fold]
         judge, examples = create(seed), LabelledStream(rest, seed)
-        descent = Descent(judge, schedule, seed)
+        descent = Descent(judge, schedule, seed, team.alone() if team else None)
         for step in range(schedule.warm_steps):
             descent.update(examples.sample(step * N_batch, N_batch), step)
         judges.append(judge.eval().requires_grad_(requires_grad=False))

@@ -85,7 +85,10 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
         place = place.get(name) if isinstance(place, dict) else None
     if not equals or not isinstance(place, dict):
         raise SettingsError(f"{what} = {pair!r}: no such place in {PARAMS}")
-    place[last] = yaml.safe_load(value)
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{what} = {pair!r}: the value is not YAML") from error
 
 
 def _put_back() -> None:

@@ -80,32 +80,34 @@ class Snapshots:
                 raise InputError(
                     f"this checkpoint is of another run: {changed}",
                     path=folder,
-                    remedy="give the settings it was made with, or start over: remove it or run with --no-resume",
+                    remedy="give the settings it was made with, or start over: remove it or run "
+                    "with --no-resume",
                 )
-            # The optimizer wants its step counts where it put them, so it moves what it needs.
-            tensors = torch.load(folder / _TENSORS, map_location=device, weights_only=True)
+            # torch.load knows no "cpu:0", as accelerate calls it.
+            place = device if device.type == "cuda" else device.type
+            tensors = torch.load(folder / _TENSORS, map_location=place, weights_only=True)
             return tensors, card["facts"], pq.read_table(folder / _ROWS)
         return None
 
     def _all(self) -> list[Path]:
-        return sorted(self.folder.glob("step-*"))
+        return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
 
     def _card(self, folder: Path) -> dict[str, Any] | None:
         """The card of a checkpoint that is whole; what is wrong with it is noted."""
         try:
             card = read_json(folder / _CARD)
-            digest = card.pop("digest", None)
-            if card.get("version") != _VERSION:
-                fault = f"of format version {card.get('version')}, not {_VERSION}"
-            elif digest_of(card) != digest:
+            digest = card.pop("digest", None) if isinstance(card, dict) else ""
+            if digest_of(card) != digest:
                 fault = f"{_CARD} was changed"
+            elif card["version"] != _VERSION:
+                fault = f"of format version {card['version']}, not {_VERSION}"
             else:
                 changed = [
                     n for n, known in card["files"].items() if sha256_of(folder / n) != known
                 ]
                 fault = f"{changed[0]} was changed" if changed else ""
-        except (InputError, AttributeError) as error:
-            card, fault = None, str(error) or "unreadable"
+        except (InputError, OSError) as error:
+            card, fault = None, str(error)
         if fault:
             self.damaged.append(f"{folder.name}: {fault}")
             return None

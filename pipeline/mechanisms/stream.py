@@ -7,12 +7,10 @@ anywhere in it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pipeline.ground.coordination import Span
-from pipeline.ground.errors import InputError
 from pipeline.mechanisms.candidate_cache import open_store
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.sources import find_source
@@ -64,29 +62,25 @@ class CandidateStream:
     """
 
     def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
-        self._seed, self._store = seed, open_store(find_source(source))
+        self._seed, self._store = seed, open_store(find_source(source), labels)
         self.sentences = len(self._store.ends)
         self.labels: dict[str, int] = self._store.card["labels"]
         self.digest: str = self._store.card["digest"]
-        if missing := [label for label in labels if label not in self.labels]:
-            raise InputError(
-                f"no candidate has the label {missing[0]!r}; there are: {', '.join(self.labels)}",
-                path=source,
-                remedy="name other --labels",
-            )
-        if labels:
-            self.labels = {label: self.labels[label] for label in sorted(set(labels))}
         self._draws = 0
 
     def __len__(self) -> int:
-        return sum(self.labels.values())
+        return len(self._store.rows)
 
     def sample(self, index: int) -> Drawn:
         """Draw number ``index``: a pure function of (candidates, seed, index)."""
         random = np.random.default_rng([self._seed, _FOR_U, index])
-        row = self._draw(random)
-        while row["label"] not in self.labels:
-            row = self._draw(random)
+        self._draws += 1
+        if self._draws % _LET_GO == 0:
+            self._store.let_go()
+        ends = self._store.ends
+        sentence = int(random.integers(self.sentences))
+        begin = int(ends[sentence - 1]) if sentence else 0
+        row = self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
         first, last = row["conjuncts"][0], row["conjuncts"][-1]
         return Drawn(
             row["candidate_id"],
@@ -96,15 +90,6 @@ class CandidateStream:
             Span(first["start"], last["end"]),
             last["end"] - last["start"],
         )
-
-    def _draw(self, random: np.random.Generator) -> dict[str, Any]:
-        self._draws += 1
-        if self._draws % _LET_GO == 0:
-            self._store.let_go()
-        ends = self._store.ends
-        sentence = int(random.integers(self.sentences))
-        begin = int(ends[sentence - 1]) if sentence else 0
-        return self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
 
 
 class LabelledStream:

@@ -90,6 +90,11 @@ def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
     except (KeyError, TypeError) as error:
         raise InputError("not a draw of L", path=path, remedy="run `conjoin ingest`") from error
     ids = {sentence_id for part in wanted for sentence_id in part}
+    for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
+        raise InputError(
+            "the draw has a validation sentence in L",
+            path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
+        )  # fmt: skip
     source = settings.corpus / "sentences.parquet"
     found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
     for sentence_id in sorted(ids):
@@ -98,5 +103,28 @@ def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
                 "the draw names a sentence that is not in the training split",
                 path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
             )  # fmt: skip
+        if fault := _fault(found[sentence_id]):
+            raise InputError(
+                f"the words disagree with the annotation: {fault}",
+                path=source, sentence_id=sentence_id, remedy="mend the corpus and ingest it again",
+            )  # fmt: skip
     labelled, validation = ([found[i] for i in part] for part in wanted)
     return labelled, validation
+
+
+def _fault(sentence: Sentence) -> str | None:
+    """How a coordination of a sentence does not fit its words, or None."""
+    count = len(sentence.words)
+    for c in sentence.coordinations:
+        if not 0 <= c.coordinator < count:
+            return f"coordinator {c.coordinator} of {count} words"
+        if sentence.words[c.coordinator] != c.word:
+            return f"word {c.coordinator} is {sentence.words[c.coordinator]!r}, not {c.word!r}"
+        end = 0
+        for span in c.conjuncts:
+            if not end <= span.start < span.end <= count:
+                return f"conjunct {span.start}-{span.end} of {count} words, after one to {end}"
+            if span.start <= c.coordinator < span.end:
+                return f"conjunct {span.start}-{span.end} contains its coordinator {c.coordinator}"
+            end = span.end
+    return None

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from pipeline.ground.coordination import Candidate, Sentence
+from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import CANDIDATES, candidate_row, read_sentences
 from pipeline.mechanisms import forecast
@@ -122,7 +123,12 @@ def probe_training(settings: Train) -> TrainingSpeed:
         full = _seconds(update(settings.n_batch))
         least = _seconds(update(few)) if 0 < few < settings.n_batch else full
         a_round = _seconds(score) if settings.k else 0.0
-        validation = _seconds(lambda _: validation_accuracy(predictor, measured))
+
+        def validate(_: int) -> None:
+            with team.autocast():
+                validation_accuracy(predictor, measured)
+
+        validation = _seconds(validate)
         weights = sum(p.numel() * p.element_size() for p in predictor.parameters())
         return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
     finally:
@@ -133,7 +139,7 @@ def probe_generation(settings: Generate) -> tuple[forecast.Probe, int]:
     """Time the first pairs of a run; returns the probe and how many pairs there are at most.
 
     Raises:
-        InputError: there are no trees.
+        InputError: there are no trees, or none has a reference span.
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
@@ -142,7 +148,10 @@ def probe_generation(settings: Generate) -> tuple[forecast.Probe, int]:
     dtype, device = getattr(torch, settings.dtype), best_device()
     infiller = load_infiller(settings.lm, where, task, dtype=dtype, device=device)
     pairs = sum(map(plan.pairs_at_most, range(plan.units)))
-    sample = next(refs for unit in range(plan.units) if (refs := plan.references(unit)[0]))
+    units = (plan.references(unit)[0] for unit in range(plan.units))
+    sample = next((references for references in units if references), None)
+    if sample is None:
+        raise InputError("no tree has a reference span", path=settings.corpus)
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "candidates.parquet"
 

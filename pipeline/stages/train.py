@@ -1,10 +1,9 @@
 """``conjoin train``: one run of Algorithm 1, from a draw of L and a corpus of candidates."""
 
-import json
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import transformers
 from pipeline.ground.closure import code_digest
 from pipeline.ground.console import Meter, say, table, warn
 from pipeline.ground.errors import ConjoinError, InputError, SettingsError
-from pipeline.ground.files import write_json, write_text
-from pipeline.ground.parquet import write_table
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.acceptance import BestShare, Delta
@@ -24,6 +21,7 @@ from pipeline.mechanisms.checkpoints import identity, locate
 from pipeline.mechanisms.descent import Schedule
 from pipeline.mechanisms.jury import Jury, fit_temperature, held_out_judges
 from pipeline.mechanisms.predictor import Predictor
+from pipeline.mechanisms.runfiles import is_finished, write_run
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.mechanisms.stream import LabelledStream
 from pipeline.mechanisms.team import Team
@@ -32,6 +30,8 @@ from pipeline.mechanisms.training import Learner
 from pipeline.settings.train import Train
 
 __all__ = ["run"]
+
+_COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
 
 def run(settings: Train) -> None:
@@ -59,9 +59,10 @@ def run(settings: Train) -> None:
         try:
             _Run(settings, system, out, team).train()
         except ConjoinError:
-            if team.first:
-                raise
-            sys.exit(2)  # the first process says what is wrong; it meets the same
+            if not team.first:
+                # The first process mostly meets the same and says so; then this one ends waiting.
+                time.sleep(_COURTESY)
+            raise
 
 
 class _Run:
@@ -76,10 +77,19 @@ class _Run:
         settings = self.settings
         predictor = self._fresh(settings.seed)
         data = read_data(settings, predictor)
-        snapshots = Snapshots(self.out / "checkpoints", self._about(data), settings.keep)
-        state = snapshots.latest(self.team.device) if settings.resume else None
+        about = self._about(data)
+        snapshots = Snapshots(self.out / "checkpoints", about, settings.keep)
+        finished = settings.resume and is_finished(self.out, about)
+        state = None
+        if settings.resume and not finished:
+            state = snapshots.latest(self.team.device)
         first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
         begun -= before
+        self._agree(finished, first)
+        if finished:
+            if self.team.first:
+                say(f"{self.out}: this very run is finished; --no-resume makes it again")
+            return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
         meter = Meter(what, settings.steps, first=first)
 
@@ -109,7 +119,7 @@ class _Run:
                 kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
                 snapshots.write(learner.step, (tensors, kept, rows))
 
-        with meter:
+        with meter if self.team.first else nullcontext():
             algorithm1(
                 learner, LabelledStream(data.learned, settings.seed), data.candidates,
                 Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
@@ -117,7 +127,8 @@ class _Run:
             )  # fmt: skip
         if self.team.first:
             excluded = {**data.excluded, "candidates": learner.journal.tally}
-            self._write(learner, data, excluded, time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            write_run(self.out, learner, self._record(data, excluded), about, seconds)
             snapshots.clear()
             self._tell(learner, excluded)
 
@@ -129,8 +140,23 @@ class _Run:
             "inputs": data.about(),
             "code": code_digest(__name__),
             "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-            "device": workers.describe(self.team.device),
+            "device": ", ".join(sorted(set(self._said(workers.describe(self.team.device))))),
+            "processes": self.team.world,
         }
+
+    def _said(self, own: Any) -> list[Any]:
+        """What every process of the team says."""
+        return self.team.collect([own], self.team.world)
+
+    def _agree(self, finished: bool, first: int) -> None:
+        """All go on from the same place, or none does."""
+        found = self._said("finished" if finished else f"step {first}")
+        if len(set(found)) > 1:
+            raise InputError(
+                f"processes find different checkpoints: {', '.join(found)}",
+                path=self.out,
+                remedy="choose an --out that all nodes share",
+            )
 
     def _fresh(self, seed: int) -> Predictor:
         return Predictor.create(
@@ -159,11 +185,17 @@ class _Run:
         judges = []
         if settings.judges > 1:
             judges = held_out_judges(
-                settings.judges, data.learned, settings.n_batch, self._schedule, self._fresh
+                settings.judges,
+                data.learned,
+                settings.n_batch,
+                self._schedule,
+                self._fresh,
+                team=self.team,
             )
         temperature = settings.fixed_temperature
         if temperature is None:
-            temperature = fit_temperature(model, data.measured)
+            with self.team.autocast():
+                temperature = fit_temperature(model, data.measured)
         return Jury(model, judges, temperature)
 
     @property
@@ -196,38 +228,18 @@ class _Run:
         else:
             snapshots.clear()
 
-    def _write(
-        self, learner: Learner, data: TrainData, excluded: Mapping[str, Tally], seconds: float
-    ) -> None:
-        # run.json is written last and marks a complete run, so an older one must not vouch for this.
-        out, settings = self.out, self.settings
-        (out / "run.json").unlink(missing_ok=True)
-        learner.restore_best().save(out / "predictor")
-        lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
-        write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
-        write_table(out / "scored.parquet", learner.journal.table())
-        write_json(out / "timing.json", {"seconds": seconds})
-        journal = learner.journal
-        write_json(
-            out / "run.json",
-            {
-                "system": self.system,
-                "mode": settings.mode,
-                "labelled": data.size,
-                "draw": settings.labelled,
-                "seed": settings.seed,
-                "settings": self._recorded(),
-                "best_step": learner.best_step,
-                "best_validation_accuracy": learner.best_accuracy,
-                "steps": learner.step,
-                "seen": journal.seen,
-                "accepted": journal.accepted,
-                "distinct": journal.distinct,
-                "candidates": len(data.candidates or ()),
-                "temperature": learner.jury.temperature if learner.jury else None,
-                "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
-            },
-        )
+    def _record(self, data: TrainData, excluded: Mapping[str, Tally]) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "system": self.system,
+            "mode": settings.mode,
+            "labelled": data.size,
+            "draw": settings.labelled,
+            "seed": settings.seed,
+            "settings": self._recorded(),
+            "candidates": len(data.candidates or ()),
+            "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
+        }
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
         refused: Sequence[tuple[str, str, int]] = [

@@ -1,5 +1,6 @@
 """``conjoin plan``: what a preset will cost, before it is run."""
 
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class _Planned:
 
 
 def run(settings: Plan) -> None:
-    """Print cells, candidates, time and disk; nothing is written.
+    """Print cells, candidates, time and disk; params.yaml is as before when it ends.
 
     Raises:
         InputError: there is no DVC pipeline here, or another grid is at work.
@@ -143,9 +144,9 @@ def _tell_commands(settings: Plan, values: Mapping[str, object]) -> None:
     if settings.preset:
         words.append(f"--preset {settings.preset}")
     words += [f"--corpus {corpus}" for corpus in settings.corpus]
-    words += [f"--set '{pair}'" for pair in settings.set]
-    words += [f"--skip '{settings.skip}'"] if settings.skip else []
+    words += [f"--set {shlex.quote(pair)}" for pair in settings.set]
+    words += [f"--skip {shlex.quote(settings.skip)}"] if settings.skip else []
     say(f"run it: {' '.join(words)} --jobs {settings.jobs}")
     if values and not settings.skip:
-        pairs = "".join(f" -S '++{pair}'" for pair in settings.set)
+        pairs = "".join(f" -S {shlex.quote(f'++{pair}')}" for pair in settings.set)
         say(f"with DVC alone: {as_exp_run(values)}{pairs}")

@@ -1,7 +1,5 @@
 """``conjoin repro``: the cells of dvc.yaml, several at a time, with one display and their times."""
 
-import signal
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,8 +35,6 @@ def run(settings: Repro) -> None:
             ``set`` names no place in params.yaml.
         CellError: a cell failed.
     """
-    # So that a terminated run, too, stops its cells and puts params.yaml back.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with grid(settings) as (pipeline, cells, document):
         _run(settings, pipeline, cells, document)
 
