@@ -123,7 +123,8 @@ def inspect(
 
     Scoring runs in rounds of min(K - |B|, K_max - k): as many as the loop would examine even if all
     of them were accepted. So exactly the candidates are examined, in exactly the order and with
-    exactly the outcome, of the loop that takes one at a time, in fewer passes through the encoder.
+    exactly the outcome, of the loop that takes one at a time, in fewer passes through the encoder
+    (given equal scores; encoded beside others, a sentence's differs in its last digits).
 
     Args:
         U: the candidates.
