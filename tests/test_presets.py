@@ -89,6 +89,13 @@ def test_one_name_is_one_command_in_every_preset(cells: dict[str, list[Cell]]) -
         assert commands.setdefault(cell.name, cell.command) == cell.command
 
 
+def test_no_command_has_two_spaces(cells: dict[str, list[Cell]]) -> None:
+    """DVC's lock file folds them to one at a line's end, and the cell is never up to date again."""
+    commands = {cell.command for of_preset in cells.values() for cell in of_preset}
+    assert len(commands) > 100
+    assert not [command for command in commands if "  " in command]
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_exp_run_sets_the_same(name: str, tmp_path: Path) -> None:
     """The printed command's -S values, read by DVC's Hydra, give params.yaml the preset's values."""
