@@ -1,8 +1,8 @@
 """One update of a predictor: AdamW with linear decay, clipping, and dropout seeded by the step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from pipeline.mechanisms.decay import decay_groups
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.team import Team
+from pipeline.settings.train import Train
 
 __all__ = ["Descent", "Schedule"]
 
@@ -33,6 +34,11 @@ class Schedule:
     seed: int
     encoder_rate: float
     average: float
+
+    @classmethod
+    def of(cls, settings: Train) -> Self:
+        """Those of a run."""
+        return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 
 
 class Descent:

@@ -4,18 +4,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import digest_of, read_json
 from pipeline.ground.schema import read_sentences
 from pipeline.ground.tally import Tally
+from pipeline.mechanisms.checkpoints import locate
 from pipeline.mechanisms.encoding import Example
 from pipeline.mechanisms.predictor import Predictor
 from pipeline.mechanisms.stream import CandidateStream
 from pipeline.mechanisms.training import learnable
 from pipeline.settings.train import Train
 
-__all__ = ["TrainData", "read_data"]
+__all__ = ["TrainData", "fresh_predictor", "read_data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,21 @@ class TrainData:
             "validation sentences": digest_of([asdict(example) for example in self.measured]),
             "candidates": self.candidates.digest if self.candidates else None,
         }
+
+
+def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predictor:
+    """A predictor with the run's pretrained encoder and a scorer of its own, drawn with ``seed``.
+
+    Raises:
+        ModelError: the encoder cannot be loaded.
+    """
+    return Predictor.create(
+        locate(settings.encoder, settings.corpus, settings.seed),
+        mlp_hidden=settings.mlp_hidden,
+        dropout=settings.dropout,
+        seed=seed,
+        encoder_dropout=settings.encoder_dropout,
+    ).to(device)
 
 
 def read_data(settings: Train, predictor: Predictor) -> TrainData:

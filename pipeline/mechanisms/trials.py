@@ -20,10 +20,11 @@ from pipeline.mechanisms.draw import draw, drawable
 from pipeline.mechanisms.encoding import instances
 from pipeline.mechanisms.infill import fill, load_infiller, task_of
 from pipeline.mechanisms.plan import make_plan
-from pipeline.mechanisms.predictor import Predictor, best_device
+from pipeline.mechanisms.predictor import best_device
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.stream import LabelledStream
 from pipeline.mechanisms.team import Team
+from pipeline.mechanisms.traindata import fresh_predictor
 from pipeline.mechanisms.training import learnable, validation_accuracy
 from pipeline.settings.generate import Generate
 from pipeline.settings.train import Train
@@ -93,23 +94,12 @@ def probe_training(settings: Train) -> TrainingSpeed:
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads)
     try:
-        predictor = Predictor.create(
-            locate(settings.encoder, settings.corpus, settings.seed),
-            mlp_hidden=settings.mlp_hidden,
-            dropout=settings.dropout,
-            seed=settings.seed,
-            encoder_dropout=settings.encoder_dropout,
-        ).to(best_device())
+        predictor = fresh_predictor(settings, settings.seed, best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
         team = Team(0, 1, predictor.device, settings.mixed_precision)
-        schedule = Schedule(
-            **{name: getattr(settings, name) for name in Schedule.__dataclass_fields__}
-        )
-        stream, descent = (
-            LabelledStream(learned, settings.seed),
-            Descent(predictor, schedule, 0, team),
-        )
+        stream = LabelledStream(learned, settings.seed)
+        descent = Descent(predictor, Schedule.of(settings), 0, team)
 
         def update(size: int) -> Callable[[int], object]:
             return lambda n: descent.update(stream.sample(n * size, size), 0)

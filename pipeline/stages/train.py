@@ -25,7 +25,7 @@ from pipeline.mechanisms.runfiles import is_finished, write_run
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.mechanisms.stream import LabelledStream
 from pipeline.mechanisms.team import Team
-from pipeline.mechanisms.traindata import TrainData, read_data
+from pipeline.mechanisms.traindata import TrainData, fresh_predictor, read_data
 from pipeline.mechanisms.training import Learner
 from pipeline.settings.train import Train
 
@@ -98,7 +98,7 @@ class _Run:
                 meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
 
         learner = Learner(
-            predictor, data.measured, self._schedule,
+            predictor, data.measured, Schedule.of(self.settings),
             team=self.team, self_train=settings.mode == "self-train",
             convene=lambda model, was: self._jury(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
@@ -159,13 +159,7 @@ class _Run:
             )
 
     def _fresh(self, seed: int) -> Predictor:
-        return Predictor.create(
-            self.encoder,
-            mlp_hidden=self.settings.mlp_hidden,
-            dropout=self.settings.dropout,
-            seed=seed,
-            encoder_dropout=self.settings.encoder_dropout,
-        ).to(self.team.device)
+        return fresh_predictor(self.settings, seed, self.team.device)
 
     def _rule(self) -> Acceptance:
         settings = self.settings
@@ -188,7 +182,7 @@ class _Run:
                 settings.judges,
                 data.learned,
                 settings.n_batch,
-                self._schedule,
+                Schedule.of(self.settings),
                 self._fresh,
                 team=self.team,
             )
@@ -197,11 +191,6 @@ class _Run:
             with self.team.autocast():
                 temperature = fit_temperature(model, data.measured)
         return Jury(model, judges, temperature)
-
-    @property
-    def _schedule(self) -> Schedule:
-        names = Schedule.__dataclass_fields__
-        return Schedule(**{name: getattr(self.settings, name) for name in names})
 
     def _recorded(self) -> dict[str, Any]:
         """The settings that make a difference, without machine paths."""
