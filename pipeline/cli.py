@@ -18,7 +18,7 @@ from pipeline import __version__
 from pipeline.ground.errors import ConjoinError
 from pipeline.ground.parent import end_with_dvc
 from pipeline.settings.audit import Audit
-from pipeline.settings.base import Settings
+from pipeline.settings.base import Settings, flag_of
 from pipeline.settings.evaluate import Evaluate
 from pipeline.settings.fill import Fill
 from pipeline.settings.generate import Generate
@@ -26,8 +26,10 @@ from pipeline.settings.ingest import Ingest
 from pipeline.settings.predict import Corpora, Predict
 from pipeline.settings.preparse import Preparse
 from pipeline.settings.pretrain import Pretrain
+from pipeline.settings.release import Rehydrate, Release
 from pipeline.settings.report import Report
 from pipeline.settings.repro import Plan, Repro
+from pipeline.settings.share import Browse, Export, Merge, Push, Stats, Validate
 from pipeline.settings.train import Train
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -41,10 +43,18 @@ COMMANDS: dict[str, tuple[type[Settings], str]] = {
     "evaluate": (Evaluate, "pipeline.stages.evaluate"),
     "audit": (Audit, "pipeline.stages.audit"),
     "report": (Report, "pipeline.stages.report"),
+    "release": (Release, "pipeline.stages.release"),
     "fill": (Fill, "pipeline.tools.fill"),
     "predict": (Predict, "pipeline.tools.predict"),
     "plan": (Plan, "pipeline.tools.plan"),
     "repro": (Repro, "pipeline.tools.repro"),
+    "validate": (Validate, "pipeline.tools.validate"),
+    "stats": (Stats, "pipeline.tools.stats"),
+    "browse": (Browse, "pipeline.tools.browse"),
+    "merge": (Merge, "pipeline.tools.merge"),
+    "export": (Export, "pipeline.tools.export"),
+    "push": (Push, "pipeline.tools.push"),
+    "rehydrate": (Rehydrate, "pipeline.tools.rehydrate"),
     "corpora": (Corpora, "pipeline.tools.corpora"),
 }
 """Command name → its settings and the module whose ``run(settings)`` carries it out."""
@@ -65,13 +75,14 @@ def _option(settings: type[Settings], name: str) -> inspect.Parameter:
         marker: Any = typer.Argument(help=field.description, show_default=False)
         default = inspect.Parameter.empty if field.is_required() else None
     else:
-        shown = field.get_default(call_default_factory=True)
-        flag = name.replace("_", "-")
+        required = field.is_required()
+        shown = None if required else field.get_default(call_default_factory=True)
+        flag = flag_of(name)
         names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
         marker = typer.Option(
             *names,
-            help=field.description,
-            show_default=False if shown is None or shown == "" else str(shown),
+            help=f"{field.description} [required]" if required else field.description,
+            show_default=False if shown is None or shown in ("", []) else str(shown),
         )
         default = None
     optional = kind if default is inspect.Parameter.empty else kind | None  # type: ignore[operator]

@@ -15,7 +15,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipeline.ground.errors import SettingsError
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "flag_of"]
+
+
+def flag_of(name: str) -> str:
+    """The option of a field: ``dry_run`` is ``--dry-run``; ``json_`` is ``--json``, a name pydantic has."""
+    return name.rstrip("_").replace("_", "-")
 
 
 class Settings(BaseModel):
@@ -67,7 +72,7 @@ class Settings(BaseModel):
         line = [self.stage, *(str(getattr(self, name)) for name in self.arguments)]
         for name in type(self).model_fields:
             value = getattr(self, name)
-            flag = name.replace("_", "-")
+            flag = flag_of(name)
             if name in self.arguments or value is None:
                 continue
             if isinstance(value, bool):

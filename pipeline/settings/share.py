@@ -1,0 +1,112 @@
+"""Settings of the commands that take a corpus from anywhere: validate, stats, merge, export, push, browse."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.settings.base import Settings
+
+__all__ = ["Browse", "Export", "Merge", "Push", "Stats", "Validate"]
+
+_PLACE = "Folder of candidates, release, or a Parquet file of either."
+
+
+class Validate(Settings):
+    """Check a corpus that came from anywhere; exit code 1 if anything is wrong with it."""
+
+    stage: ClassVar[str] = "validate"
+    summary: ClassVar[str] = (
+        "Check a corpus: schema, checksums, digests, ids, spans, text, licence."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
+    json_: bool = Field(False, description="Print one JSON object instead.")
+
+
+class Stats(Settings):
+    """Print what a corpus holds, and how that compares with a treebank."""
+
+    stage: ClassVar[str] = "stats"
+    summary: ClassVar[str] = "Count a corpus by label, coordinator, length, reason and score."
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    reference: Path | None = Field(
+        None,
+        description="Treebank to compare with: a corpus folder or its sentences.parquet; unset: the "
+        "nearest folder above PLACE that has one.",
+    )
+    json_: bool = Field(False, description="Print one JSON object instead.")
+
+
+class Merge(Settings):
+    """Unite corpora: provenance is kept, rows with the same content are kept once."""
+
+    stage: ClassVar[str] = "merge"
+    summary: ClassVar[str] = "Unite corpora into one folder of candidates, without duplicates."
+    arguments: ClassVar[tuple[str, ...]] = ("places",)
+    corpus_field: ClassVar[str] = "out"
+
+    places: list[Path] = Field(
+        min_length=2,
+        description="Folders of candidates or releases; of equal rows the first counts.",
+    )
+    out: Path = Field(description="Folder for the united corpus; it must not hold another.")
+
+
+class Export(Settings):
+    """Write a corpus for tools that do not read Parquet."""
+
+    stage: ClassVar[str] = "export"
+    summary: ClassVar[str] = "Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
+    out: Path = Field(description="File to write; for brat a folder.")
+    limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
+
+
+class Push(Settings):
+    """Upload a release to a dataset repository of the Hugging Face hub."""
+
+    stage: ClassVar[str] = "push"
+    summary: ClassVar[str] = (
+        "Upload a release to a hub repository; shows what it would send, or sends it."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("release", "repository")
+    corpus_field: ClassVar[str] = "release"
+
+    release: Path = Field(description="Folder of a release.")
+    repository: str = Field(
+        pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$", description="Dataset repository, owner/name."
+    )
+    dry_run: bool = Field(True, description="Only show what would be sent.")
+    private: bool = Field(False, description="Make the repository private if it is made.")
+
+
+class Browse(Settings):
+    """Look inside a corpus in a local web page."""
+
+    stage: ClassVar[str] = "browse"
+    summary: ClassVar[str] = (
+        "Read a corpus in a local web page, or write a sample of it as one file."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    predictor: Path | None = Field(
+        None, description="Folder of a trained predictor, whose probabilities are shown."
+    )
+    port: int = Field(8321, ge=0, le=65535, description="Port on 127.0.0.1; 0: any free one.")
+    open: bool = Field(True, description="Open the page in the web browser.")
+    export: Path | None = Field(None, description="Write one self-contained HTML file instead.")
+    sample: int = Field(500, ge=1, description="export: rows drawn for the file.")
+    seed: int = Field(0, ge=0, description="export: seed of that draw.")

@@ -1,0 +1,82 @@
+"""The canonical digest of rows: the same from plain Python, other shards, orders and column types."""
+
+import hashlib
+import struct
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tiny import candidate
+
+from pipeline.ground.schema import candidate_row
+from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.release.rows import RELEASED
+
+
+def rows(count: int = 12) -> list[dict[str, Any]]:
+    made = [{**candidate_row(candidate(n)), "generation": "0f"} for n in range(count)]
+    made[1] |= {"fill": "a\\b\x1ec\x1fd", "words": ["a\\N", "\x1f", "é", "\\", "z"], "score": -1.5}
+    made[2] |= {"score": 0.1, "conjuncts": [], "words": []}
+    return made
+
+
+def plain(row: dict[str, Any]) -> int:
+    """The digest of one row as docs/release.md defines it, without pyarrow."""
+
+    def text(value: Any) -> str:
+        if value is None:
+            return "\\N"
+        if isinstance(value, str):
+            return value.replace("\\", "\\\\").replace("\x1e", "\\e").replace("\x1f", "\\f")
+        if isinstance(value, float):
+            return str(struct.unpack("<I", struct.pack("<f", value))[0])
+        if isinstance(value, dict):
+            return f"{value['start']}-{value['end']}"
+        return "\x1f".join(map(text, value)) if isinstance(value, list) else str(value)
+
+    joined = "\x1e".join(text(row[name]) for name in RELEASED.names)
+    return int(hashlib.sha256(joined.encode()).hexdigest(), 16)
+
+
+def digest(*tables: pa.Table) -> str:
+    parts = []
+    for table in tables:
+        part = RowDigest()
+        for batch in table.to_batches(max_chunksize=5):
+            part.add(batch)
+        parts.append(part)
+    return RowDigest.united(parts).hex()
+
+
+def test_the_digest_is_the_documented_one() -> None:
+    """Plain Python over dictionaries gives the digest that the batches give."""
+    expected = sum(map(plain, rows())) % 2**256
+    assert digest(pa.Table.from_pylist(rows(), schema=RELEASED)) == f"{expected:064x}"
+
+
+def test_order_shards_and_column_types_do_not_matter() -> None:
+    """Rows in another order, in seven shards, in wider or dictionary types: the same digest."""
+    table = pa.Table.from_pylist(rows(), schema=RELEASED)
+    backwards = table.take(list(range(len(table)))[::-1])
+    assert digest(*(backwards.slice(n * 2, 2) for n in range(7))) == digest(table)
+    wide = table.set_column(
+        3, "coordinator", table["coordinator"].cast(pa.int64())
+    ).set_column(5, "label", table["label"].dictionary_encode())  # fmt: skip
+    wide = wide.set_column(2, "words", wide["words"].cast(pa.large_list(pa.large_string())))
+    assert digest(wide) == digest(table)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"words": ["a", "b c"]}, {"words": ["a b", "c"]}, {"words": ["a", "b", "c"]}, {"words": ["abc"]},
+        {"score": None}, {"score": 1e-38}, {"score": -0.0}, {"score": 0.0}, {"fill": "\\N"}, {"fill": ""},
+        {"reference": {"start": 1, "end": 12}}, {"reference": {"start": 11, "end": 2}},
+        {"conjuncts": [{"start": 0, "end": 1}]}, {"generation": "10"},
+    ],
+)  # fmt: skip
+def test_every_value_counts(change: dict[str, Any]) -> None:
+    """No two of these rows have the same digest."""
+    row = rows()[0] | {"score": 0.5}
+    first, second = (pa.Table.from_pylist([each], schema=RELEASED) for each in (row, row | change))
+    assert digest(first) != digest(second)
