@@ -22,18 +22,15 @@ def engine(memory: str = _MEMORY, threads: int = 2) -> Iterator[duckdb.DuckDBPyC
     Raises:
         InputError: a file it was asked to read is not a readable Parquet file.
     """
-    with TemporaryDirectory(prefix="conjoin-") as scratch:
-        with duckdb.connect() as database:
-            database.execute(f"SET memory_limit = '{memory}'")
-            database.execute(f"SET threads = {threads}")
-            database.execute(f"SET temp_directory = '{scratch}'")
-            database.execute("SET enable_progress_bar = false")
-            try:
-                yield database
-            except (duckdb.IOException, duckdb.InvalidInputException) as error:
-                raise InputError(
-                    f"cannot be read: {error}", remedy="get or make it again"
-                ) from error
+    with TemporaryDirectory(prefix="conjoin-") as scratch, duckdb.connect() as database:
+        database.execute(f"SET memory_limit = '{memory}'")
+        database.execute(f"SET threads = {threads}")
+        database.execute(f"SET temp_directory = '{scratch}'")
+        database.execute("SET enable_progress_bar = false")
+        try:
+            yield database
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise InputError(f"cannot be read: {error}", remedy="get or make it again") from error
 
 
 def rows_of(shards: Shards) -> str:

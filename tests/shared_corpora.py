@@ -1,0 +1,79 @@
+"""Small folders of candidates as ``generate`` writes them, for tests of what shares them."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.coordination import Candidate, Reject, Sentence, Span
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import (
+    CANDIDATES,
+    REJECTS,
+    SENTENCES,
+    candidate_row,
+    reject_row,
+    sentence_row,
+)
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.infill.base import Fill
+from pipeline.mechanisms.spans import Reference
+from pipeline.mechanisms.units import UnitFolder
+
+NOUNS = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
+FILLS = ("the old {}", "a {} near the river", "{}", "the {} of our town", "my brother's {}")
+
+
+def source(number: int, license_: str = "CC0-1.0") -> Sentence:
+    """A source sentence of twelve words with the noun phrase ``[3, 5)``; all of them differ."""
+    noun = NOUNS[number % len(NOUNS)]
+    rest = ["near", "the", "door", "of", "the", "house", "."]
+    words = ("The", f"clerk{number}", "kept", "the", noun, *rest)
+    return Sentence(f"toy/{number:06d}", "d", "train", words, None, None, (), license_)
+
+
+def outcome(number: int, license_: str = "CC0-1.0") -> Candidate | Reject:
+    """What generation makes of that sentence; each seventh is a reject."""
+    sentence = source(number, license_)
+    span, label = (Span(3, 5), "NP") if number % 3 else (Span(2, 5), "VP")
+    reference = Reference(sentence.sentence_id, sentence.words, span, label, license_)
+    text = FILLS[number % len(FILLS)].format(NOUNS[(number + 3) % len(NOUNS)])
+    if number % 7 == 6:
+        text = ("", "...", " ".join(sentence.words[span.start : span.end]))[number % 3]
+    score = -1.0 - number % 13 / 8
+    fill = Fill(text=text, score=score, score_append=score + 0.25, score_prepend=score - 0.25)
+    return make_candidate(reference, fill, "and")
+
+
+def candidate_folder(
+    corpus: Path, rows: int = 60, *, first: int = 0, units: int = 3,
+    license_: str = "CC0-1.0", seed: int = 0,
+) -> Path:  # fmt: skip
+    """``corpus/candidates/t5-sync/seed-<seed>`` and ``corpus/sentences.parquet``; returns the former.
+
+    Args:
+        corpus: the corpus folder; its sentences are those numbered from 0 to ``first + rows``.
+        rows: number of outcomes, of which six in seven are candidates.
+        first: number of the first sentence, so that two folders may overlap or not.
+        units: number of shards of each kind.
+        license_: licence of every sentence.
+        seed: the run's, in its fingerprint too.
+    """
+    sentences = [source(n, license_) for n in range(first + rows)]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    about: dict[str, Any] = {
+        "settings": {"lm": "t5", "sync": True, "decoding": "greedy", "seed": seed, "spans": "constituents"},
+        "model": "sha256:" + "ab" * 32, "inputs": {"trees": "cd" * 32, "given": None}, "code": "ef" * 32,
+        "versions": {"torch": "2.13.0", "transformers": "5.23.0"}, "device": "cpu",
+    }  # fmt: skip
+    out = corpus / f"candidates/t5-sync/seed-{seed}"
+    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
+    folder.begin()
+    for unit in range(units):
+        made = [outcome(n, license_) for n in range(first, first + rows)[unit::units]]
+        kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
+        refused = [row for row in made if isinstance(row, Reject)]
+        tally = Tally(len(kept), Counter(row.reason for row in refused))
+        folder.write(unit, {"candidates": kept, "rejects": list(map(reject_row, refused))}, tally)
+    folder.write_manifest()
+    return out
