@@ -5,19 +5,16 @@ sentence they were made of, nor which model wrote the fill: to whoever trains on
 example.
 """
 
-__all__ = ["CONTENT", "REFUSED_CONTENT", "TEXT"]
+__all__ = ["CONTENT", "REFUSAL", "TEXT"]
 
-_TEXT = "array_to_string(words, chr(31))"
-_CONTENT = f"""{_TEXT}, coordinator, array_to_string(
-    [span."start" || '-' || span."end" for span in conjuncts], ' ')"""
+_WORDS = "array_to_string(words, chr(31))"
+_SPANS = """array_to_string([span."start" || '-' || span."end" for span in conjuncts], ' ')"""
 
-TEXT = f"md5_number({_TEXT})"
+TEXT = f"md5_number({_WORDS})"
 """Key of a row's words."""
 
-CONTENT = f"md5_number(concat_ws(chr(30), {_CONTENT}))"
+CONTENT = f"md5_number(concat_ws(chr(30), {_WORDS}, coordinator, {_SPANS}))"
 """Key of a row's words, coordinator and conjuncts."""
 
-REFUSED_CONTENT = f"""md5_number(concat_ws(chr(30), {_CONTENT},
-    reference."start" || '-' || reference."end", fill, reason))"""
-"""The same of a reject. Where no candidate came to be its words are the source sentence: what
-distinguishes it then is the reference, what the model wrote, and why it is refused."""
+REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill, reason))"""
+"""Key of what else distinguishes rejects: where no candidate came to be, the words are the source's."""
