@@ -70,7 +70,7 @@ def card(
 def place_of(manifest: Mapping[str, Any]) -> str:
     """What to write where a loader wants the dataset: its name on the hub, or a path to fill in."""
     found = _HUB.fullmatch(manifest["url"] or "")
-    return found[1] if found else f"path/to/{re.sub(r'[^\w.-]+', '-', manifest['name'])}"
+    return found[1] if found else "path/to/" + re.sub(r"[^\w.-]+", "-", manifest["name"])
 
 
 def training_program(place: str) -> str:
