@@ -53,7 +53,8 @@ def card(
         texts=texts,
         stand_off=stand_off,
         place=place,
-        local=_HUB.fullmatch(manifest["url"] or "") is None,
+        path="path/to/" + place.rpartition("/")[2],
+        provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),
         program=None if stand_off else training_program(place),
         columns=_columns(folder, manifest),
@@ -70,7 +71,7 @@ def card(
 def place_of(manifest: Mapping[str, Any]) -> str:
     """What to write where a loader wants the dataset: its name on the hub, or a path to fill in."""
     found = _HUB.fullmatch(manifest["url"] or "")
-    return found[1] if found else f"path/to/{re.sub(r'[^\w.-]+', '-', manifest['name'])}"
+    return found[1] if found else "path/to/" + re.sub(r"[^\w.-]+", "-", manifest["name"])
 
 
 def training_program(place: str) -> str:
