@@ -33,10 +33,19 @@ def prose(
 
 
 def parsers(manifest: Mapping[str, Any]) -> list[str]:
-    """The parsers of the source's sentences, as far as the manifest names them."""
-    found = [source.get("parser") for source in manifest["sources"]]
-    found += [g.get("inputs", {}).get("parser") for g in manifest["generations"].values()]
-    return [str(name) for name in dict.fromkeys(found) if name]
+    """The parsers of the sources, where the trees at hand are those that the rows were made from."""
+    used = {g.get("inputs", {}).get("trees") for g in manifest["generations"].values()}
+    trees = [source["trees"] for source in manifest["sources"] if source.get("trees")]
+    found = [str(t["parser"]) for t in trees if t["sha256"] in used and t.get("parser")]
+    return list(dict.fromkeys(found))
+
+
+def _trained_on(parser: str) -> str:
+    if parser.startswith("stanza:train:"):
+        return f"{parser} (trained on trees of the source corpus itself)"
+    if parser.startswith("stanza:ptb"):
+        return f"{parser} (trained on the Penn Treebank, newspaper text)"
+    return parser
 
 
 def commands(manifest: Mapping[str, Any]) -> list[str]:
@@ -122,10 +131,13 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
     ]
     if "constituents" in spans:
         named = parsers(manifest)
-        who = f"the parser {_listed(named)}" if named else "a parser (its trees' digest is below)"
+        who = _listed([_trained_on(name) for name in named]) if named else "whose name is not recorded"
         limits.append(
-            f"First conjuncts are constituents found by {who}: where it errs, the boundary of the "
-            "first conjunct and the label are wrong, and more so in text unlike what it was trained on."
+            f"First conjuncts are constituents found by a parser, {who}: where it errs, the boundary "
+            "of the first conjunct and the label are wrong, and more so in text unlike what it was "
+            "trained on."
+            if named != ["gold"]
+            else "First conjuncts are constituents of the trees that people annotated."
         )
     if "random" in spans:
         limits.append(
