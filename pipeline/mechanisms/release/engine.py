@@ -1,26 +1,37 @@
 """Questions to a corpus in SQL: DuckDB over its Parquet files, in memory that does not grow with it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from pipeline.ground.batches import require_columns
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.release.layout import Shards
 
-__all__ = ["engine", "rows_of"]
+__all__ = ["columns_of", "engine", "rows_of"]
 
 _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
+_QUOTED_FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
+_LONGEST = 160  # characters of what DuckDB says: its texts go on with candidates and line numbers
 
 
 @contextmanager
 def engine(memory: str = _MEMORY, threads: int = 2) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of its own that spills to a temporary folder, removed at the end.
 
+    Args:
+        memory: what it may hold at once, in DuckDB's notation.
+        threads: processor threads it may use.
+
     Raises:
-        InputError: a file it was asked to read is not a readable Parquet file.
+        InputError: a file it was asked to read is damaged or has other columns than asked for, or
+            the disk has no room for what does not fit the memory.
     """
     with TemporaryDirectory(prefix="conjoin-") as scratch, duckdb.connect() as database:
         database.execute(f"SET memory_limit = '{memory}'")
@@ -29,8 +40,24 @@ def engine(memory: str = _MEMORY, threads: int = 2) -> Iterator[duckdb.DuckDBPyC
         database.execute("SET enable_progress_bar = false")
         try:
             yield database
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            raise InputError(f"cannot be read: {error}", remedy="get or make it again") from error
+        except duckdb.OutOfMemoryException as error:
+            raise InputError(
+                f"more than {memory} of memory is needed, and no room is left in {scratch}",
+                remedy="free space, or set TMPDIR to a folder that has some",
+            ) from error
+        except duckdb.Error as error:
+            raise _refusal(error) from error
+
+
+def _refusal(error: duckdb.Error) -> InputError:
+    """What DuckDB says, on one short line that names the file, if it does."""
+    text = str(error).strip()
+    file = _QUOTED_FILE.search(text)
+    first = text.splitlines()[0][:_LONGEST]
+    return InputError(
+        f"cannot be read: {first}", path=file.group(1) if file else None,
+        remedy="get or make it again",
+    )  # fmt: skip
 
 
 def rows_of(shards: Shards) -> str:
@@ -48,6 +75,34 @@ def rows_of(shards: Shards) -> str:
         if files
     ]
     return "(" + " UNION ALL BY NAME ".join(parts) + ")"
+
+
+def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) -> frozenset[str]:
+    """The columns that every file of a corpus has; no more than the files' footers is read.
+
+    Args:
+        shards: the corpus.
+        wanted: columns the files must have, with types that read as these.
+        optional: names of those of them that a file may lack.
+
+    Raises:
+        InputError: a file is damaged, lacks a column, or has one of another kind; it is named.
+    """
+    common: frozenset[str] | None = None
+    for path in (*shards.accepted, *shards.rejects):
+        try:
+            found = pq.read_schema(path)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"not a readable Parquet file: {str(error).strip().splitlines()[0][:_LONGEST]}",
+                path=path, remedy="get or make it again",
+            ) from error  # fmt: skip
+        names = frozenset(found.names)
+        require_columns(
+            found, pa.schema(f for f in wanted if f.name in names or f.name not in optional), path
+        )
+        common = names if common is None else common & names
+    return common or frozenset()
 
 
 def _listed(files: Sequence[Path]) -> str:

@@ -1,0 +1,96 @@
+"""The folder of a release: which one may be replaced, what stands in it besides rows, its checksums."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.parquet import MANIFEST
+
+__all__ = ["CHECKSUMS", "PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
+
+CHECKSUMS = "SHA256SUMS"
+PROVENANCE = "provenance"
+_PROJECT = ("dvc.yaml", "params.yaml")
+
+
+def replaceable(out: Path, *sources: Path) -> Path:
+    """The folder of a release to be, resolved; what is not a release is never replaced.
+
+    Args:
+        out: the folder named.
+        sources: what the release is made of, which must outlive it.
+
+    Raises:
+        InputError: there is something else than a release, or it holds or is in a source.
+    """
+    place = out.resolve()
+    for source in (each.resolve() for each in sources):
+        if place == source or place in source.parents or source in place.parents:
+            raise InputError(
+                f"a release cannot take the place of what it is made of ({source.name}), or lie in it",
+                path=out, remedy="choose another --out",
+            )  # fmt: skip
+    if not place.exists():
+        return place
+    remedy = "choose another --out, or remove it yourself"
+    if not place.is_dir():
+        raise InputError("there is a file of this name", path=out, remedy=remedy)
+    if not any(place.iterdir()):
+        return place
+    if not _is_release(place):
+        raise InputError("this folder is not a release and not empty", path=out, remedy=remedy)
+    listed = _listed(place / CHECKSUMS) | {CHECKSUMS}
+    strange = [name for name in _names(place) if name not in listed]
+    if strange:
+        raise InputError(
+            f"the release there has {len(strange)} files that are not its own, first {strange[0]}",
+            path=out, remedy=remedy,
+        )  # fmt: skip
+    return place
+
+
+def _is_release(place: Path) -> bool:
+    if not (place / MANIFEST).is_file():
+        return False
+    try:
+        manifest = read_json(place / MANIFEST)
+    except InputError:
+        return False
+    return isinstance(manifest, dict) and {"conjoin", "format", "shards"} <= manifest.keys()
+
+
+def _listed(path: Path) -> set[str]:
+    if not path.is_file():
+        return set()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return {line.partition("  ")[2] for line in lines}
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """Every file's name relative to the folder, sorted."""
+    files = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
+    yield from sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def copy_provenance(folder: Path, project: Path) -> None:
+    """Copy dvc.yaml and params.yaml of the project into ``provenance/``, if they are conjoin's."""
+    try:
+        document = yaml.safe_load((project / "dvc.yaml").read_text(encoding="utf-8"))
+        ours = "generate" in document["stages"]
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError):
+        return
+    for name in _PROJECT if ours else ():
+        if (project / name).is_file():
+            (folder / PROVENANCE).mkdir(exist_ok=True)
+            shutil.copyfile(project / name, folder / PROVENANCE / name)
+
+
+def write_checksums(folder: Path) -> None:
+    """Write ``SHA256SUMS``, which ``sha256sum -c`` reads, of every other file of the folder."""
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    lines = [f"{sha256_of(folder / name)}  {name}\n" for name in _names(folder)]
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")

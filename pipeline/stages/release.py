@@ -1,0 +1,171 @@
+"""``conjoin release``: a finished corpus of candidates as a dataset repository for strangers."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.console import say, table
+from pipeline.ground.errors import InputError, SettingsError
+from pipeline.ground.files import atomic_folder
+from pipeline.mechanisms.release.documents import write_documents
+from pipeline.mechanisms.release.folder import copy_provenance, replaceable, write_checksums
+from pipeline.mechanisms.release.generations import generations
+from pipeline.mechanisms.release.intake import (
+    Survey,
+    declared,
+    require_permission,
+    require_whole,
+    survey,
+)
+from pipeline.mechanisms.release.layout import Shards, find_shards
+from pipeline.mechanisms.release.licences import UNKNOWN, terms
+from pipeline.mechanisms.release.origin import (
+    SENTENCES_FILE,
+    facts,
+    find_corpus,
+    foreign_rows,
+    sentences_of,
+)
+from pipeline.mechanisms.release.releasing import Facts, write_release
+from pipeline.mechanisms.release.standoff import StandOff
+from pipeline.mechanisms.release.statistics import summarise
+from pipeline.settings.release import Release
+
+__all__ = ["run"]
+
+
+def run(settings: Release) -> None:
+    """Write the release into ``settings.out``, whole or not at all.
+
+    Raises:
+        InputError: there are no candidates, they are damaged or not all there, or their licence does
+            not permit it; for ``stand_off``: their source is not at hand; ``out`` is something else
+            than a release.
+        SettingsError: ``license`` is none that conjoin knows.
+    """
+    shards = _input(settings)
+    out = replaceable(settings.out, settings.candidates)
+    require_whole(shards)
+    found = survey(shards)
+    if not found.rows["train"]:
+        raise InputError(
+            "no usable candidates here, only rejects", path=shards.place,
+            remedy="generate from more sentences",
+        )  # fmt: skip
+    licenses = _licenses(settings, found)
+    if not settings.stand_off:
+        require_permission(licenses, shards.place)
+    corpus = _source(settings, shards)
+    about = _about(settings, shards, licenses, corpus)
+    with atomic_folder(out) as folder:
+        source = sentences_of(corpus) if corpus and settings.stand_off else None
+        manifest, hiding = write_release(folder, shards, found, about, source)
+        copy_provenance(folder, Path())
+        write_documents(folder, manifest, summarise(find_shards(folder), corpus))
+        write_checksums(folder)
+    _print(settings, manifest, found, hiding)
+
+
+def _input(settings: Release) -> Shards:
+    shards = find_shards(settings.candidates)
+    if shards.kind == "file":
+        raise InputError(
+            "one file does not say who made its rows and what was refused", path=shards.place,
+            remedy="name the folder of candidates that it is from",
+        )  # fmt: skip
+    if shards.kind == "stand-off":
+        raise InputError(
+            "this is a stand-off release, without the text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate`, or hand on the folder as it is",
+        )  # fmt: skip
+    return shards
+
+
+def _licenses(settings: Release, found: Survey) -> dict[str, int]:
+    """Rows by licence, with the declared one where they say unknown."""
+    if settings.license is not None and not terms(settings.license).known:
+        raise SettingsError(
+            f"release.license = {settings.license!r}: {terms(settings.license).why}",
+            remedy="name it as https://spdx.org/licenses does, such as CC-BY-4.0",
+        )
+    if settings.license is not None and UNKNOWN not in found.licenses:
+        say(f"--license {settings.license} changes nothing: every row names its licence")
+    return declared(found.licenses, settings.license)
+
+
+def _source(settings: Release, shards: Shards) -> Path | None:
+    """The corpus folder of the source, if it is at hand and the rows are of it."""
+    corpus = find_corpus(settings.candidates, settings.corpus)
+    if corpus is None:
+        if settings.stand_off:
+            raise InputError(
+                f"--stand-off needs the source, and no folder above has a {SENTENCES_FILE}",
+                path=shards.place, remedy="name its corpus folder with --corpus",
+            )  # fmt: skip
+        return None
+    count, first = foreign_rows(shards, corpus)
+    if count and (settings.stand_off or settings.corpus):
+        raise InputError(
+            f"{count:,} rows are of sentences that this corpus does not have", path=corpus,
+            sentence_id=first, remedy="name the corpus they were made from with --corpus",
+        )  # fmt: skip
+    if count:
+        say(f"{count:,} rows are not of {corpus.name} (first: {first}): the source is left unnamed")
+        return None
+    return corpus
+
+
+def _about(
+    settings: Release, shards: Shards, licenses: Mapping[str, int], corpus: Path | None
+) -> Facts:
+    sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
+    return Facts(
+        name=settings.name or _name(shards, sources),
+        version=settings.version,
+        authors=tuple(settings.author),
+        url=settings.url,
+        command=shlex.join(["conjoin", *settings.command_line()]),
+        seed=settings.seed,
+        shards=settings.shards,
+        licenses=licenses,
+        license=settings.license,
+        sources=tuple(sources),
+    )
+
+
+def _name(shards: Shards, sources: list[Mapping[str, Any]]) -> str:
+    """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
+    parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
+    made = [about.get("settings", {}) for about in generations(shards).values()]
+    parts += sorted(
+        {f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}" for s in made if "lm" in s}
+    )  # fmt: skip
+    return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
+
+
+def _print(
+    settings: Release, manifest: Mapping[str, Any], found: Survey, hiding: StandOff | None
+) -> None:
+    rows, shards = manifest["rows"], manifest["shards"]
+    table(
+        f"{manifest['name']} {manifest['version']} in {settings.out}",
+        ("configuration", "rows", "shards", "MB", "row digest"),
+        [
+            (config, rows[config], len(own), f"{sum(s['bytes'] for s in own) / 1e6:.1f}",
+             manifest["digests"][config])
+            for config in rows
+            for own in [[s for s in shards if s["config"] == config]]
+        ],
+    )  # fmt: skip
+    if found.reasons:
+        refused = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
+        table("Rejected", ("reason", "rows"), refused)
+    table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
+    if hiding is not None:
+        say(
+            f"Stand-off: no word of the source. {hiding.repeating:,} fills repeat it and are sealed"
+            + (f", {hiding.other:,} rows of another form too" if hiding.other else "")
+            + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
+        )

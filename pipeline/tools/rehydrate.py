@@ -1,0 +1,65 @@
+"""``conjoin rehydrate``: the corpus of a stand-off release, with the text, for who has the source."""
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.console import say, table
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import atomic_folder
+from pipeline.mechanisms.release.documents import write_documents
+from pipeline.mechanisms.release.folder import PROVENANCE, replaceable, write_checksums
+from pipeline.mechanisms.release.intake import require_whole
+from pipeline.mechanisms.release.layout import Shards, find_shards
+from pipeline.mechanisms.release.origin import facts, sentences_of
+from pipeline.mechanisms.release.rehydration import write_rehydrated
+from pipeline.mechanisms.release.statistics import summarise
+from pipeline.settings.release import Rehydrate
+
+__all__ = ["run"]
+
+
+def run(settings: Rehydrate) -> None:
+    """Rebuild the release into ``settings.out``, whole or not at all.
+
+    Raises:
+        InputError: there is no stand-off release, it is damaged, the source is not the one it was
+            made of, or ``out`` is something else than a release.
+    """
+    shards = _input(settings.release)
+    source = sentences_of(settings.source)
+    out = replaceable(settings.out, settings.release, source)
+    require_whole(shards)
+    facts(source)  # a sentence must not stand there twice
+    command = shlex.join(["conjoin", *settings.command_line()])
+    with atomic_folder(out) as folder:
+        manifest = write_rehydrated(folder, shards, source, command)
+        if (settings.release / PROVENANCE).is_dir():
+            shutil.copytree(settings.release / PROVENANCE, folder / PROVENANCE)
+        write_documents(folder, manifest, summarise(find_shards(folder), source))
+        write_checksums(folder)
+    _print(settings, manifest)
+
+
+def _input(place: Path) -> Shards:
+    shards = find_shards(place)
+    if shards.kind != "stand-off":
+        what = "has its text already" if shards.kind == "release" else "is no release"
+        raise InputError(
+            f"this {what}", path=place, remedy="name a folder that `conjoin release --stand-off` wrote"
+        )  # fmt: skip
+    return shards
+
+
+def _print(settings: Rehydrate, manifest: Mapping[str, Any]) -> None:
+    table(
+        f"{manifest['name']} {manifest['version']}, rebuilt in {settings.out}",
+        ("configuration", "rows", "row digest, as released"),
+        [(config, rows, manifest["digests"][config]) for config, rows in manifest["rows"].items()],
+    )
+    say(
+        f"This folder holds text under {manifest['license']}. Do not pass it on: only to those who have "
+        "the source under the same licence. What may be passed on is the stand-off release."
+    )
