@@ -15,9 +15,9 @@ from pipeline.mechanisms.release.checks import Rules, row_faults
 from pipeline.mechanisms.release.digest import RowDigest
 from pipeline.mechanisms.release.engine import engine
 from pipeline.mechanisms.release.identity import IDENTITY, Seen, content_digests, hex_ids
+from pipeline.mechanisms.release.inventory import Sums, check_files, take_stock
 from pipeline.mechanisms.release.layout import Shards
 from pipeline.mechanisms.release.reading import Reading, open_shard
-from pipeline.mechanisms.release.survey import Sums, check_files, survey
 from pipeline.mechanisms.release.textchecks import text_faults
 from pipeline.mechanisms.release.told import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.mechanisms.release.violations import Example, Violations, printable
@@ -35,7 +35,7 @@ def check_corpus(place: Path, found: Violations) -> Totals:
     Raises:
         InputError: there is nothing to check.
     """
-    shards, sums, totals = survey(place, found), Sums(), Totals()
+    shards, sums, totals = take_stock(place, found), Sums(), Totals()
     check_files(shards, sums, found)
     with engine() as database:
         checker = _Checker(shards, found, totals, Seen(database))

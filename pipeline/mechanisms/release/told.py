@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.release.inventory import Sums
 from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.survey import Sums
 from pipeline.mechanisms.release.violations import Violations
 
 __all__ = ["Held", "Totals", "check_manifest", "entries_of", "runs_of"]

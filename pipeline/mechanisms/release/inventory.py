@@ -13,17 +13,17 @@ from typing import Any
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
 from pipeline.ground.parquet import MANIFEST, RECORDS
+from pipeline.mechanisms.release.folder import CHECKSUMS
 from pipeline.mechanisms.release.layout import Kind, Shards, find_shards
 from pipeline.mechanisms.release.violations import Violations
 
-__all__ = ["SUMS", "Sums", "check_files", "survey"]
+__all__ = ["Sums", "check_files", "take_stock"]
 
-SUMS = "SHA256SUMS"
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 
 
-def survey(place: Path, found: Violations) -> Shards:
+def take_stock(place: Path, found: Violations) -> Shards:
     """The shards of a corpus, as ``find_shards`` finds them where all is well.
 
     Raises:
@@ -84,23 +84,23 @@ def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
         return
     place = shards.place
     if shards.kind != "candidates":
-        for name in (MANIFEST, SUMS):
+        for name in (MANIFEST, CHECKSUMS):
             if not (place / name).is_file():
                 found.add("file missing", name, "every release has it")
         for name in _DOCUMENTS:
             if not (place / name).is_file():
                 found.add("document missing", name, "every release has it")
-    if (place / SUMS).is_file():
+    if (place / CHECKSUMS).is_file():
         _check_sums(place, sums, found)
 
 
 def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
     listed = set()
-    text = (place / SUMS).read_text(encoding="utf-8", errors="replace")
+    text = (place / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         if not match or _leads_away(match[2]):
-            found.add("line of SHA256SUMS unreadable", SUMS, f"line {number}: {line!r}")
+            found.add("line of SHA256SUMS unreadable", CHECKSUMS, f"line {number}: {line!r}")
             continue
         name = match[2].removeprefix("./")
         listed.add(name)
@@ -115,7 +115,7 @@ def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
         name = path.relative_to(place).as_posix()
         # What git or a hub's client keeps beside the files is none of the release's.
         hidden = any(part.startswith(".") for part in PurePosixPath(name).parts)
-        if path.is_file() and not hidden and name != SUMS and name not in listed:
+        if path.is_file() and not hidden and name != CHECKSUMS and name not in listed:
             found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
 
 
