@@ -83,8 +83,8 @@ def _joined(
     else:
         rows += " r"
     with engine() as database:
-        database.execute(f"SELECT {columns} FROM {rows} ORDER BY {order}", given)  # noqa: S608 - our own names
-        reader: Any = database.to_arrow_reader(_BATCH)
+        query = f"SELECT {columns} FROM {rows} ORDER BY {order}"  # noqa: S608 - our own names
+        reader: Any = database.sql(query, params=given).to_arrow_reader(_BATCH)
         yield _typed(reader, wanted, files[0])
 
 

@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from pipeline.ground.batches import read_batches
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import sha256_of
+from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import SENTENCES
 from pipeline.mechanisms.release.engine import engine, rows_of
 from pipeline.mechanisms.release.layout import Shards
 from pipeline.mechanisms.release.licences import combined
+from pipeline.settings.preparse import TREES_FOLDER
 
 __all__ = ["SENTENCES_FILE", "facts", "find_corpus", "foreign_rows", "sentences_of"]
 
@@ -77,7 +79,15 @@ def facts(corpus: Path) -> dict[str, Any]:
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
+        **_trees(path.parent / TREES_FOLDER / MANIFEST),
     }
+
+
+def _trees(manifest: Path) -> dict[str, Any]:
+    """Which parser made the trees that lie there now; a generation names theirs by this checksum."""
+    if not manifest.is_file():
+        return {}
+    return {"trees": {"sha256": sha256_of(manifest), "parser": read_json(manifest).get("parser", {}).get("name")}}
 
 
 def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:

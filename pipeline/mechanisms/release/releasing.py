@@ -17,7 +17,7 @@ from pipeline.mechanisms.release.generations import generations, read_accepted, 
 from pipeline.mechanisms.release.intake import CONFIGS, Survey
 from pipeline.mechanisms.release.layout import Shards
 from pipeline.mechanisms.release.licences import UNKNOWN, combined
-from pipeline.mechanisms.release.order import SOURCE
+from pipeline.mechanisms.release.order import SOURCE, shuffled
 from pipeline.mechanisms.release.repeats import Repeats
 from pipeline.mechanisms.release.rows import (
     RELEASED,

@@ -1,0 +1,42 @@
+"""What each column of a release means, in one place for its card and its Croissant file."""
+
+__all__ = ["COLUMNS", "REASONS"]
+
+COLUMNS = {
+    "candidate_id": "hash of the content (sentence, words, coordinator, spans); equal content has "
+    "equal ids whatever wrote it",
+    "sentence_id": "the source sentence",
+    "words": "the generated sentence, word by word: the source's words, the inserted coordinator and "
+    "the fill",
+    "coordinator": "index in `words` of the inserted coordinator, from 0; -1 in a reject without a fill",
+    "word": "the coordinator as written",
+    "conjuncts": "the two conjuncts as half-open ranges `[start, end)` of `words`: the reference span, "
+    "which is the source's, and the fill, which is the model's",
+    "label": "category of the reference span (NP, VP, …); `X` for a random word sequence",
+    "reference": "the reference span in the source sentence, without what was inserted",
+    "fill": "the second conjunct as the language model wrote it",
+    "fill_words": "the fill's words, as they stand in the sentence",
+    "sealed": "stands for fill and words where they repeat the source: only the source opens it",
+    "score": "mean log-probability per token of the fill, in both contexts at once",
+    "score_append": "the same where the fill follows the reference (“X and ___”)",
+    "score_prepend": "the same where it comes before the reference (“___ and X”); null without "
+    "synchronization",
+    "license": "licence of the source sentence, an SPDX expression",
+    "generation": "the run that made the row: a key of `generations` in `manifest.json`",
+    "reason": "why the row was refused",
+}
+"""Column → its meaning, in Markdown."""
+
+REASONS = {
+    "empty fill": "the model wrote nothing",
+    "punctuation only": "the fill has neither letter nor digit",
+    "fill equal to the reference": "the fill says the same as the first conjunct, but for case",
+    "fill repeated": "the same reference has this fill already",
+    "NaN logits": "the model's numbers broke down",
+    "reference span has no tokens for the model": "there is nothing that the fill could be as long as",
+    "source contains a special token of the model": "masks could not be told from the text",
+    "special token in the fill": "the model wrote a sign of its own, such as a mask, not text",
+    "fill begins inside a word": "the fill continues a word rather than beginning one",
+    "longer than the model allows": "the sentence with its masks does not fit the model",
+}
+"""Reason of a reject → what it means."""

@@ -1,0 +1,145 @@
+"""The tables of a release's card: each a Markdown text, or None where there is nothing to count."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.mechanisms.release.columns import REASONS
+from pipeline.mechanisms.release.markup import code, grid
+
+__all__ = ["acceptance", "coordinators", "filtered", "labels", "lengths", "models", "scores", "settings"]
+
+_SCORES = ("score", "score_append", "score_prepend")
+_MOST = 20  # coordinators or labels in a table; the rest are one line
+
+
+def labels(summary: Mapping[str, Any]) -> str | None:
+    """Counts and shares of labels, beside the treebank's if there is one."""
+    return _shares("label", summary, "labels")
+
+
+def coordinators(summary: Mapping[str, Any]) -> str | None:
+    """Counts and shares of coordinators, beside the treebank's if there is one."""
+    return _shares("coordinator", summary, "coordinators")
+
+
+def lengths(summary: Mapping[str, Any]) -> str | None:
+    """Lengths in words of sentences and conjuncts, beside the treebank's."""
+    reference = summary.get("reference") or {}
+    named = [
+        ("sentence", summary.get("sentence_words")),
+        ("first conjunct (the source's)", summary.get("reference_length")),
+        ("second conjunct (generated)", summary.get("fill_length")),
+        ("conjunct, either", summary.get("conjunct_words")),
+        ("treebank: sentence with coordination", reference.get("sentence_words")),
+        ("treebank: conjunct", reference.get("conjunct_words")),
+    ]
+    rows = [
+        [name, float(d["mean"]), float(d["sd"]), d["min"],
+         *(_quantile(d["quantiles"], q) for q in (0.05, 0.5, 0.95)), d["max"]]
+        for name, d in named if d
+    ]  # fmt: skip
+    columns = ["words per", "mean", "sd", "min", "5 %", "median", "95 %", "max"]
+    return grid(columns, rows) if rows else None
+
+
+def scores(summary: Mapping[str, Any]) -> str | None:
+    """Mean and quantiles of the scores."""
+    found = {name: (summary.get("scores") or {}).get(name) for name in _SCORES}
+    told = {name: s for name, s in found.items() if s and s.get("quantiles")}
+    if not told:
+        return None
+    points = sorted(next(iter(told.values()))["quantiles"], key=float)
+    columns = ["", "mean", *(f"{100 * float(p):g} %" for p in points), "null"]
+    rows = [
+        [code(name), float(s["mean"]), *(float(s["quantiles"][p]) for p in points), s["null"]]
+        for name, s in told.items()
+    ]
+    return grid(columns, rows)
+
+
+def acceptance(manifest: Mapping[str, Any]) -> str | None:
+    """What each run saw, kept and refused, and how many of its rows are in the release."""
+    rows = []
+    for key, generation in manifest["generations"].items():
+        tally, here = generation.get("tally"), generation.get("rows", {})
+        if not tally:
+            continue
+        share = f"{100 * tally['kept'] / tally['seen']:.2f} %" if tally["seen"] else None
+        refused = tally["seen"] - tally["kept"]
+        rows.append(
+            [
+                code(key), tally["seen"], tally["kept"], refused, share,
+                here.get("train"), here.get("rejected"),
+            ]
+        )  # fmt: skip
+    columns = [
+        "generation", "outcomes", "kept", "refused", "kept, share", "rows here", "rejected here",
+    ]  # fmt: skip
+    return grid(columns, rows) if rows else None
+
+
+def filtered(summary: Mapping[str, Any]) -> str | None:
+    """Reasons of the rejects, with what each means."""
+    reasons = summary.get("reasons") or {}
+    total = sum(reasons.values()) + summary["rows"]["accepted"]
+    rows = [
+        [code(reason), REASONS.get(reason, "–"), count, f"{100 * count / total:.2f} %"]
+        for reason, count in reasons.items()
+    ]
+    columns = ["reason", "meaning", "rows", "of all outcomes"]
+    return grid(columns, rows, names=2) if rows else None
+
+
+def models(manifest: Mapping[str, Any]) -> str | None:
+    """The language model of each run with its revision or checksum, and what ran it."""
+    rows = []
+    for key, generation in manifest["generations"].items():
+        versions = generation.get("versions", {})
+        tools = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+        family = str(generation.get("settings", {}).get("lm", "–")).upper()
+        model = code(generation.get("model") or "not recorded")
+        rows.append([code(key), family, model, tools or "–", generation.get("device") or "–"])
+    columns = ["generation", "family", "model", "versions", "device"]
+    return grid(columns, rows, names=5) if rows else None
+
+
+def settings(manifest: Mapping[str, Any]) -> str | None:
+    """Every setting of every run; runs are columns, so that differences stand side by side."""
+    runs = {key: g.get("settings", {}) for key, g in manifest["generations"].items()}
+    names = sorted({name for run in runs.values() for name in run})
+    rows = [[code(name), *(_value(run.get(name)) for run in runs.values())] for name in names]
+    return grid(["setting", *map(code, runs)], rows, names=1 + len(runs)) if rows else None
+
+
+def _value(value: Any) -> str | None:
+    if value is None:
+        return None
+    return code("yes" if value is True else "no" if value is False else value)
+
+
+def _shares(what: str, summary: Mapping[str, Any], name: str) -> str | None:
+    counts = summary.get(name)
+    if not counts:
+        return None
+    theirs = (summary.get("reference") or {}).get(name)
+    whole = sum(counts.values())
+    rows: list[list[object]] = []
+    for value, count in list(counts.items())[:_MOST]:
+        rows.append([code(value), count, _percent(count, whole)])
+        if theirs:
+            rows[-1] += [theirs.get(value, 0), _percent(theirs.get(value, 0), sum(theirs.values()))]
+    if rest := list(counts)[_MOST:]:
+        count = sum(counts[value] for value in rest)
+        others = sum((theirs or {}).get(value, 0) for value in rest)
+        more = [others, _percent(others, sum(theirs.values()))] if theirs else []
+        rows.append([f"{len(rest)} others", count, _percent(count, whole), *more])
+    columns = [what, "rows", "share", *(["treebank", "its share"] if theirs else [])]
+    return grid(columns, rows)
+
+
+def _percent(count: int, whole: int) -> str | None:
+    return f"{100 * count / whole:.1f} %" if whole else None
+
+
+def _quantile(quantiles: Mapping[str, Any], wanted: float) -> Any:
+    return next((value for point, value in quantiles.items() if float(point) == wanted), None)
