@@ -4,14 +4,14 @@ What a reader types reaches SQL as a parameter, never as text.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from pipeline.mechanisms.browse.view import BINS, View
 
-__all__ = ["COLUMNS", "contents", "rows_of_view", "summary"]
+__all__ = ["COLUMNS", "contents", "rows_by_number", "rows_of_view", "summary"]
 
 COLUMNS = {
     "number": "number", "id": "candidate_id", "sentence": "sentence_id", "words": "words",
@@ -72,7 +72,8 @@ def summary(database: duckdb.DuckDBPyConnection, view: View, top: float) -> dict
     """
     where, values = _where(view)
     found = database.execute(
-        "SELECT label, reason IS NULL, judged, least($bins, floor(value * $bins / $top))::INTEGER, "
+        "SELECT label, reason IS NULL, judged, "  # noqa: S608 - no value in it
+        "least($bins, floor(value * $bins / $top))::INTEGER, "
         f"count(*) FROM corpus.rows WHERE {where} GROUP BY ALL",
         {**values, "bins": BINS, "top": top},
     )
@@ -111,13 +112,31 @@ def rows_of_view(
         where += f" AND judged AND {'' if view.keep == 'above' else 'NOT '}{reaches}"
         values |= {"bins": BINS, "top": top, "cut": view.cut}
     column, down = view.sort.removeprefix("-"), view.sort.startswith("-")
-    order = "number" if column == "order" else f"{column} {'DESC' if down else 'ASC'} NULLS LAST, number"
+    direction = "DESC" if down else "ASC"
+    order = "number" if column == "order" else f"{column} {direction} NULLS LAST, number"
     found = database.execute(
         f"SELECT {', '.join(COLUMNS.values())} FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
         f"ORDER BY {order} LIMIT $limit OFFSET $offset",
         {**values, "limit": view.limit, "offset": view.offset},
     )
-    return [_plain(dict(zip(COLUMNS, row, strict=True))) for row in found.fetchall()]
+    return _rows(found)
+
+
+def rows_by_number(
+    database: duckdb.DuckDBPyConnection, numbers: Sequence[int]
+) -> list[dict[str, Any]]:
+    """The rows with these numbers, in the order of the corpus, with the keys of ``COLUMNS``."""
+    found = database.execute(
+        f"SELECT {', '.join(COLUMNS.values())} FROM corpus.rows "  # noqa: S608 - no value in it
+        "WHERE number IN (SELECT unnest($numbers::BIGINT[])) ORDER BY number",
+        {"numbers": list(numbers)},
+    )
+    return _rows(found)
+
+
+def _rows(found: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    rows = (dict(zip(COLUMNS, row, strict=True)) for row in found.fetchall())
+    return [_plain(row) for row in rows]
 
 
 def _where(view: View) -> tuple[str, dict[str, Any]]:
