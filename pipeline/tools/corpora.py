@@ -56,7 +56,7 @@ CORPORA = (
         source="https://catalog.ldc.upenn.edu/LDC99T42, folder parsed/mrg/wsj",
         place="data/raw/ptb (the folders 00 to 24 of .mrg files)",
         licence="LDC-User-Agreement",
-        remark="LDC User Agreement of LDC99T42: neither the text nor anything that contains it",
+        remark="the LDC User Agreement of LDC99T42",
     ),
     Corpus(
         reader="ptb-ext",
@@ -66,7 +66,7 @@ CORPORA = (
         "with the noun phrase bracketing of Vadas & Curran (2007)",
         place="data/raw/ptb-ext/PTB.ext",
         licence="LDC-User-Agreement",
-        remark="LDC User Agreement of LDC99T42: neither the text nor anything that contains it",
+        remark="the LDC User Agreement of LDC99T42",
     ),
     Corpus(
         reader="text",
@@ -87,7 +87,7 @@ def run(settings: Corpora) -> None:
         say(f"{corpus.reader}: {corpus.name}")
         say(f"  from            {corpus.source}")
         say(f"  put it in       {corpus.place}")
-        say(f"  licence         {corpus.licence}: {corpus.remark}")
+        say(f"  licence         {corpus.licence} ({corpus.remark})")
         say(f"  redistribution  {_redistribution(corpus.licence)}")
         say(
             f"  read it         conjoin ingest {corpus.reader} {corpus.place.split()[0]} --out {out}"
@@ -101,4 +101,4 @@ def _redistribution(licence: str) -> str:
     if found.redistributable:
         return f"yes: {found.why}"
     verdict = "no" if found.known else "not as long as it is unknown"
-    return f"{verdict}: {found.why}; candidates can be released with --stand-off, without the text"
+    return f"{verdict}: {found.why}; without the text: `conjoin release --stand-off`"
