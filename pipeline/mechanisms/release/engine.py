@@ -46,8 +46,8 @@ def engine(
             yield database
         except duckdb.OutOfMemoryException as error:
             raise InputError(
-                f"more than {memory} of memory is needed, and no room is left in {scratch}",
-                remedy="free space, or set TMPDIR to a folder that has some",
+                f"more than {memory} of memory is needed, and it could not be put on disk in {scratch}",
+                remedy="free space there, or set TMPDIR to another folder",
             ) from error
         except duckdb.Error as error:
             raise _refusal(error, files) from error
