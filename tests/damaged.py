@@ -37,7 +37,9 @@ def make_release(folder: Path, source: Path, *, stand_off: bool = False) -> Path
 
 
 def identified(row: Row) -> Row:
-    """The row under the id of its content."""
+    """The row under the id of its content, if it has its words."""
+    if "words" not in row:
+        return row
     spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
     content = [row["sentence_id"], row["words"], row["coordinator"], spans]
     return row | {"candidate_id": digest_of(content)[:24]}
@@ -46,7 +48,9 @@ def identified(row: Row) -> Row:
 def rewrite(folder: Path, name: str, change: Callable[[list[Row]], list[Row]]) -> None:
     """Change the rows of a shard."""
     table = pq.read_table(folder / name)
-    replace(folder, name, pa.Table.from_pylist(change(table.to_pylist()), schema=loose(table.schema)))
+    replace(
+        folder, name, pa.Table.from_pylist(change(table.to_pylist()), schema=loose(table.schema))
+    )
 
 
 def replace(folder: Path, name: str, table: pa.Table) -> None:
@@ -81,8 +85,8 @@ def settle(folder: Path) -> None:
         if set(schema.names) <= set(table.column_names):
             for batch in table.select(schema.names).combine_chunks().to_batches():
                 digest.add(batch)
-            for licence in table["license"].to_pylist():
-                licences[licence] = licences.get(licence, 0) + 1
+        for licence in table["license"].to_pylist():
+            licences[licence] = licences.get(licence, 0) + 1
         size = (folder / entry["file"]).stat().st_size
         entry.update(rows=table.num_rows, bytes=size, digest=digest.hex())
         entry.pop("sha256")

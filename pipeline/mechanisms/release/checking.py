@@ -1,6 +1,7 @@
 """The check of a whole corpus: files, manifest, and every row of every shard, in bounded memory."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,9 @@ def check_corpus(place: Path, found: Violations) -> Totals:
     """
     shards, sums, totals = take_stock(place, found), Sums(), Totals()
     check_files(shards, sums, found)
-    with engine() as database:
-        checker = _Checker(shards, found, totals, Seen(database))
-        checker.run()
+    with ExitStack() as stack:
+        seen = Seen(lambda: stack.enter_context(engine()))
+        _Checker(shards, found, totals, seen).run()
     check_manifest(shards, totals, sums, found)
     return totals
 
@@ -127,9 +128,10 @@ class _Checker:
         self._count(reading, whole, places, row_faults(whole, self._rules(reading)))
         self._count(reading, whole, places, text_faults(whole))
         self._identify(reading, whole, places, number)
-        if "license" in whole.schema.names:
-            counts = pc.value_counts(whole.column("license")).to_pylist()
-            self._totals.licences.update({each["values"]: each["counts"] for each in counts})
+        if "license" in fitting.schema.names:
+            named = fitting.column("license").drop_null().cast(pa.binary())
+            for each in pc.value_counts(named).to_pylist():
+                self._totals.licences[each["values"].decode(errors="replace")] += each["counts"]
 
     def _identify(
         self, reading: Reading, batch: pa.RecordBatch, places: npt.NDArray[np.int64], number: int

@@ -84,14 +84,18 @@ class Twin:
 
 
 class Seen:
-    """Ids and contents of all rows so far, in a database that spills to the disk."""
+    """Ids and contents of all rows so far: a few in memory, many in a database that spills to the disk.
 
-    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
-        self._database = database
+    Args:
+        connect: opens the database, if it comes to that.
+    """
+
+    def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
+        self._connect = connect
+        self._database: duckdb.DuckDBPyConnection | None = None
         self._parts: list[pa.Table] = []
         self._waiting = 0
         self._alien = False
-        database.execute("CREATE TABLE seen (id BLOB, content BLOB, file INTEGER, place BIGINT)")
 
     def add(
         self, ids: pa.StringArray, contents: bytes | None, file: int, rows: npt.NDArray[np.int64]
@@ -114,25 +118,40 @@ class Seen:
         if self._waiting >= _FLUSH:
             self._flush()
 
-    def _flush(self) -> None:
+    def twins(self) -> Iterator[Twin]:
+        """Rows whose id, or content under another id, stands in an earlier row."""
+        if self._database is None and self._waiting == self._distinct() and not self._alien:
+            return
+        database = self._flush()
+        yield from _twins(database, _SAME_ID)
+        if self._alien:  # where every id is that of its content, equal contents have equal ids
+            yield from _twins(database, _SAME_CONTENT)
+
+    def _distinct(self) -> int:
+        """Different ids among the rows in memory."""
+        ids = [part.column("id") for part in self._parts]
+        chunks = [chunk for column in ids for chunk in column.chunks]
+        return int(pc.count_distinct(pa.chunked_array(chunks, pa.binary())).as_py())
+
+    def _flush(self) -> duckdb.DuckDBPyConnection:
+        if self._database is None:
+            self._database = self._connect()
+            self._database.execute(_TABLE)
         if self._parts:
             self._database.register("part", pa.concat_tables(self._parts))
             self._database.execute("INSERT INTO seen SELECT * FROM part")
             self._database.unregister("part")
         self._parts, self._waiting = [], 0
+        return self._database
 
-    def twins(self) -> Iterator[Twin]:
-        """Rows whose id, or content under another id, stands in an earlier row."""
-        self._flush()
-        yield from self._ask(_SAME_ID)
-        if self._alien:  # where every id is that of its content, equal contents have equal ids
-            yield from self._ask(_SAME_CONTENT)
 
-    def _ask(self, query: str) -> Iterator[Twin]:
-        found = self._database.execute(query)
-        while rows := found.fetchmany(4096):
-            yield from (Twin(*row) for row in rows)
+def _twins(database: duckdb.DuckDBPyConnection, query: str) -> Iterator[Twin]:
+    found = database.execute(query)
+    while rows := found.fetchmany(4096):
+        yield from (Twin(*row) for row in rows)
 
+
+_TABLE = "CREATE TABLE seen (id BLOB, content BLOB, file INTEGER, place BIGINT)"
 
 _SAME_ID = """
 WITH twice AS (SELECT id FROM seen GROUP BY id HAVING count(*) > 1),

@@ -67,7 +67,7 @@ class Reading:
         for name in self.columns:
             field = self.schema.field(name)
             try:
-                column = batch.column(name).cast(field.type)
+                column = batch.column(name).cast(_loose(field.type))
             except pa.ArrowException as error:
                 every = np.arange(len(batch))
                 large.append(Fault("wrong column type", every, f"{name}: {error}"))
@@ -78,8 +78,17 @@ class Reading:
                 rows = np.array([i for i in range(len(column)) if not _is_valid(column[i : i + 1])])
                 alien.append(Fault("text not UTF-8", rows.astype(np.int64), name))
             columns.append(column)
-            fields.append(field.with_nullable(True))
+            fields.append(pa.field(name, column.type))
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), large, alien
+
+
+def _loose(kind: pa.DataType) -> pa.DataType:
+    """The type with nulls allowed inside, which are counted instead."""
+    if pa.types.is_list(kind):
+        return pa.list_(_loose(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _loose(field.type)) for field in kind])
+    return kind
 
 
 def _is_valid(column: pa.Array) -> bool:
