@@ -1,6 +1,7 @@
 """A finished corpus on its way to strangers: every command that shares it, one after the other."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def test_a_corpus_goes_the_whole_way(
     assert rows == sum(len(batch) for batch in read_accepted(find_shards(corpus)))
 
     summed = subprocess.run(
-        ["sha256sum", "-c", "SHA256SUMS"], cwd=out, capture_output=True, text=True, check=False
+        [shutil.which("sha256sum") or "sha256sum", "-c", "SHA256SUMS"], cwd=out, capture_output=True, text=True, check=False
     )  # fmt: skip
     assert summed.returncode == 0, summed.stdout
     croissant = mlcroissant.Dataset(str(out / "croissant.json"))
@@ -70,7 +71,10 @@ def test_a_corpus_goes_the_whole_way(
     merged = find_shards(tmp_path / "merged")
     assert digest(read_accepted(merged)) == manifest["digests"]["train"]
     assert merged.manifest is not None
-    assert [each["kept"] for each in merged.manifest["merged"]][1] in (0, {"train": 0, "rejected": 0})
+    assert [each["kept"] for each in merged.manifest["merged"]][1] in (
+        0,
+        {"train": 0, "rejected": 0},
+    )
 
 
 def test_the_digest_is_the_same_for_any_number_of_shards(corpus: Path, tmp_path: Path) -> None:
