@@ -18,6 +18,7 @@ _DECODING = {
     "n-best": "the most probable texts",
 }
 
+_TREEBANK = "treebank"  # what trees say of their parser if people annotated them
 _ALWAYS = {"lm", "sync", "decoding", "spans", "seed"}  # options worth reading even if they are usual
 
 
@@ -136,7 +137,7 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
             f"First conjuncts are constituents found by a parser, {who}: where it errs, the boundary "
             "of the first conjunct and the label are wrong, and more so in text unlike what it was "
             "trained on."
-            if named != ["gold"]
+            if named != [_TREEBANK]
             else "First conjuncts are constituents of the trees that people annotated."
         )
     if "random" in spans:
@@ -148,13 +149,12 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
     if len(coordinators) == 1:
         limits.append(
             f"The only coordinator is “{next(iter(coordinators))}”, every structure has exactly two "
-            "conjuncts, and they stand side by side. Longer lists, other coordinators and shared "
-            "modifiers do not occur."
+            "conjuncts, one on each side of it. Other coordinators and longer lists do not occur."
         )
     elif coordinators:
         limits.append(
-            "Every structure has exactly two conjuncts, which stand side by side; longer lists and "
-            "shared modifiers do not occur."
+            "Every structure has exactly two conjuncts, one on each side of the coordinator. Longer "
+            "lists do not occur."
         )
     limits += [
         "Exactly one structure of a sentence is marked. If the model wrote another coordination into "
