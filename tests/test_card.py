@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow.parquet as pq
 import pytest
 import shared_corpora
 import yaml
@@ -16,14 +17,18 @@ from pipeline.mechanisms.release.documents import write_documents
 from pipeline.mechanisms.release.layout import find_shards
 from pipeline.mechanisms.release.markup import code, grid, plain
 from pipeline.mechanisms.release.notices import hub_licence, licence_file
+from pipeline.mechanisms.release.prose import parsers
 from pipeline.mechanisms.release.statistics import summarise
-from pipeline.settings.release import Release
+from pipeline.settings.release import Rehydrate, Release
 from pipeline.stages.release import run
+from pipeline.tools.rehydrate import run as rehydrate
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 
 
-def released(corpus: Path, out: Path, rows: int = 60, license_: str = "CC0-1.0", **also: Any) -> Path:
+def released(
+    corpus: Path, out: Path, rows: int = 60, license_: str = "CC0-1.0", **also: Any
+) -> Path:
     """The release of a small corpus, in two shards of each configuration."""
     candidates = candidate_folder(corpus, rows, license_=license_)
     run(Release(candidates=candidates, out=out, **{"shards": 2, **also}))
@@ -68,10 +73,14 @@ def test_card_counts_what_is_there(release: Path) -> None:
     text = (release / "README.md").read_text()
     manifest = read_json(release / "manifest.json")
     summary = summarise(find_shards(release), None)
-    assert f"{manifest['rows']['train']} in `default`, {manifest['rows']['rejected']} refused" in text
+    assert (
+        f"{manifest['rows']['train']} in `default`, {manifest['rows']['rejected']} refused" in text
+    )
     for label, count in summary["labels"].items():
         assert re.search(rf"\| `{label}` \| {count} \|", text)
-        assert len(re.findall(rf"^- \*\*{label}\*\* `.*\[.+\] and \[.+\].*`", text, re.MULTILINE)) == 1
+        assert (
+            len(re.findall(rf"^- \*\*{label}\*\* `.*\[.+\] and \[.+\].*`", text, re.MULTILINE)) == 1
+        )
     for reason, count in summary["reasons"].items():
         assert re.search(rf"\| `{reason}` \| .+ \| {count} \|", text)
     (generation,) = manifest["generations"].values()
@@ -82,8 +91,6 @@ def test_card_counts_what_is_there(release: Path) -> None:
 
 def test_example_is_the_first_row_of_its_label(release: Path) -> None:
     """The card shows what comes first in the shuffled order, so nobody picked it."""
-    import pyarrow.parquet as pq
-
     rows = pq.read_table(sorted((release / "data").iterdir())).to_pylist()
     text = (release / "README.md").read_text()
     for label in {row["label"] for row in rows}:
@@ -99,7 +106,9 @@ def test_stand_off_card_has_no_word_of_the_source(stand_off: Path) -> None:
     assert read_json(stand_off / "manifest.json")["full_digests"]["train"] in text
     assert "clerk" not in text
     assert 'row["words"]' not in text
-    assert {"license": "other", "license_link": "LICENSE"}.items() <= front_matter(stand_off).items()
+    assert {"license": "other", "license_link": "LICENSE"}.items() <= front_matter(
+        stand_off
+    ).items()
     for document in DOCUMENTS:
         content = (stand_off / document).read_text()
         assert not [noun for noun in NOUNS if f"kept the {noun}" in content]
@@ -113,7 +122,9 @@ def test_licence_file_names_every_licence_and_source(stand_off: Path) -> None:
     assert "(c) GENIA Project" in text
     assert "the corpus 'toy'" in text
     assert "Apache License" not in text
-    free = licence_file({**manifest, "licenses": {"Apache-2.0": 60}, "license": "Apache-2.0"}, ["world"])
+    free = licence_file(
+        {**manifest, "licenses": {"Apache-2.0": 60}, "license": "Apache-2.0"}, ["world"]
+    )
     assert "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION" in free
 
 
@@ -146,7 +157,11 @@ def test_citation_file_has_what_cff_requires(release: Path) -> None:
     """CITATION.cff 1.2.0: required keys, type dataset, people and others as authors, the paper."""
     cff = yaml.safe_load((release / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= cff.keys()
-    assert (cff["cff-version"], cff["type"], cff["authors"]) == ("1.2.0", "dataset", [{"name": "conjoin"}])
+    assert (cff["cff-version"], cff["type"], cff["authors"]) == (
+        "1.2.0",
+        "dataset",
+        [{"name": "conjoin"}],
+    )
     (paper,) = cff["references"]
     assert {"type", "title", "authors"} <= paper.keys()
     manifest = read_json(release / "manifest.json") | {"authors": ["Doe, Jane", "Lab {X}_1"]}
@@ -160,9 +175,11 @@ def test_text_of_corpora_is_never_markup(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(shared_corpora, "FILLS", ("a `<script>|x` {}",))
     out = released(tmp_path / "toy", tmp_path / "out", 20)
     lines = (out / "README.md").read_text().splitlines()
-    shown = [line for line in lines if "<script>" in line]
+    shown = [line for line in lines if "script" in line]
     assert shown
-    assert all(re.search(r"``.*`<script>\|x`.*``", line) for line in shown)
+    assert all(
+        re.fullmatch(r"- \*\*\w+\*\* `` .*<.*script.* `` \(score .*\)", line) for line in shown
+    )
     assert plain("*a* [b](c) <d> `e`\n# f_g") == r"\*a\* \[b\](c) &lt;d&gt; \`e\` \# f\_g"
     assert grid(["a"], [[code("x|y")]]).endswith("| `x\\|y` |")
 
@@ -174,3 +191,30 @@ def test_card_of_a_hub_release_loads_by_its_name(tmp_path: Path) -> None:
     text = (out / "README.md").read_text()
     assert 'load_dataset("jane/toy", split="train")' in text
     assert f"url       = {{{url}}}" in text
+
+
+def test_card_of_a_rebuilt_release_says_that_it_stays_here(stand_off: Path, tmp_path: Path) -> None:
+    """Whoever rebuilds a release reads at the top of its card that he must not hand it on."""
+    out = tmp_path / "full"
+    rehydrate(Rehydrate(release=stand_off, source=stand_off.parent / "toy", out=out))
+    text = (out / "README.md").read_text()
+    assert "**This folder was rebuilt from a stand-off release" in text
+    assert "conjoin rehydrate" not in text.split("## How it was made")[0]
+
+
+def test_card_without_rejects_has_one_configuration(tmp_path: Path) -> None:
+    """A corpus of which nothing was refused declares no configuration that has no files."""
+    out = released(tmp_path / "toy", tmp_path / "out", 5, shards=1)
+    assert [c["config_name"] for c in front_matter(out)["configs"]] == ["default"]
+    text = (out / "README.md").read_text()
+    assert "Nothing was refused." in text
+    assert '"rejected"' not in text
+
+
+def test_parser_is_named_if_its_trees_are_those_of_the_rows(release: Path) -> None:
+    """A source's trees name the parser only where a run says that it read these very trees."""
+    manifest = read_json(release / "manifest.json")
+    (used,) = (g["inputs"]["trees"] for g in manifest["generations"].values())
+    for digest, found in ((used, ["stanza:train:1"]), ("0" * 64, [])):
+        source = {"corpus": "toy", "trees": {"sha256": digest, "parser": "stanza:train:1"}}
+        assert parsers(manifest | {"sources": [source]}) == found

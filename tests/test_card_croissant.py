@@ -71,4 +71,6 @@ def test_mlcroissant_accepts_a_stand_off_release(tmp_path: Path) -> None:
     run(Release(candidates=candidate_folder(tmp_path / "toy", 40), out=out, stand_off=True))
     dataset = opened(out)
     assert not dataset.metadata.ctx.issues.errors
-    assert len(list(dataset.records("default"))) == read_json(out / "manifest.json")["rows"]["train"]
+    assert (
+        len(list(dataset.records("default"))) == read_json(out / "manifest.json")["rows"]["train"]
+    )

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from shared_corpora import candidate_folder
 
 from pipeline.mechanisms.release.card import training_program
@@ -37,10 +36,10 @@ def blocks(markdown: str) -> list[str]:
 def test_programs_of_the_card_run_without_conjoin(tmp_path: Path) -> None:
     """All of the card's Python runs offline with conjoin out of reach, and the tagger's loss falls."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 420), out=out, name="toy"))
+    run(Release(candidates=candidate_folder(tmp_path / "toy", 240), out=out, name="toy"))
     programs = blocks((out / "README.md").read_text())
     assert training_program("path/to/toy") + "\n" in programs
-    text = "\n".join([ALONE, *programs, CHECKS.replace("ROWS", "(360, 60)")])
+    text = "\n".join([ALONE, *programs, CHECKS.replace("ROWS", "(206, 34)")])
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-I", "-c", text.replace("path/to/toy", str(out))],
         env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")},
@@ -48,12 +47,12 @@ def test_programs_of_the_card_run_without_conjoin(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     losses = [float(line.split()[1]) for line in done.stdout.splitlines()]
-    assert len(losses) == 4
+    assert len(losses) == 3
     assert losses[-1] < losses[0] / 2
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: page.stem)
-def test_documentation_shows_the_same_program(page: Path) -> None:
-    """Where a page of the documentation trains the tagger, it is the card's program to the letter."""
-    shown = [block for block in blocks(page.read_text()) if "torch.nn.LSTM" in block]
-    assert shown in ([], [training_program("path/to/release") + "\n"])
+def test_documentation_shows_the_same_program() -> None:
+    """The documentation trains the tagger with the card's program, to the letter."""
+    pages = [page.read_text() for page in sorted(DOCS.glob("**/*.md"))]
+    shown = [block for page in pages for block in blocks(page) if "torch.nn.LSTM" in block]
+    assert shown == [training_program("path/to/release") + "\n"]

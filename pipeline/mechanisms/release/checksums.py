@@ -25,7 +25,9 @@ def checked_files(folder: Path) -> list[Path]:
     if not sums.is_file():
         raise InputError(f"no {CHECKSUMS} here", path=folder, remedy="name what `release` wrote")
     listed: dict[str, str] = {}
-    for number, line in enumerate(sums.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(
+        sums.read_text(encoding="utf-8", errors="replace").splitlines(), 1
+    ):
         if not (found := _LINE.fullmatch(line)):
             raise InputError("not a line of checksums", path=sums, line=number, remedy=_REMEDY)
         listed[found[2]] = found[1]

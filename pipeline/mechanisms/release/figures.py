@@ -6,7 +6,17 @@ from typing import Any
 from pipeline.mechanisms.release.columns import REASONS
 from pipeline.mechanisms.release.markup import code, grid
 
-__all__ = ["acceptance", "coordinators", "filtered", "labels", "lengths", "merged", "models", "scores", "settings"]
+__all__ = [
+    "acceptance",
+    "coordinators",
+    "filtered",
+    "labels",
+    "lengths",
+    "merged",
+    "models",
+    "scores",
+    "settings",
+]
 
 _SCORES = ("score", "score_append", "score_prepend")
 _MOST = 20  # coordinators or labels in a table; the rest are one line

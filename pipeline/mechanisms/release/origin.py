@@ -87,7 +87,12 @@ def _trees(manifest: Path) -> dict[str, Any]:
     """Which parser made the trees that lie there now; a generation names theirs by this checksum."""
     if not manifest.is_file():
         return {}
-    return {"trees": {"sha256": sha256_of(manifest), "parser": read_json(manifest).get("parser", {}).get("name")}}
+    return {
+        "trees": {
+            "sha256": sha256_of(manifest),
+            "parser": read_json(manifest).get("parser", {}).get("name"),
+        }
+    }
 
 
 def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:

@@ -19,7 +19,13 @@ _DECODING = {
 }
 
 _TREEBANK = "treebank"  # what trees say of their parser if people annotated them
-_ALWAYS = {"lm", "sync", "decoding", "spans", "seed"}  # options worth reading even if they are usual
+_ALWAYS = {
+    "lm",
+    "sync",
+    "decoding",
+    "spans",
+    "seed",
+}  # options worth reading even if they are usual
 
 
 def prose(
@@ -64,7 +70,9 @@ def commands(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _generate(settings: Mapping[str, Any], place: str) -> str | None:
-    known = {key: v for key, v in settings.items() if key in Generate.model_fields and v is not None}
+    known = {
+        key: v for key, v in settings.items() if key in Generate.model_fields and v is not None
+    }
     try:
         made = Generate(**{**known, "corpus": place})
     except ValidationError:
@@ -88,7 +96,9 @@ def _description(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         f"into a sentence of {_listed([n.source for n in notices(origins)])}."
     )
     if rows["rejected"]:
-        text += f" {rows['rejected']:,} outcomes that were refused come along, each with the reason."
+        text += (
+            f" {rows['rejected']:,} outcomes that were refused come along, each with the reason."
+        )
     if manifest["stand_off"]:
         text += (
             " This is a stand-off release: it has positions and generated text, but not a word of "
@@ -101,7 +111,9 @@ def _collection(manifest: Mapping[str, Any]) -> str:
     ways = []
     for generation in manifest["generations"].values():
         s = generation.get("settings", {})
-        family = str(s.get("lm", "the language model")).upper() if "lm" in s else "the language model"
+        family = (
+            str(s.get("lm", "the language model")).upper() if "lm" in s else "the language model"
+        )
         both = (
             "into two copies of the sentence at once, “X and ___” and “___ and X”, so that it fits both"
             if s.get("sync", True)
@@ -132,7 +144,11 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
     ]
     if "constituents" in spans:
         named = parsers(manifest)
-        who = _listed([_trained_on(name) for name in named]) if named else "whose name is not recorded"
+        who = (
+            _listed([_trained_on(name) for name in named])
+            if named
+            else "whose name is not recorded"
+        )
         limits.append(
             f"First conjuncts are constituents found by a parser, {who}: where it errs, the boundary "
             "of the first conjunct and the label are wrong, and more so in text unlike what it was "
