@@ -8,7 +8,7 @@ RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
 # The demo's part of the grid: every row at 100 labels, baseline and T5 at 250 (`--preset figure4` has more).
 SKIP := --system (bert|\S+-\S+) .*--labelled 250|--labelled 50 |--lm bert --no-sync
 # QUICK=1: one seed, one size, one generator; gold trees instead of a parser, language models half as long.
-QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm bert --(no-)?sync|--system (bert|t5-quantile|t5-self-train)|--no-sync
+QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm bert --(no-)?sync|conjoin release .*/bert-|--system (bert|t5-quantile|t5-self-train)|--no-sync
 QUICK_SET := ingest.world.raw=20000 preparse.world.parser=treebank generate.world.references=1 \
 	pretrain.world.t5.steps=500 pretrain.world.bert.steps=1000
 

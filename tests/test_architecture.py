@@ -10,7 +10,9 @@ from pipeline.cli import COMMANDS
 from pipeline.ground.closure import import_closure
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = ("ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report")
+STAGES = (
+    "ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report", "release",
+)  # fmt: skip
 FLOORS = {"ground": 0, "settings": 0, "mechanisms": 1, "stages": 2, "tools": 2}
 
 

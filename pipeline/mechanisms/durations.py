@@ -31,6 +31,7 @@ _GUESSES = (
     (r"conjoin evaluate data/world ", 3.0, 0.9),
     (r"conjoin audit data/world ", 3.0, 0.2),
     (r"conjoin report data/world ", 6.0, 0.0),
+    (r"conjoin release data/world/", 6.0, 0.0),
 )
 """Command, seconds in the embedded world on one of two cores, and more for each run that is read."""
 

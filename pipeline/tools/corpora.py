@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pipeline.ground.console import say
+from pipeline.mechanisms.release.licences import UNKNOWN, terms
 from pipeline.settings.predict import Corpora
 
 __all__ = ["CORPORA", "Corpus", "run"]
@@ -12,7 +13,13 @@ __all__ = ["CORPORA", "Corpus", "run"]
 class Corpus:
     """A corpus conjoin can read.
 
-    ``reader`` and ``place`` are the arguments of ``conjoin ingest``.
+    Attributes:
+        reader, place: the arguments of ``conjoin ingest``.
+        name: what it is, and whose.
+        source: where it comes from.
+        licence: SPDX expression that its rows have; whether their text may be redistributed follows
+            from it, here and in ``conjoin release``.
+        remark: what the expression does not say.
     """
 
     reader: str
@@ -20,7 +27,7 @@ class Corpus:
     source: str
     place: str
     licence: str
-    redistribution: str
+    remark: str
 
 
 CORPORA = (
@@ -30,7 +37,7 @@ CORPORA = (
         source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
         place="data/raw/world",
         licence="Apache-2.0",
-        redistribution="yes",
+        remark="conjoin's own",
     ),
     Corpus(
         reader="genia",
@@ -38,8 +45,9 @@ CORPORA = (
         source="http://www.geniaproject.org/genia-corpus/treebank, GENIA_treebank_v1.tar.gz; "
         "split by D. McClosky, shipped as lists of PubMed ids",
         place="data/raw/genia (the .tar.gz or what is in it)",
-        licence="annotation CC BY 3.0, (c) GENIA Project; text of the abstracts: PubMed terms",
-        redistribution="annotation yes, with attribution; abstracts within PubMed's terms",
+        licence="CC-BY-3.0 AND LicenseRef-PubMed",
+        remark="annotation CC BY 3.0, (c) GENIA Project, redistributable with attribution; "
+        "text of the abstracts: PubMed terms",
     ),
     Corpus(
         reader="ptb",
@@ -47,8 +55,8 @@ CORPORA = (
         "coordination found by a heuristic",
         source="https://catalog.ldc.upenn.edu/LDC99T42, folder parsed/mrg/wsj",
         place="data/raw/ptb (the folders 00 to 24 of .mrg files)",
-        licence="LDC User Agreement (LDC99T42)",
-        redistribution="no: neither the text nor anything that contains it",
+        licence="LDC-User-Agreement",
+        remark="the LDC User Agreement of LDC99T42",
     ),
     Corpus(
         reader="ptb-ext",
@@ -57,16 +65,16 @@ CORPORA = (
         source="made by https://github.com/Jess1ca/CoordinationExtPTB from the trees of LDC99T42 "
         "with the noun phrase bracketing of Vadas & Curran (2007)",
         place="data/raw/ptb-ext/PTB.ext",
-        licence="LDC User Agreement (LDC99T42)",
-        redistribution="no: neither the text nor anything that contains it",
+        licence="LDC-User-Agreement",
+        remark="the LDC User Agreement of LDC99T42",
     ),
     Corpus(
         reader="text",
         name="your own text: one sentence per line, or running (--segment punkt, stanza)",
         source="yours",
         place="data/raw/text (.txt, .txt.gz, .txt.xz)",
-        licence="name it with --license",
-        redistribution="as that licence says",
+        licence=UNKNOWN,
+        remark="name it with --license; redistribution is as that licence says",
     ),
 )
 
@@ -79,9 +87,18 @@ def run(settings: Corpora) -> None:
         say(f"{corpus.reader}: {corpus.name}")
         say(f"  from            {corpus.source}")
         say(f"  put it in       {corpus.place}")
-        say(f"  licence         {corpus.licence}")
-        say(f"  redistribution  {corpus.redistribution}")
+        say(f"  licence         {corpus.licence} ({corpus.remark})")
+        say(f"  redistribution  {_redistribution(corpus.licence)}")
         say(
             f"  read it         conjoin ingest {corpus.reader} {corpus.place.split()[0]} --out {out}"
         )
         say("")
+
+
+def _redistribution(licence: str) -> str:
+    """Whether candidates may be handed on with the source's text, and how else."""
+    found = terms(licence)
+    if found.redistributable:
+        return f"yes: {found.why}"
+    verdict = "no" if found.known else "not as long as it is unknown"
+    return f"{verdict}: {found.why}; without the text: `conjoin release --stand-off`"

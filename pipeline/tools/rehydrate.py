@@ -11,8 +11,9 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic_folder
 from pipeline.mechanisms.release.documents import write_documents
 from pipeline.mechanisms.release.folder import PROVENANCE, replaceable, write_checksums
-from pipeline.mechanisms.release.intake import require_whole
+from pipeline.mechanisms.release.intake import CONFIGS, require_whole
 from pipeline.mechanisms.release.layout import Shards, find_shards
+from pipeline.mechanisms.release.licences import terms
 from pipeline.mechanisms.release.origin import facts, sentences_of
 from pipeline.mechanisms.release.rehydration import write_rehydrated
 from pipeline.mechanisms.release.statistics import summarise
@@ -57,9 +58,10 @@ def _print(settings: Rehydrate, manifest: Mapping[str, Any]) -> None:
     table(
         f"{manifest['name']} {manifest['version']}, rebuilt in {settings.out}",
         ("configuration", "rows", "row digest, as released"),
-        [(config, rows, manifest["digests"][config]) for config, rows in manifest["rows"].items()],
+        [(config, manifest["rows"][config], manifest["digests"][config]) for config in CONFIGS],
     )
-    say(
-        f"This folder holds text under {manifest['license']}. Do not pass it on: only to those who have "
-        "the source under the same licence. What may be passed on is the stand-off release."
-    )
+    if not terms(manifest["license"]).redistributable:
+        say(
+            f"Do not pass this folder on: it holds the source's text, under {manifest['license']}. "
+            "What may be passed on is the stand-off release it was rebuilt from."
+        )

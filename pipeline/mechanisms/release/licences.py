@@ -167,7 +167,7 @@ _COPYLEFT = "text may be handed on under the same licence"
 _FREE = "text is dedicated to the public"
 _LDC = Terms(
     True, False, "LDC User Agreement", "https://catalog.ldc.upenn.edu/license/ldc-non-members-agreement.pdf",
-    "only members and licensees of the Linguistic Data Consortium may have the text",
+    "neither the text nor anything that contains it may go to who is not its licensee",
 )  # fmt: skip
 _PUBMED = Terms(
     True, False, "terms of PubMed", "https://pubmed.ncbi.nlm.nih.gov/disclaimer/",

@@ -1,6 +1,6 @@
 """The order of a release: a seeded shuffle that depends on a row's id alone, of any number of rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -51,7 +51,7 @@ def shuffled(
                 ids = batch.column("candidate_id").to_pylist()
                 keys = pa.array([key(seed, each) for each in ids], pa.binary(16))
                 writer.write_batch(pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed))
-        with _joined([path], source, ", ".join(("shuffle", *_THEN)), schema) as rows:
+        with _joined([path], source, ["shuffle", *_THEN], schema) as rows:
             yield rows
 
 
@@ -64,13 +64,13 @@ def with_source(
     Raises:
         InputError: a file cannot be read.
     """
-    with _joined(list(files), source, "file_index, file_row_number", schema) as rows:
+    with _joined(list(files), source, ["file_index", "file_row_number"], schema) as rows:
         yield rows
 
 
 @contextmanager
 def _joined(
-    files: list[Path], source: Path | None, order: str, schema: pa.Schema
+    files: list[Path], source: Path | None, order: Sequence[str], schema: pa.Schema
 ) -> Iterator[Iterator[pa.RecordBatch]]:
     wanted = schema if source is None else schema.append(SOURCE)
     columns = ", ".join(f'r."{name}"' for name in schema.names)
@@ -83,8 +83,8 @@ def _joined(
     else:
         rows += " r"
     with engine() as database:
-        database.execute(f"SELECT {columns} FROM {rows} ORDER BY {order}", given)  # noqa: S608 - our own names
-        reader: Any = database.to_arrow_reader(_BATCH)
+        query = f"SELECT {columns} FROM {rows} ORDER BY {', '.join(f'r.{name}' for name in order)}"  # noqa: S608 - our own names
+        reader: Any = database.sql(query, params=given).to_arrow_reader(_BATCH)
         yield _typed(reader, wanted, files[0])
 
 
