@@ -96,7 +96,7 @@ def filtered(summary: Mapping[str, Any]) -> str | None:
         [code(reason), REASONS.get(reason, "–"), count, f"{100 * count / total:.2f} %"]
         for reason, count in reasons.items()
     ]
-    columns = ["reason", "meaning", "rows", "of all outcomes"]
+    columns = ["reason", "meaning", "rows", "of all rows"]
     return grid(columns, rows, names=2) if rows else None
 
 
