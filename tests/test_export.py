@@ -125,7 +125,7 @@ def test_brat_offsets_cut_the_text(awkward: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "word", "kept"),
-    [("ptb-ext", "-LRB-", 1), ("ptb-ext", "a b", 1), ("ptb-ext", "\\", 1), 
+    [("ptb-ext", "-LRB-", 1), ("ptb-ext", "a b", 1), ("ptb-ext", "\\", 1),
      ("conllu", "a\tb", 1), ("brat", "a\nb", 1),
      ("jsonl", "a\nb", 2), ("conllu", "-LRB-", 2)],
 )  # fmt: skip
