@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table
+from pipeline.ground.console import Meter, say, table
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import atomic_folder
 from pipeline.mechanisms.release.documents import write_documents
@@ -59,9 +59,12 @@ def run(settings: Release) -> None:
         require_permission(licenses, shards.place)
     corpus = _source(settings, shards)
     about = _about(settings, shards, licenses, corpus)
+    source = sentences_of(corpus) if corpus and settings.stand_off else None
     with atomic_folder(out) as folder:
-        source = sentences_of(corpus) if corpus and settings.stand_off else None
-        manifest, hiding = write_release(folder, shards, found, about, source)
+        with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
+            manifest, hiding = write_release(
+                folder, shards, found, about, source=source, advance=meter.advance
+            )
         copy_provenance(folder, Path())
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)

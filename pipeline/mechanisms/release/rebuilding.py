@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -63,8 +64,7 @@ class Rebuilder:
             batches: rows of a stand-off release, with their source's words in column ``source``.
             schema: ``RELEASED`` or ``RELEASED_REJECTS``.
 
-        Raises:
-            InputError: after the last row, if for some of them the source had no words or others.
+        A row that cannot be rebuilt has no words; whoever keeps the rows asks ``error`` first.
         """
         for batch in batches:
             texts = [self._text(row) for row in batch.select(list(_READ)).to_pylist()]
@@ -74,21 +74,23 @@ class Rebuilder:
             }
             columns = [new[f.name] if f.name in new else batch.column(f.name) for f in schema]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
-        if self.missing.rows or self.locked.rows:
-            raise self.error()
 
-    def error(self) -> InputError:
+    def error(self, source: Path) -> InputError:
         """One line on why the source is not the one the release was made of."""
-        faults = [
-            (self.missing, "are of sentences that the source does not have"),
-            (self.locked, "are sealed under other words than the source has"),
-            (self.changed, "come out as another sentence than was released"),
+        faults = {
+            "their sentence is not in it": self.missing,
+            "sealed under other words": self.locked,
+            "rebuilt to other words than were released": self.changed,
+        }
+        parts = [
+            f"{what}: {f.rows:,} rows, first {f.first}" for what, f in faults.items() if f.rows
         ]
-        parts = [f"{f.rows:,} rows {what} (first: {f.first})" for f, what in faults if f.rows]
         return InputError(
-            "this is not the source that the release was made of: "
-            + ("; ".join(parts) or "the rows come out with another digest"),
-            remedy="ingest the corpus, version and options that its manifest.json names",
+            "this is not the source that the release was made of ("
+            + ("; ".join(parts) or "the rows come out with another digest")
+            + ")",
+            path=source,
+            remedy="ingest the very corpus that the release's manifest.json names as its source",
         )
 
     def _text(self, row: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -48,20 +48,21 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
             "not a manifest of a stand-off release: it lacks rows or full_digests",
             path=shards.place / MANIFEST, remedy="get the release again",
         ) from error  # fmt: skip
-    entries = []
+    entries, found = [], {}
+    rebuilder = Rebuilder()
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
         if not files and not rows[config]:
             continue
         bare, full = _SCHEMAS[config]
-        rebuilder = Rebuilder()
         with with_source(files, bare, source) as batches:
             made, whole = write_shards(
                 folder, config, full, rebuilder.rebuild(batches, full),
                 rows=rows[config], count=len(files),
             )  # fmt: skip
-        if whole.hex() != expected[config]:
-            raise rebuilder.error()
         entries += made
+        found[config] = whole.hex()
+    if any(found.get(config, expected[config]) != expected[config] for config in CONFIGS):
+        raise rebuilder.error(source)
     manifest |= {
         "stand_off": False,
         "rehydrated": True,

@@ -1,6 +1,6 @@
 """The shards and the manifest of a release, from rows that may be released."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,13 @@ class Facts:
 
 
 def write_release(
-    folder: Path, shards: Shards, survey: Survey, about: Facts, source: Path | None = None
+    folder: Path,
+    shards: Shards,
+    survey: Survey,
+    about: Facts,
+    *,
+    source: Path | None = None,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[dict[str, Any], StandOff | None]:
     """Write shards and ``manifest.json`` into an empty folder.
 
@@ -74,6 +80,7 @@ def write_release(
         survey: the latter's result.
         about: the rest.
         source: for a stand-off release, the ``sentences.parquet`` whose words it leaves out.
+        advance: told how many more rows have been read or written; each is twice.
 
     Returns:
         The manifest; for a stand-off release also what was sealed.
@@ -92,11 +99,11 @@ def write_release(
     for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
         schema = _FULL[config] if hiding is None else _BARE[config]
         full = RowDigest()
-        licensed = _licensed(read(shards), about.license)
+        licensed = _licensed(_counted(read(shards), advance), about.license)
         with shuffled(licensed, _FULL[config], about.seed, source) as batches:
-            stream = batches
+            stream = _counted(batches, advance)
             if hiding is not None:
-                stream = hiding.convert(_added(batches, full), schema)
+                stream = hiding.convert(_added(stream, full), schema)
             made, whole = write_shards(
                 folder, config, schema, stream, rows=survey.rows[config], count=counts[config]
             )
@@ -133,6 +140,14 @@ def _rejected_count(survey: Survey, train: int) -> int:
     """As many shards as give rejects' files no more rows than candidates' have; none for no rejects."""
     per_shard = max(1, -(-survey.rows["train"] // train))
     return -(-survey.rows["rejected"] // per_shard)
+
+
+def _counted(
+    batches: Iterable[pa.RecordBatch], advance: Callable[[int], None]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch
+        advance(len(batch))
 
 
 def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterator[pa.RecordBatch]:

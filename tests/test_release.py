@@ -1,0 +1,317 @@
+"""`conjoin release`: whole folders of licensed rows, the same bytes for the same rows, or one line."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from shared_corpora import candidate_folder
+
+from pipeline.ground.errors import ConjoinError
+from pipeline.ground.files import sha256_of
+from pipeline.mechanisms.release.licences import combined, licence_ids, terms
+from pipeline.mechanisms.release.order import key
+from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.settings.release import Release
+from pipeline.stages.release import run
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = "data/train-*.parquet"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus folder with 60 outcomes of generation, in three shards of each kind."""
+    folder = tmp_path_factory.mktemp("corpora") / "toy"
+    candidate_folder(folder)
+    return folder
+
+
+def release(candidates: Path, out: Path, **options: Any) -> dict[str, Any]:
+    """Release, and return the manifest."""
+    run(Release(candidates=candidates, out=out, **options))
+    manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
+    return manifest
+
+
+def rows(folder: Path, pattern: str = DATA) -> list[dict[str, Any]]:
+    files = sorted(folder.glob(pattern))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def sums(folder: Path) -> dict[str, str]:
+    files = (p for p in folder.rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): sha256_of(p) for p in files}
+
+
+def candidates_of(corpus: Path) -> Path:
+    return corpus / "candidates/t5-sync/seed-0"
+
+
+def test_shards_change_neither_rows_nor_order_nor_digest(corpus: Path, tmp_path: Path) -> None:
+    """One shard and seven hold the same rows one after the other, and have the same digest."""
+    one = release(candidates_of(corpus), tmp_path / "one")
+    seven = release(candidates_of(corpus), tmp_path / "seven", shards=7)
+    assert one["digests"] == seven["digests"]
+    assert rows(tmp_path / "one") == rows(tmp_path / "seven")
+    assert [s["rows"] for s in seven["shards"] if s["config"] == "train"] == [7, 7, 8, 7, 8, 7, 8]
+    assert (
+        sorted(p.name for p in (tmp_path / "seven/data").iterdir())[6]
+        == "train-00006-of-00007.parquet"
+    )
+    ids = [row["candidate_id"] for row in rows(tmp_path / "one")]
+    assert ids == sorted(ids, key=lambda each: key(0, each))
+    assert ids != sorted(ids)
+
+
+def test_the_same_rows_are_the_same_bytes(tmp_path: Path, corpus: Path) -> None:
+    """However generation cut them into units; and a release released again is itself."""
+    first = release(candidates_of(corpus), tmp_path / "a", name="x")
+    other = candidate_folder(tmp_path / "toy", units=5)
+    release(other, tmp_path / "b", name="x")
+    release(tmp_path / "a", tmp_path / "c", name="x")
+    for folder in ("b", "c"):
+        for shard in first["shards"]:
+            assert sha256_of(tmp_path / folder / shard["file"]) == shard["sha256"]
+    before = sums(tmp_path / "a")
+    release(candidates_of(corpus), tmp_path / "a", name="x")
+    assert sums(tmp_path / "a") == before
+
+
+def test_the_seed_changes_the_order_only(corpus: Path, tmp_path: Path) -> None:
+    """Another seed shuffles the same rows."""
+    zero, one = (release(candidates_of(corpus), tmp_path / str(s), seed=s) for s in (0, 1))
+    assert zero["digests"] == one["digests"]
+    assert rows(tmp_path / "0") != rows(tmp_path / "1")
+
+
+def test_files_and_manifest_say_what_they_hold(corpus: Path, tmp_path: Path) -> None:
+    """Schema, page index, checksums of every file, rows and generations counted, the source named."""
+    manifest = release(candidates_of(corpus), tmp_path / "r")
+    for pattern, schema in ((DATA, RELEASED), ("rejected/*.parquet", RELEASED_REJECTS)):
+        (file,) = (tmp_path / "r").glob(pattern)
+        with pq.ParquetFile(file) as parquet:
+            assert parquet.schema_arrow.equals(schema)
+            assert parquet.metadata.row_group(0).column(0).has_offset_index
+    listed = (tmp_path / "r/SHA256SUMS").read_text().splitlines()
+    found = sums(tmp_path / "r")
+    del found["SHA256SUMS"]
+    assert listed == [f"{digest}  {name}" for name, digest in sorted(found.items())]
+    assert manifest["rows"] == {"train": 52, "rejected": 8}
+    (generation,) = manifest["generations"].values()
+    assert generation["rows"] == manifest["rows"]
+    assert {row["generation"] for row in rows(tmp_path / "r")} == set(manifest["generations"])
+    (source,) = manifest["sources"]
+    assert source["sha256"] == sha256_of(corpus / "sentences.parquet")
+    assert (source["corpus"], source["sentences"]) == ("toy", {"train": 60})
+    assert manifest["name"] == "conjoin-toy-t5-sync"
+    assert manifest["licenses"] == {"CC0-1.0": 60}
+
+
+def test_without_rejects_there_is_no_file_of_them(tmp_path: Path) -> None:
+    """`datasets` cannot read a Parquet file without rows, so there is none."""
+    manifest = release(candidate_folder(tmp_path / "toy", 6), tmp_path / "r")
+    assert manifest["rows"] == {"train": 6, "rejected": 0}
+    assert not (tmp_path / "r/rejected").exists()
+
+
+def test_what_made_it_goes_along(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dvc.yaml and params.yaml of a conjoin project; of another project nothing."""
+    monkeypatch.chdir(ROOT)
+    release(candidates_of(corpus), tmp_path / "r")
+    for name in ("dvc.yaml", "params.yaml"):
+        assert (tmp_path / "r/provenance" / name).read_bytes() == (ROOT / name).read_bytes()
+    (tmp_path / "dvc.yaml").write_text("stages: {bake: {cmd: bread}}")
+    monkeypatch.chdir(tmp_path)
+    release(candidates_of(corpus), tmp_path / "r")
+    assert not (tmp_path / "r/provenance").exists()
+
+
+@pytest.mark.parametrize(
+    ("license_", "message"),
+    [
+        ("unknown", r"licence 'unknown' is not known for 14 rows .*--license.*--stand-off"),
+        ("LDC-User-Agreement", "'LDC-User-Agreement' forbids handing on the text of 14 rows"),
+        ("CC-BY-3.0 AND LicenseRef-PubMed", "PubMed' forbids .* authors and publishers"),
+        ("CC-BY-ND-4.0", "generated sentences are altered text"),
+        ("Own-1.0", "'Own-1.0' is not known for 14 rows"),
+    ],
+)
+def test_text_that_nobody_may_hand_on_is_refused(
+    license_: str, message: str, tmp_path: Path
+) -> None:
+    """One line with the licence, how many rows, and the remedy; nothing is written."""
+    folder = candidate_folder(tmp_path / "toy", 14, license_=license_)
+    with pytest.raises(ConjoinError, match=message):
+        release(folder, tmp_path / "r")
+    assert [p.name for p in tmp_path.iterdir()] == ["toy"]
+
+
+def test_a_declared_licence_is_written_where_rows_say_unknown(tmp_path: Path) -> None:
+    """Rows and manifest have it; one that conjoin does not know is refused."""
+    folder = candidate_folder(tmp_path / "toy", 14, license_="unknown")
+    manifest = release(folder, tmp_path / "r", license="CC-BY-4.0")
+    assert manifest["license"] == "CC-BY-4.0"
+    assert {r["license"] for r in rows(tmp_path / "r", "*/train-*.parquet")} == {"CC-BY-4.0"}
+    with pytest.raises(ConjoinError, match=r"release.license = 'Mine'"):
+        release(folder, tmp_path / "x", license="Mine")
+
+
+@pytest.mark.parametrize(
+    ("expression", "known", "redistributable"),
+    [
+        ("Apache-2.0", True, True), ("CC-BY-SA-3.0", True, True), ("cc-by-nc-4.0", True, True),
+        ("CC-BY-NC-ND-4.0", True, False), ("MIT AND LDC-User-Agreement", True, False),
+        ("MIT OR LDC-User-Agreement", True, True), ("MIT AND Foo-1", False, False),
+        ("Foo-1 OR MIT", True, True), ("(MIT OR Foo-1) AND CC0-1.0", True, True),
+        ("GPL-2.0-only WITH Classpath-exception-2.0", True, True), ("unknown", False, False),
+        ("", False, False), ("MIT AND", False, False), ("(MIT", False, False), ("CC BY 4.0", False, False),
+    ],
+)  # fmt: skip
+def test_terms_of_expressions(expression: str, known: bool, redistributable: bool) -> None:
+    """AND needs what both permit, OR what one does; what cannot be read permits nothing."""
+    found = terms(expression)
+    assert (found.known, found.redistributable) == (known, redistributable)
+
+
+def test_a_licence_of_the_whole_names_each_once() -> None:
+    """Parts are joined by AND, alternatives in brackets."""
+    assert combined(["MIT", "MIT AND CC0-1.0"]) == "CC0-1.0 AND MIT"
+    assert combined(["MIT OR CC0-1.0", "ISC"]) == "ISC AND (MIT OR CC0-1.0)"
+    assert combined(["MIT OR CC0-1.0"]) == "MIT OR CC0-1.0"
+    assert licence_ids("(MIT OR CC0-1.0) AND MIT") == ["MIT", "CC0-1.0"]
+
+
+def truncate(folder: Path) -> None:
+    shard = folder / "candidates-00001-of-00003.parquet"
+    shard.write_bytes(shard.read_bytes()[:-100])
+
+
+def flip(folder: Path) -> None:
+    shard = folder / "rejects-00001-of-00003.parquet"
+    shard.write_bytes(bytes([shard.read_bytes()[0] ^ 1]) + shard.read_bytes()[1:])
+
+
+def remove(folder: Path) -> None:
+    (folder / "candidates-00002-of-00003.parquet").unlink()
+
+
+def of_another_run(folder: Path) -> None:
+    other = candidate_folder(folder.parents[2] / "toy2", seed=1)
+    shutil.copy(other / "candidates-00001-of-00003.parquet", folder)
+
+
+def one_more(folder: Path) -> None:
+    shutil.copy(
+        folder / "candidates-00000-of-00003.parquet", folder / "candidates-00000-of-00009.parquet"
+    )
+
+
+def lie(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["shards"][0]["rows"] += 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def interrupt(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+
+
+def other_json(folder: Path) -> None:
+    (folder / "manifest.json").write_text("[1]")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (truncate, r"00001-of-00003.parquet: not as manifest.json says: truncated: \d+ of \d+ bytes"),
+        (flip, r"rejects-00001-of-00003.parquet: not as manifest.json says: sha256 differs"),
+        (remove, r"candidates-00002-of-00003.parquet: not as manifest.json says: gone"),
+        (of_another_run, r"00001-of-00003.parquet: a shard from another run"),
+        (one_more, r"00000-of-00009.parquet: a shard from another run"),
+        (lie, r"holds \d+ rows, but manifest.json says \d+"),
+        (interrupt, "generation has not finished here"),
+        (other_json, "not a manifest of conjoin"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_not_whole_is_refused(
+    damage: Any, message: str, corpus: Path, tmp_path: Path
+) -> None:
+    """Whatever is missing, damaged or foreign is named, and nothing is written."""
+    shutil.copytree(corpus, tmp_path / "toy")
+    damage(candidates_of(tmp_path / "toy"))
+    with pytest.raises(ConjoinError, match=message):
+        release(candidates_of(tmp_path / "toy"), tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_only_a_release_is_replaced(corpus: Path, tmp_path: Path) -> None:
+    """No folder of other things, no release with other things in it, and not what it is made of."""
+    folder = candidates_of(corpus)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/thesis.tex").write_text("years of work")
+    with pytest.raises(ConjoinError, match="not a release and not empty"):
+        release(folder, tmp_path / "home")
+    with pytest.raises(ConjoinError, match="there is a file of this name"):
+        release(folder, tmp_path / "home/thesis.tex")
+    release(folder, tmp_path / "r")
+    (tmp_path / "r/notes.txt").write_text("mine")
+    with pytest.raises(ConjoinError, match=r"1 files that are not its own, first notes.txt"):
+        release(folder, tmp_path / "r")
+    assert (tmp_path / "r/notes.txt").read_text() == "mine"
+    for out in (folder, folder / "r", corpus):
+        with pytest.raises(ConjoinError, match="take the place of what it is made of"):
+            release(folder, out)
+
+
+def test_too_many_shards_wrong_corpora_and_single_files_are_refused(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """Fewer rows than shards; a corpus without these sentences or none; a lone Parquet file."""
+    folder = candidates_of(corpus)
+    with pytest.raises(ConjoinError, match="52 usable candidates cannot fill 53 shards"):
+        release(folder, tmp_path / "r", shards=53)
+    candidate_folder(tmp_path / "small", 10)
+    with pytest.raises(
+        ConjoinError, match=r"50 rows are of sentences that this corpus does not have"
+    ):
+        release(folder, tmp_path / "r", corpus=tmp_path / "small")
+    with pytest.raises(ConjoinError, match="no such corpus"):
+        release(folder, tmp_path / "r", corpus=tmp_path)
+    with pytest.raises(ConjoinError, match="one file does not say who made its rows"):
+        release(folder / "candidates-00000-of-00003.parquet", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_documented_digest_is_the_manifests(corpus: Path, tmp_path: Path) -> None:
+    """The plain Python of the documentation, as it stands there, computes it from the rows alone."""
+    folder = candidates_of(corpus)
+    documents = [*ROOT.glob("docs/release.md"), *ROOT.glob("docs/release-parts/release.md")]
+    blocks = re.findall(r"```python\n(.*?)```", documents[0].read_text(), re.DOTALL)
+    (code,) = [block for block in blocks if "def row_digest" in block]
+    assert len(re.findall(r"\S.*\n", code)) <= 23
+    space: dict[str, Any] = {}
+    exec(code, space)  # noqa: S102 - our own documentation
+    for name, options in (("full", {"shards": 2}), ("bare", {"stand_off": True})):
+        manifest = release(folder, tmp_path / name, **options)
+        for config, pattern in (("train", DATA), ("rejected", "rejected/*.parquet")):
+            found = space["row_digest"](sorted((tmp_path / name).glob(pattern)))
+            assert found == manifest["digests"][config]
+
+
+def test_treebanks_are_released_without_their_words() -> None:
+    """params.yaml has stand_off for every corpus whose declared licence forbids handing on its text."""
+    from pipeline.tools.corpora import CORPORA  # noqa: PLC0415 - a tool, for this test alone
+
+    section = yaml.safe_load((ROOT / "params.yaml").read_text())["release"]
+    for corpus in CORPORA:
+        found = terms(corpus.licence)
+        assert section[corpus.reader].get("stand_off", False) == (
+            found.known and not found.redistributable
+        )

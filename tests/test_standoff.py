@@ -1,0 +1,328 @@
+"""Releases without the text: no sentence of the source survives, and who has the source gets it all back."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from shared_corpora import candidate_folder, source
+
+from pipeline.ground.coordination import Candidate, Reject, Sentence, Span
+from pipeline.ground.errors import ConjoinError
+from pipeline.ground.files import digest_of, write_json
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import (
+    CANDIDATES,
+    REJECTS,
+    SENTENCES,
+    candidate_row,
+    reject_row,
+    sentence_row,
+)
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.candidates import make_candidate
+from pipeline.mechanisms.infill.base import Fill
+from pipeline.mechanisms.naturaltext import join_words
+from pipeline.mechanisms.release.order import SOURCE, with_source
+from pipeline.mechanisms.release.repeats import Repeats
+from pipeline.mechanisms.release.rows import STAND_OFF, STAND_OFF_REJECTS
+from pipeline.mechanisms.release.sealing import seal, unseal
+from pipeline.mechanisms.spans import Reference
+from pipeline.mechanisms.units import UnitFolder
+from pipeline.settings.release import Rehydrate, Release
+from pipeline.stages import release
+from pipeline.tools import rehydrate
+
+COUNT = 24
+LEAKS = (  # what a language model that learned the source by heart could write
+    "the {noun}",  # the reference itself
+    "THE {noun}",
+    "{next}",  # another whole sentence
+    "a lamp; {next} and so on",
+    "{next_upper}",
+    "near the door of nothing",  # four words of its own sentence
+    "Near  the, door OF the house",
+    "don't go ( there ) now",  # a short sentence with other words in the treebank
+    "so 1 + 1 = 2 !",  # a formula
+    "the old boat",
+    "",
+    "...",
+)
+ODD = (["Do", "n't", "go", "(", "there", ")", "now"], ["1", "+", "1", "=", "2"], ["Yes", "."])
+
+
+def sentences() -> list[Sentence]:
+    license_ = "LDC-User-Agreement"
+    plain = [source(n, license_) for n in range(COUNT + 1)]
+    odd = [
+        Sentence(f"odd/{n}", "d", "dev", tuple(words), None, None, (), license_)
+        for n, words in enumerate(ODD)
+    ]
+    return plain + odd
+
+
+def leaking_folder(corpus: Path) -> Path:
+    """Candidates whose fills repeat the source in every way, and one that was made in another way."""
+    every = sentences()
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
+    made: list[Candidate | Reject] = []
+    for n in range(COUNT):
+        words = every[n].words
+        following = join_words(every[n + 1].words).text
+        text = LEAKS[n % len(LEAKS)].format(
+            noun=words[4], next=following, next_upper=following.upper()
+        )
+        reference = Reference(every[n].sentence_id, words, Span(3, 5), "NP", every[n].license)
+        made.append(make_candidate(reference, Fill(text, -1.0, -1.0, None), "and"))
+    words = (*source(0).words[1:], "and", "so", "on")  # no coordinator and fill put into the source
+    spans = (Span(0, 11), Span(12, 14))
+    content = ["toy/000000", list(words), 11, [[3, 5], [0, 11], [12, 14]]]
+    identity = digest_of(content)[:24]
+    made.append(
+        Candidate(
+            candidate_id=identity, sentence_id="toy/000000", words=words, coordinator=11,
+            conjuncts=spans, label="S", reference=Span(3, 5), fill="so on", score=None,
+            score_append=None, score_prepend=None, license="LDC-User-Agreement",
+        )
+    )  # fmt: skip
+    out = corpus / "candidates/t5-sync/seed-0"
+    about = {
+        "settings": {"lm": "t5", "sync": True},
+        "model": "sha256:00",
+        "inputs": {},
+        "code": "0",
+    }
+    folder = UnitFolder(out, 1, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
+    folder.begin()
+    kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
+    refused = [row for row in made if isinstance(row, Reject)]
+    tally = Tally(len(kept), Counter(row.reason for row in refused))
+    folder.write(0, {"candidates": kept, "rejects": list(map(reject_row, refused))}, tally)
+    folder.write_manifest()
+    return out
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus folder, with its candidates and their stand-off release as ``release``."""
+    corpus = tmp_path_factory.mktemp("leaking") / "toy"
+    folder = leaking_folder(corpus)
+    release.run(
+        Release(candidates=folder, out=corpus / "release", corpus=corpus, stand_off=True, shards=2)
+    )
+    return corpus
+
+
+def rows(folder: Path, pattern: str = "*/train-*.parquet") -> list[dict[str, Any]]:
+    return [r for f in sorted(folder.glob(pattern)) for r in pq.ParquetFile(f).read().to_pylist()]
+
+
+def texts(value: Any) -> list[str]:
+    """Every string in a value, bytes read as Latin-1, and lists of strings joined in two ways."""
+    if isinstance(value, bytes):
+        return [value.decode("latin-1")]
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        words = [each for each in value if isinstance(each, str)]
+        return [
+            *(t for each in value for t in texts(each)),
+            " ".join(words),
+            join_words(words).text,
+        ]
+    return [value] if isinstance(value, str) else []
+
+
+def squashed(text: str) -> str:
+    return "".join(text.split()).lower()
+
+
+def test_no_source_sentence_survives(leaking: Path) -> None:
+    """None of four or more words, in any case or spacing, in any value or file of the release."""
+    folder = leaking / "release"
+    everything = [squashed(text) for row in rows(folder) for text in texts(row)]
+    for path in (p for p in folder.rglob("*") if p.is_file()):
+        everything.append(squashed(path.read_bytes().decode("latin-1")))
+        assert not path.name.endswith(".jsonl")
+    whole = "\n".join(everything)
+    long = [each for each in sentences() if len(each.words) >= 4]
+    assert len(long) == COUNT + 3
+    for sentence in long:
+        for text in (" ".join(sentence.words), join_words(sentence.words).text):
+            assert squashed(text) not in whole
+    # The check can fail: the same folder with text holds them all.
+    release.run(
+        Release(candidates=leaking_folder(leaking / "open"), out=leaking / "b", stand_off=True)
+    )
+    before = pq.read_table(
+        leaking / "open/candidates/t5-sync/seed-0/candidates-00000-of-00001.parquet"
+    )
+    full = squashed("\n".join(t for row in before.to_pylist() for t in texts(row)))
+    assert sum(squashed(" ".join(each.words)) in full for each in long) >= COUNT // 4
+
+
+def test_what_repeats_is_sealed_and_nothing_else(leaking: Path) -> None:
+    """Nine of the twelve kinds of fill; the row of another form whole; schemas as documented."""
+    found = {row["candidate_id"]: row for row in rows(leaking / "release")}
+    assert len(found) == COUNT + 1
+    open_fills = {row["fill"] for row in found.values() if row["sealed"] is None}
+    assert open_fills == {"the old boat", "", "..."}
+    assert sum(row["sealed"] is not None for row in found.values()) == 9 * COUNT // 12 + 1
+    assert all((row["fill"] is None) == (row["sealed"] is not None) for row in found.values())
+    for pattern, schema in (("data/*", STAND_OFF), ("rejected/*", STAND_OFF_REJECTS)):
+        for file in (leaking / "release").glob(pattern):
+            assert pq.read_schema(file).equals(schema)
+
+
+def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Path) -> None:
+    """Rows, order, shards and digests; and it says of itself what it is."""
+    rehydrate.run(Rehydrate(release=leaking / "release", source=leaking, out=tmp_path / "r"))
+    stand_off, full = (
+        json.loads((folder / "manifest.json").read_text())
+        for folder in (leaking / "release", tmp_path / "r")
+    )
+    assert full["digests"] == stand_off["full_digests"]
+    assert (full["stand_off"], full["rehydrated"]) == (False, True)
+    assert "full_digests" not in full
+    original = rows(leaking / "candidates/t5-sync/seed-0", "*.parquet")
+    rebuilt = rows(tmp_path / "r")
+    assert len(rebuilt) == len(original) == COUNT + 1
+    for row in original:
+        assert row in [
+            {key: each[key] for key in row} for each in rebuilt if row.keys() <= each.keys()
+        ]
+    with pytest.raises(ConjoinError, match="forbids handing on"):
+        release.run(Release(candidates=tmp_path / "r", out=tmp_path / "x"))
+    with pytest.raises(ConjoinError, match="this has its text already"):
+        rehydrate.run(Rehydrate(release=tmp_path / "r", source=leaking, out=tmp_path / "x"))
+
+
+def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> None:
+    """A full release and a rehydrated one of the same rows have the same bytes of data."""
+    folder = candidate_folder(tmp_path / "toy")
+    release.run(Release(candidates=folder, out=tmp_path / "full", shards=3))
+    release.run(Release(candidates=folder, out=tmp_path / "bare", shards=3, stand_off=True))
+    source_file = tmp_path / "toy/sentences.parquet"
+    rehydrate.run(Rehydrate(release=tmp_path / "bare", source=source_file, out=tmp_path / "again"))
+    full, again = (
+        json.loads((tmp_path / n / "manifest.json").read_text()) for n in ("full", "again")
+    )
+    for key in ("shards", "digests", "rows", "generations", "licenses", "seed", "name", "version"):
+        assert full[key] == again[key]
+
+
+def changed_source(folder: Path, kind: str) -> Path:
+    every = sentences()
+    if kind == "missing":
+        every = every[2:]
+    elif kind == "other":
+        every = [
+            Sentence(s.sentence_id, "d", s.split, (*s.words[:-1], "!"), None, None, (), s.license)
+            for s in every
+        ]
+    elif kind == "twice":
+        every = [*every, every[0]]
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, every))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("missing", r"\(their sentence is not in it: 3 rows, first toy/000000"),
+        ("other", r"sealed under other words: 19 rows, first toy/\d+; rebuilt to other .*: 6 rows"),
+        ("twice", "two sentences have the same id"),
+        ("none", "no such corpus"),
+    ],
+)  # fmt: skip
+def test_a_wrong_source_is_refused(kind: str, message: str, leaking: Path, tmp_path: Path) -> None:
+    """One line on what is missing or different; nothing is written."""
+    given = tmp_path / "source"
+    given.mkdir()
+    if kind != "none":
+        changed_source(given, kind)
+    with pytest.raises(ConjoinError, match=message):
+        rehydrate.run(Rehydrate(release=leaking / "release", source=given, out=tmp_path / "r"))
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_another_digest_is_refused(leaking: Path, tmp_path: Path) -> None:
+    """Open rows carry no seal: what is wrong with them shows in the digest alone."""
+    shutil.copytree(leaking / "release", tmp_path / "lying")
+    manifest = json.loads((tmp_path / "lying/manifest.json").read_text())
+    manifest["full_digests"]["train"] = "0" * 64
+    write_json(tmp_path / "lying/manifest.json", manifest)
+    with pytest.raises(ConjoinError, match="come out with another digest"):
+        rehydrate.run(Rehydrate(release=tmp_path / "lying", source=leaking, out=tmp_path / "r"))
+    assert not (tmp_path / "r").exists()
+
+
+def test_stand_off_needs_the_whole_source(tmp_path: Path) -> None:
+    """It is looked for above the candidates; without it, or with part of it, nothing is written."""
+    folder = candidate_folder(tmp_path / "toy", 20)
+    moved = shutil.move(folder, tmp_path / "moved")
+    with pytest.raises(ConjoinError, match=r"--stand-off needs the source.*--corpus"):
+        release.run(Release(candidates=moved, out=tmp_path / "r", stand_off=True))
+    candidate_folder(tmp_path / "small", 10)
+    with pytest.raises(
+        ConjoinError, match="10 rows are of sentences that this corpus does not have"
+    ):
+        release.run(
+            Release(candidates=moved, out=tmp_path / "r", stand_off=True, corpus=tmp_path / "small")
+        )
+    assert not (tmp_path / "r").exists()
+
+
+def test_only_the_source_opens_a_seal() -> None:
+    """Other words, another row or a changed byte do not; two texts of a row share no stream."""
+    source_words = ["The", "clerk", "left", "."]
+    sealed = seal(b"the text", "id", source_words)
+    assert unseal(sealed, "id", source_words) == b"the text"
+    assert unseal(sealed, "id", ["The", "clerk", "left", "!"]) is None
+    assert unseal(sealed, "di", source_words) is None
+    assert unseal(sealed[:-1] + bytes([sealed[-1] ^ 1]), "id", source_words) is None
+    assert unseal(b"", "id", source_words) is None
+    other = seal(b"THE TEXT", "id", source_words)
+    assert bytes(a ^ b for a, b in zip(sealed[16:], other[16:], strict=True)) != b" " * 8
+
+
+SOURCE_WORDS = ["The", "clerk", "kept", "the", "lamp", "near", "the", "door", "."]
+CORPUS = [
+    SOURCE_WORDS,
+    ["She", "did", "n't", "say", "so"],
+    ["a", "<", "b", "<", "c"],
+    ["So", "it", "is"],
+]
+
+
+@pytest.mark.parametrize(
+    ("fill", "words", "repeats"),
+    [
+        ("The Lamp", ["The", "Lamp"], True),  # the reference
+        ("a kept the lamp near it", ["a", "kept", "the", "lamp", "near", "it"], True),
+        ("kept the, lamp near", ["kept", "the", ",", "lamp", "near"], True),
+        ("kept the lamp", ["kept", "the", "lamp"], False),  # three words
+        ("well, she didn't say so", ["well", ",", "she", "did", "n't", "say", "so"], True),
+        ("where a<b <c holds", ["where", "a<b", "<", "c", "holds"], True),
+        ("so it is", ["so", "it", "is"], False),  # a sentence of three words
+        ("the boat", ["the", "boat"], False),
+    ],
+)
+def test_what_counts_as_repeating(fill: str, words: list[str], repeats: bool) -> None:
+    """The reference, four words of its sentence in a row, any sentence of four words; not less."""
+    assert Repeats(CORPUS).found(fill, words, SOURCE_WORDS, SOURCE_WORDS[3:5]) is repeats
+
+
+def test_rows_keep_their_order_beside_their_source(leaking: Path) -> None:
+    """Files one after the other, each row with its own sentence's words."""
+    files = sorted((leaking / "release/data").glob("*.parquet"))
+    words = {s.sentence_id: list(s.words) for s in sentences()}
+    with with_source(files, STAND_OFF, leaking / "sentences.parquet") as batches:
+        found = [row for batch in batches for row in batch.to_pylist()]
+    assert [row["candidate_id"] for row in found] == [
+        row["candidate_id"] for row in rows(leaking / "release", "data/*")
+    ]
+    assert all(row[SOURCE.name] == words[row["sentence_id"]] for row in found)
