@@ -120,10 +120,11 @@ class _Checker:
         self._count(reading, fitting, held.rows, [*large, *alien])
         missing = list(_nulls(fitting, reading.schema))
         self._count(reading, fitting, held.rows, missing)
-        rows = np.arange(len(batch))
-        for fault in (*alien, *missing):  # of these rows nothing else can be told
-            rows = np.setdiff1d(rows, fault.rows)
-        whole = fitting if len(rows) == len(batch) else fitting.take(pa.array(rows))
+        sound = np.ones(len(batch), dtype=bool)
+        for fault in (*alien, *missing):
+            sound[fault.rows] = False  # of these rows nothing else can be told
+        rows = np.flatnonzero(sound)
+        whole = fitting if sound.all() else fitting.take(pa.array(rows))
         places = held.rows + rows
         self._count(reading, whole, places, row_faults(whole, self._rules(reading)))
         self._count(reading, whole, places, text_faults(whole))
@@ -158,9 +159,9 @@ class _Checker:
     ) -> None:
         ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else None
         for fault in faults:
-            rows = np.unique(fault.rows)
-            if not len(rows):
+            if not len(fault.rows):
                 continue
+            rows = np.unique(fault.rows)
             examples = []
             for row in rows[: self._found.wanted(fault.kind)].tolist():
                 place = places + row if isinstance(places, int) else int(places[row])
@@ -186,4 +187,5 @@ def _nulls(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[Fault]:
         rows = null_rows(column)
         if schema.field(name).nullable and len(rows):  # a null list, but not a list of nulls
             rows = np.setdiff1d(rows, np.flatnonzero(np.asarray(pc.is_null(column))))
-        yield Fault("null value", rows, f"null in {name}")
+        if len(rows):
+            yield Fault("null value", rows, f"null in {name}")

@@ -54,7 +54,7 @@ def row_faults(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
             yield from (fault for fault in check(batch, rules) if len(fault.rows))
     if {"coordinator", "conjuncts"} <= set(batch.schema.names):
         formed = _formed(batch, rules)
-        whole = batch.take(pa.array(formed))
+        whole = batch if len(formed) == len(batch) else batch.take(pa.array(formed))
         for needed, check in _STRUCTURE:
             if needed <= set(batch.schema.names):
                 for fault in check(whole, rules):

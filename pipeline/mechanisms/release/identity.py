@@ -5,9 +5,9 @@ canonical JSON of ``[sentence_id, words, coordinator, [reference, *conjuncts]]``
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 
 import duckdb
 import numpy as np
@@ -68,7 +68,7 @@ def _span(spans: pa.StructArray) -> pa.StringArray:
 def _json(strings: pa.StringArray) -> pa.StringArray:
     """Each string as JSON: words repeat, so each is written once."""
     codes = pc.dictionary_encode(strings)
-    written = [json.dumps(each, ensure_ascii=False) for each in codes.dictionary.to_pylist()]
+    written = list(map(encode_basestring, codes.dictionary.to_pylist()))
     return pa.array(written, pa.string()).take(codes.indices)
 
 
