@@ -53,8 +53,7 @@ class Merge(Settings):
     corpus_field: ClassVar[str] = "out"
 
     places: list[Path] = Field(
-        min_length=2,
-        description="Folders of candidates or releases; of equal rows the first counts.",
+        description="Two or more folders of candidates or releases; of equal rows the first counts."
     )
     out: Path = Field(description="Folder for the united corpus; it must not hold another.")
 

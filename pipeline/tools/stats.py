@@ -18,7 +18,7 @@ _KINDS = {
     "candidates": "candidates",
     "release": "a release",
     "stand-off": "a stand-off release",
-    "file": "one file",
+    "file": "rows of one file",
 }
 _LONG_FILL = 10  # fills of more words are rare; they share a row of the table
 _QUANTILES = {"0.05": "5 %", "0.25": "25 %", "0.5": "median", "0.75": "75 %", "0.95": "95 %"}
@@ -50,14 +50,15 @@ def run(settings: Stats) -> None:
 def _overview(shards: Shards, summary: Mapping[str, Any]) -> None:
     rows = summary["rows"]
     sources = ", ".join(summary["sources"])
-    say(
-        f"{shards.place}: {_KINDS[shards.kind]} in {len(shards.accepted) + len(shards.rejects)} file(s)"
-    )
+    say(f"{shards.place}: {_KINDS[shards.kind]}")
     say(f"  usable candidates  {rows['accepted']:,}")
     say(f"  rejected           {rows['rejected']:,}")
     say(
         f"  source sentences   {summary['sentences']:,} of the usable candidates; source: {sources or 'none'}"
     )
+    merged = (shards.manifest or {}).get("merged")
+    if merged:
+        say(f"  merged from        {', '.join(entry['place'] for entry in merged)}")
     text, content = summary["duplicates"]["text"], summary["duplicates"]["content"]
     if text is None:
         say("  repetitions        not known")

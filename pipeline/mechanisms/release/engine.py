@@ -17,17 +17,21 @@ from pipeline.mechanisms.release.layout import Shards
 __all__ = ["columns_of", "engine", "rows_of"]
 
 _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
-_QUOTED_FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
+_FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
+_PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")
 _LONGEST = 160  # characters of what DuckDB says: its texts go on with candidates and line numbers
 
 
 @contextmanager
-def engine(memory: str = _MEMORY, threads: int = 2) -> Iterator[duckdb.DuckDBPyConnection]:
+def engine(
+    memory: str = _MEMORY, threads: int = 2, files: Sequence[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of its own that spills to a temporary folder, removed at the end.
 
     Args:
         memory: what it may hold at once, in DuckDB's notation.
         threads: processor threads it may use.
+        files: what it will read, looked through for the damaged one where DuckDB does not name it.
 
     Raises:
         InputError: a file it was asked to read is damaged or has other columns than asked for, or
@@ -42,22 +46,33 @@ def engine(memory: str = _MEMORY, threads: int = 2) -> Iterator[duckdb.DuckDBPyC
             yield database
         except duckdb.OutOfMemoryException as error:
             raise InputError(
-                f"more than {memory} of memory is needed, and no room is left in {scratch}",
-                remedy="free space, or set TMPDIR to a folder that has some",
+                f"more than {memory} of memory is needed, and it could not be put on disk in {scratch}",
+                remedy="free space there, or set TMPDIR to another folder",
             ) from error
         except duckdb.Error as error:
-            raise _refusal(error) from error
+            raise _refusal(error, files) from error
 
 
-def _refusal(error: duckdb.Error) -> InputError:
-    """What DuckDB says, on one short line that names the file, if it does."""
+def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
+    """What DuckDB says, on one short line that names the file."""
     text = str(error).strip()
-    file = _QUOTED_FILE.search(text)
-    first = text.splitlines()[0][:_LONGEST]
+    file = _FILE.search(text)
+    what = _PREFIX.sub("", text.splitlines()[0])[:_LONGEST]
     return InputError(
-        f"cannot be read: {first}", path=file.group(1) if file else None,
+        f"cannot be read: {what}", path=file.group(1) if file else _damaged(files),
         remedy="get or make it again",
     )  # fmt: skip
+
+
+def _damaged(files: Sequence[Path]) -> Path | None:
+    for path in files:
+        try:
+            with pq.ParquetFile(path) as file:
+                for _ in file.iter_batches():
+                    pass
+        except (pa.ArrowException, OSError):
+            return path
+    return None
 
 
 def rows_of(shards: Shards) -> str:

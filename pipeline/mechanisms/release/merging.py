@@ -36,9 +36,14 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         out: the folder; it appears whole or not at all, and must not hold anything.
 
     Raises:
-        InputError: ``out`` is not empty; a corpus is a stand-off release, damaged, or has other
-            columns; the same id or generation stands for different things in two of them.
+        InputError: there is one corpus only; ``out`` is not empty; a corpus is a stand-off release,
+            damaged, or has other columns; the same id or generation stands for different things in
+            two of them.
     """
+    if len(corpora) < 2:
+        raise InputError(
+            "one corpus alone is nothing to merge", path=corpora[0].place, remedy="name two or more"
+        )
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError("there is something here already", path=out, remedy="name a new folder")
     corpora = [_sound(shards) for shards in corpora]
@@ -73,6 +78,8 @@ def _sound(shards: Shards) -> Shards:
     for files, schema in ((shards.accepted, RELEASED), (shards.rejects, RELEASED_REJECTS)):
         for path in files:
             _refuse_more(path, schema)
+    for read in (read_accepted, read_rejects):
+        next(read(shards), None)  # says at once if nobody knows which run made the rows
     return shards
 
 

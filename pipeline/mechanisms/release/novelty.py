@@ -51,7 +51,7 @@ def find_novelty(corpora: Sequence[Shards]) -> Novelty:
         [file for shards in corpora for file in shards.rejects],
     ]
     begins = [list(_begins(part)) for part in files]
-    with engine() as database:
+    with engine(files=files[0] + files[1]) as database:
         database.execute(
             "CREATE TEMP TABLE seen (rejected BOOL, row BIGINT, id UHUGEINT, content UHUGEINT, "
             "refusal UHUGEINT)"

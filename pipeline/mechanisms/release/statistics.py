@@ -42,6 +42,7 @@ _OF_ACCEPTED = {
         for score in SCORES
     },
 }
+_WRITTEN_COORDINATOR = (("word",), "lower(word)")  # of a stand-off release, which has no words
 _OF_ALL = {
     "reasons": ((), "reason"),
     "licenses": (("license",), "license"),
@@ -70,10 +71,13 @@ def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
         InputError: a file is missing or damaged, or is not what it should be; it is named.
     """
     columns = columns_of(shards, CANDIDATES, _OPTIONAL) | {"reason"}
-    with engine() as database:
+    with engine(files=(*shards.accepted, *shards.rejects)) as database:
         database.execute(f"CREATE TEMP VIEW rows AS SELECT * FROM {rows_of(shards)}")  # noqa: S608 - our own paths
         every = _histograms(database, _OF_ALL, columns, "true")
-        found = _histograms(database, _OF_ACCEPTED, columns, "reason IS NULL")
+        figures = dict(_OF_ACCEPTED)
+        if "words" not in columns:
+            figures["coordinators"] = _WRITTEN_COORDINATOR
+        found = _histograms(database, figures, columns, "reason IS NULL")
         if "conjuncts" in columns:
             found["conjunct_words"] = _conjunct_lengths(database)
         rejected = {reason: n for reason, n in every["reasons"].items() if reason is not None}

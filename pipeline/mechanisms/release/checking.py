@@ -1,0 +1,191 @@
+"""The check of a whole corpus: files, manifest, and every row of every shard, in bounded memory."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.ground.console import Meter
+from pipeline.mechanisms.candidate_check import Fault, null_rows
+from pipeline.mechanisms.release.checks import Rules, row_faults
+from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.release.engine import engine
+from pipeline.mechanisms.release.identity import IDENTITY, Seen, content_digests, hex_ids
+from pipeline.mechanisms.release.inventory import Sums, check_files, take_stock
+from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.release.reading import Reading, open_shard
+from pipeline.mechanisms.release.textchecks import text_faults
+from pipeline.mechanisms.release.told import Held, Totals, check_manifest, entries_of, runs_of
+from pipeline.mechanisms.release.violations import Example, Violations, printable
+
+__all__ = ["check_corpus"]
+
+
+def check_corpus(place: Path, found: Violations) -> Totals:
+    """Check a corpus; what is wrong with it goes into ``found``, whatever it is.
+
+    Args:
+        place: folder of candidates or of a release, or a Parquet file.
+        found: takes the violations.
+
+    Raises:
+        InputError: there is nothing to check.
+    """
+    shards, sums, totals = take_stock(place, found), Sums(), Totals()
+    check_files(shards, sums, found)
+    with ExitStack() as stack:
+        seen = Seen(lambda: stack.enter_context(engine()))
+        _Checker(shards, found, totals, seen).run()
+    check_manifest(shards, totals, sums, found)
+    return totals
+
+
+class _Checker:
+    def __init__(self, shards: Shards, found: Violations, totals: Totals, seen: Seen) -> None:
+        self._shards, self._found, self._totals, self._seen = shards, found, totals, seen
+        self._files = [*shards.accepted, *shards.rejects]
+        self._runs = runs_of(shards.manifest)
+        entries = entries_of(shards.manifest or {}) or {}
+        self._digested = any("digest" in entry for entry in entries.values())
+
+    def run(self) -> None:
+        readings = [
+            open_shard(path, self._shards, self._name(path), self._found) for path in self._files
+        ]
+        with Meter("validate, rows", sum(each.rows for each in readings if each)) as meter:
+            for number, reading in enumerate(readings):
+                held = self._totals.files[self._files[number]] = Held(whole=reading is not None)
+                if reading is not None:
+                    if self._digested and len(reading.columns) == len(reading.schema):
+                        held.digest = RowDigest()
+                    self._check_fingerprint(reading)
+                    for batch in self._read(reading, held):
+                        self._check(batch, reading, number, held)
+                        held.rows += len(batch)
+                        meter.advance(len(batch))
+        for twin in self._seen.twins():
+            first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
+            example = Example(
+                printable(self._name(self._files[twin.file])),
+                twin.row,
+                None,
+                printable(f"as {first}"),
+            )
+            self._found.add_all(twin.kind, 1, [example])
+
+    def _name(self, path: Path) -> str:
+        return (
+            path.name
+            if path == self._shards.place
+            else path.relative_to(self._shards.place).as_posix()
+        )
+
+    def _rules(self, reading: Reading) -> Rules:
+        runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
+        told = [run.get("settings") for run in runs.values()]
+        settings = [each for each in told if isinstance(each, dict)]
+        return Rules(
+            rejects=reading.rejects,
+            shared=self._shards.kind == "release",
+            generations=None if self._runs is None else frozenset(runs),
+            coordinators=frozenset(
+                str(each.get("coordinator", "and")).lower() for each in settings
+            ),
+            any_label=any(each.get("spans") == "given" for each in settings),
+        )
+
+    def _check_fingerprint(self, reading: Reading) -> None:
+        told = (self._shards.manifest or {}).get("fingerprint")
+        if self._shards.kind == "candidates" and told and reading.fingerprint != told:
+            what = f"fingerprint {reading.fingerprint}, the manifest has {told}"
+            self._found.add("shard of another run", reading.name, what)
+
+    def _read(self, reading: Reading, held: Held) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reading.batches()
+        except Exception as error:  # a damaged file may fail anywhere in its decoder
+            held.whole = False
+            what = f"not readable after row {held.rows}: {error}"
+            self._found.add("unreadable file", reading.name, what)
+
+    def _check(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        fitting, large, alien = reading.fitting(batch)
+        if held.digest is not None:
+            held.digest.add(fitting)
+        self._count(reading, fitting, held.rows, [*large, *alien])
+        missing = list(_nulls(fitting, reading.schema))
+        self._count(reading, fitting, held.rows, missing)
+        sound = np.ones(len(batch), dtype=bool)
+        for fault in (*alien, *missing):
+            sound[fault.rows] = False  # of these rows nothing else can be told
+        rows = np.flatnonzero(sound)
+        whole = fitting if sound.all() else fitting.take(pa.array(rows))
+        places = held.rows + rows
+        self._count(reading, whole, places, row_faults(whole, self._rules(reading)))
+        self._count(reading, whole, places, text_faults(whole))
+        self._identify(reading, whole, places, number)
+        if "license" in fitting.schema.names:
+            named = fitting.column("license").drop_null().cast(pa.binary())
+            for each in pc.value_counts(named).to_pylist():
+                self._totals.licences[each["values"].decode(errors="replace")] += each["counts"]
+
+    def _identify(
+        self, reading: Reading, batch: pa.RecordBatch, places: npt.NDArray[np.int64], number: int
+    ) -> None:
+        names = set(batch.schema.names)
+        if "candidate_id" not in names or not len(batch):
+            return
+        ids, contents = batch.column("candidate_id"), None
+        if names >= set(IDENTITY):
+            contents = content_digests(batch)
+            due = hex_ids(contents)
+            wrong = np.flatnonzero(np.asarray(pc.not_equal(ids, due)))
+            fault = Fault("id differs from content", wrong, lambda row: f"it should be {due[row]}")
+            self._count(reading, batch, places, [fault])
+        if not reading.rejects:  # fills that came out the same are rejects with the same id
+            self._seen.add(ids, contents, number, places)
+
+    def _count(
+        self,
+        reading: Reading,
+        batch: pa.RecordBatch,
+        places: int | npt.NDArray[np.int64],
+        faults: Iterator[Fault] | list[Fault],
+    ) -> None:
+        ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else None
+        for fault in faults:
+            if not len(fault.rows):
+                continue
+            rows = np.unique(fault.rows)
+            examples = []
+            for row in rows[: self._found.wanted(fault.kind)].tolist():
+                place = places + row if isinstance(places, int) else int(places[row])
+                known = None if ids is None else _text(ids[row])
+                shown = None if known is None else printable(known)
+                examples.append(
+                    Example(printable(reading.name), place, shown, printable(fault.told(row)))
+                )
+            self._found.add_all(fault.kind, len(rows), examples)
+
+
+def _text(value: pa.Scalar) -> str | None:
+    try:
+        return None if value.as_py() is None else str(value.as_py())
+    except UnicodeDecodeError:
+        return None
+
+
+def _nulls(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[Fault]:
+    """Nulls where the schema has none."""
+    for name in batch.schema.names:
+        column = batch.column(name)
+        rows = null_rows(column)
+        if schema.field(name).nullable and len(rows):  # a null list, but not a list of nulls
+            rows = np.setdiff1d(rows, np.flatnonzero(np.asarray(pc.is_null(column))))
+        if len(rows):
+            yield Fault("null value", rows, f"null in {name}")

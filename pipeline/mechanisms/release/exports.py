@@ -1,0 +1,182 @@
+"""Candidates as text that other tools read: JSON lines, CoNLL-U and PTB.ext brackets.
+
+Each form is a function from a candidate to its text. What a form cannot say it refuses with a reason.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.ground.batches import read_batches
+from pipeline.ground.errors import InputError
+from pipeline.ground.schema import CANDIDATES
+from pipeline.ground.trees import base_label, unescape
+from pipeline.mechanisms.candidate_check import check
+from pipeline.mechanisms.conllu import with_comments, with_misc
+from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.release.rows import RELEASED
+
+__all__ = ["FORMS", "Row", "Unwritable", "conllu", "jsonl", "ptb_ext", "rows_in", "rows_to_export"]
+
+Row = Mapping[str, Any]
+"""A candidate as its columns, with spans as pairs ``(start, end)``."""
+
+
+class Unwritable(ValueError):  # noqa: N818 - it says what a row is, and is no failure
+    """A candidate that a form cannot hold; the reason is its text."""
+
+
+def rows_to_export(shards: Shards) -> Iterator[Row]:
+    """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
+
+    Raises:
+        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
+            corpus is a stand-off release, or has only rejects.
+    """
+    if shards.kind == "stand-off":
+        raise InputError(
+            "this is a stand-off release, which has no text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    runs = _only_run(shards)
+    for path in shards.accepted:
+        schema = _schema(path)
+        first = 0
+        for batch in read_batches(path, schema):
+            check(batch.select(["candidate_id", "sentence_id", *_CHECKED]), str(path), first)
+            first += len(batch)
+            for row in batch.to_pylist():
+                row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
+                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
+                yield row | {name: run for name, run in runs.items() if name not in row}
+
+
+def rows_in(shards: Shards) -> int:
+    """How many usable candidates the files say they have; damaged ones have none."""
+    total = 0
+    for path in shards.accepted:
+        with suppress(pa.ArrowException, OSError):
+            total += pq.read_metadata(path).num_rows
+    return total
+
+
+_CHECKED = ("words", "coordinator", "conjuncts", "label")
+
+
+def _only_run(shards: Shards) -> dict[str, str]:
+    """``generation`` of all rows, where ``generate`` wrote the folder and so no row says it."""
+    fingerprint = (shards.manifest or {}).get("fingerprint")
+    return {"generation": fingerprint[:16]} if isinstance(fingerprint, str) else {}
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return CANDIDATES  # ``read_batches`` will say what is wrong
+    if "reason" in names:
+        raise InputError(
+            "these are rejects", path=path, remedy="name the candidates: only they are exported"
+        )
+    if "fill_words" in names and "words" not in names:
+        raise InputError(
+            "this is of a stand-off release, which has no text", path=path,
+            remedy="rebuild the release with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    return RELEASED if "generation" in names else CANDIDATES
+
+
+def jsonl(row: Row) -> str:
+    """One object on one line: every column, spans as ``[start, end]``, scores that are no number null."""
+    finite = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+    return json.dumps(finite, ensure_ascii=False) + "\n"
+
+
+def conllu(row: Row) -> str:
+    """A sentence in CoNLL-U with the structure in MISC of its coordinator.
+
+    ``Coord=3-7`` are the IDs of the structure's first and last word, as ``conjoin predict`` writes
+    them; beside it stand the conjuncts and the label.
+
+    Raises:
+        Unwritable: a word has a tab, a line end or nothing but spaces.
+    """
+    words, spans = row["words"], row["conjuncts"]
+    if any(not word.strip() or set("\t\n\r") & set(word) for word in words):
+        raise Unwritable("a word with a tab or line end, or without characters")
+    lines = [f"{number}\t{word}" + "\t_" * 8 for number, word in enumerate(words, 1)]
+    structure = {
+        "Coord": f"{spans[0][0] + 1}-{spans[-1][1]}",
+        "CoordConjuncts": ",".join(f"{start + 1}-{end}" for start, end in spans),
+        "CoordLabel": row["label"],
+    }
+    lines = with_misc(lines, tuple(structure), {row["coordinator"]: structure})
+    for name, text in _comments(row):
+        lines = with_comments(lines, name, [" ".join(text.split())])
+    return "\n".join(lines) + "\n\n"
+
+
+def _comments(row: Row) -> Iterator[tuple[str, str]]:
+    yield "sent_id", row["candidate_id"]
+    yield "text", " ".join(row["words"])
+    yield "source_sentence", row["sentence_id"]
+    for name in ("score", "score_append", "score_prepend"):
+        if row[name] is not None:
+            yield name, repr(row[name])
+    yield "license", row["license"]
+    if "generation" in row:
+        yield "generation", row["generation"]
+
+
+def ptb_ext(row: Row) -> str:
+    """A tree on one line, annotated as in PTB.ext; all but the structure is flat, under tags ``XX``.
+
+    Raises:
+        Unwritable: a word cannot be a leaf, or the label cannot be one of PTB.ext.
+    """
+    words, spans, k = row["words"], row["conjuncts"], row["coordinator"]
+    label = row["label"]
+    if not label.isalpha() or base_label(label) != label:
+        raise Unwritable("a label that PTB.ext cannot have")
+    leaves = [_leaf(word) for word in words]
+    before, after = (_flat(part) for part in (leaves[: spans[0][0]], leaves[spans[-1][1] :]))
+    inside, at = [], spans[0][0]
+    for start, end in spans:
+        between = [
+            f"(CC-CC {leaves[i]})" if i == k else f"(XX {leaves[i]})" for i in range(at, start)
+        ]
+        inside += [*between, f"({label}-COORD {' '.join(_flat(leaves[start:end]))})"]
+        at = end
+    return f"(S1 {' '.join([*before, f'({label}-CCP ' + ' '.join(inside) + ')', *after])})\n"
+
+
+def _flat(leaves: Sequence[str]) -> list[str]:
+    return [f"(XX {leaf})" for leaf in leaves]
+
+
+def _leaf(word: str) -> str:
+    leaf = word
+    for plain, escaped in _ESCAPES:
+        leaf = leaf.replace(plain, escaped)
+    # A backslash at the end would take the bracket after it for a part of the word.
+    if not leaf or leaf[-1] == "\\" or any(c.isspace() for c in leaf) or unescape(leaf) != word:
+        raise Unwritable("a word that brackets cannot hold")
+    return leaf
+
+
+_ESCAPES = (
+    ("(", "-LRB-"), (")", "-RRB-"), ("[", "-LSB-"), ("]", "-RSB-"), ("{", "-LCB-"), ("}", "-RCB-"),
+    ("/", "\\/"), ("*", "\\*"),
+)  # fmt: skip
+"""As in the treebank, and as ``ground.trees.unescape`` takes them back."""
+
+FORMS: dict[str, Callable[[Row], str]] = {"jsonl": jsonl, "conllu": conllu, "ptb-ext": ptb_ext}

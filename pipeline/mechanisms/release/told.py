@@ -1,0 +1,152 @@
+"""What the manifest of a corpus says, held against what its files hold."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.parquet import MANIFEST
+from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.release.inventory import Sums
+from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.release.violations import Violations
+
+__all__ = ["Held", "Totals", "check_manifest", "entries_of", "runs_of"]
+
+_COUNT = "row count differs from manifest"
+_DIGEST = "row digest differs from manifest"
+
+
+@dataclass
+class Held:
+    """What a shard held when it was read.
+
+    Attributes:
+        rows: those that could be read.
+        whole: whether all of it could be read.
+        digest: of its rows; None where columns were missing, or nobody says what it should be.
+    """
+
+    rows: int = 0
+    whole: bool = True
+    digest: RowDigest | None = None
+
+
+@dataclass
+class Totals:
+    """What all shards held together.
+
+    Attributes:
+        files: what each held, by its path.
+        licences: rows by licence.
+    """
+
+    files: dict[Path, Held] = field(default_factory=dict)
+    licences: Counter[str] = field(default_factory=Counter)
+
+
+def runs_of(manifest: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
+    """The runs that a manifest names, by the value of ``generation``; None if it names none."""
+    if manifest is None:
+        return None
+    if "generations" in manifest:
+        runs = manifest["generations"]
+        runs = runs if isinstance(runs, dict) else {}
+        return {key: run if isinstance(run, dict) else {} for key, run in runs.items()}
+    fingerprint = manifest.get("fingerprint")
+    return {fingerprint[:16]: manifest} if isinstance(fingerprint, str) else None
+
+
+def check_manifest(shards: Shards, totals: Totals, sums: Sums, found: Violations) -> None:
+    """Hold files, rows, digests and licences against the manifest's, whatever is in it."""
+    if shards.manifest is not None:
+        _Comparison(shards, shards.manifest, totals, sums, found).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    shards: Shards
+    manifest: Mapping[str, Any]
+    totals: Totals
+    sums: Sums
+    found: Violations
+
+    def run(self) -> None:
+        released = self.shards.kind != "candidates"
+        if released and self.manifest.get("format") != 1:
+            told = f"format {self.manifest.get('format')!r}, not 1"
+            self.found.add("manifest of another format", MANIFEST, told)
+        entries = entries_of(self.manifest)
+        if entries is None:
+            told = "it has no list of shards, each with its file"
+            self.found.add("manifest unreadable", MANIFEST, told)
+            return
+        for name, entry in entries.items():
+            self._shard(name, entry)
+        for path in self.totals.files:
+            name = path.relative_to(self.shards.place).as_posix()
+            if name not in entries:
+                self.found.add("shard not in manifest", name, "the manifest does not list it")
+        if released:
+            self._total("train", self.shards.accepted)
+            self._total("rejected", self.shards.rejects)
+            self._licences()
+
+    def _shard(self, name: str, entry: Mapping[str, Any]) -> None:
+        path = self.shards.place / name
+        held = self.totals.files.get(path)
+        if held is None:
+            if not path.is_file():
+                self.found.add("file missing", name, "the manifest lists it")
+            return
+        actual, size, rows = self.sums.of(path), path.stat().st_size, entry.get("rows")
+        if entry.get("sha256") not in (None, actual):
+            told = f"it is {actual}, the manifest has {entry['sha256']}"
+            self.found.add("checksum differs", name, told)
+        if entry.get("bytes") not in (None, size):
+            told = f"{size} bytes, the manifest has {entry['bytes']}"
+            self.found.add("size differs from manifest", name, told)
+        if held.whole and rows != held.rows:
+            self.found.add(_COUNT, name, f"{held.rows} rows, the manifest has {rows}")
+        digest = entry.get("digest")
+        if held.whole and held.digest and digest not in (None, held.digest.hex()):
+            self.found.add(_DIGEST, name, f"it is {held.digest.hex()}, the manifest has {digest}")
+
+    def _total(self, config: str, paths: Sequence[Path]) -> None:
+        held = [self.totals.files[path] for path in paths]
+        if not all(each.whole for each in held):
+            return
+        rows, told = sum(each.rows for each in held), _inside(self.manifest, "rows", config)
+        if rows != told:
+            self.found.add(_COUNT, MANIFEST, f"{rows} rows in {config}, the manifest has {told}")
+        digests = [each.digest for each in held if each.digest]
+        if len(digests) == len(held):
+            actual, due = RowDigest.united(digests).hex(), _inside(self.manifest, "digests", config)
+            if actual != due:
+                self.found.add(
+                    _DIGEST, MANIFEST, f"{config}: it is {actual}, the manifest has {due}"
+                )
+
+    def _licences(self) -> None:
+        held, told = dict(self.totals.licences), self.manifest.get("licenses")
+        if held != told and all(each.whole for each in self.totals.files.values()):
+            what = f"rows {str(held)[:60]}, manifest {str(told)[:60]}"
+            self.found.add("licences differ from manifest", MANIFEST, what)
+
+
+def entries_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
+    """What a manifest says of each shard, by its name; None if it has no such list."""
+    entries = manifest.get("shards")
+    if not isinstance(entries, list):
+        return None
+    if not all(isinstance(each, dict) and isinstance(each.get("file"), str) for each in entries):
+        return None
+    return {each["file"]: each for each in entries}
+
+
+def _inside(manifest: Mapping[str, Any], *keys: str) -> Any:
+    value: Any = manifest
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,88 @@
+"""``conjoin export``: a corpus for tools that do not read Parquet."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from pipeline.ground.console import Meter, say
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import atomic, atomic_folder
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.release.brat import replaceable_export, write_brat
+from pipeline.mechanisms.release.exports import FORMS, Row, Unwritable, rows_in, rows_to_export
+from pipeline.mechanisms.release.layout import Shards, find_shards
+from pipeline.settings.share import Export
+
+__all__ = ["run"]
+
+
+def run(settings: Export) -> None:
+    """Write the usable candidates into ``settings.out``, whole or not at all.
+
+    A file that stands there is replaced; so is the folder of an earlier export for brat.
+
+    Raises:
+        InputError: there are no candidates, or they are damaged or without text; ``out`` is a folder
+            (for brat a file, or a folder of something else), or part of the corpus.
+    """
+    shards, tally = find_shards(settings.place), Tally()
+    if not shards.accepted:
+        raise InputError(
+            "only rejects here, no usable candidates",
+            path=shards.place,
+            remedy="name another corpus",
+        )
+    _check_out(settings, shards)
+    total = min(rows_in(shards), settings.limit or sys.maxsize)
+    with Meter("export, candidates", total) as meter:
+        rows = _counted(islice(rows_to_export(shards), settings.limit), meter)
+        if settings.format == "brat":
+            with atomic_folder(settings.out) as folder:
+                write_brat(folder, rows, tally)
+                _require_some(settings, tally)
+        else:
+            with (
+                atomic(settings.out) as path,
+                path.open("w", encoding="utf-8", newline="\n") as file,
+            ):
+                for text in _texts(rows, settings.format, tally):
+                    file.write(text)
+                _require_some(settings, tally)
+    left = "; left out: " + ", ".join(f"{n:,} with {why}" for why, n in tally.rows()[1:])
+    say(f"{tally.kept:,} candidates written to {settings.out}{left if tally.refused else ''}")
+
+
+def _texts(rows: Iterable[Row], form: str, tally: Tally) -> Iterator[str]:
+    for row in rows:
+        try:
+            yield FORMS[form](row)
+            tally.keep()
+        except Unwritable as reason:
+            tally.refuse(str(reason))
+
+
+def _counted(rows: Iterable[Row], meter: Meter) -> Iterator[Row]:
+    for row in rows:
+        yield row
+        meter.advance()
+
+
+def _require_some(settings: Export, tally: Tally) -> None:
+    if not tally.kept:
+        why = ", ".join(reason for reason, _ in tally.rows()[1:]) or "there is none"
+        raise InputError(
+            f"no candidate to write as {settings.format} ({why})", path=settings.place,
+            remedy="choose another --format or corpus",
+        )  # fmt: skip
+
+
+def _check_out(settings: Export, shards: Shards) -> None:
+    out, place = settings.out.resolve(), shards.place.resolve()
+    if settings.format == "brat":
+        replaceable_export(settings.out)
+    elif out.is_dir():
+        raise InputError("this is a folder", path=settings.out, remedy="name a file in it")
+    if out == place or out in place.parents or place in out.parents:
+        raise InputError(
+            "this is the corpus itself, or in it", path=settings.out, remedy="choose another --out"
+        )

@@ -1,0 +1,101 @@
+"""A good release, and ways to damage a copy of it so that everything else about it stays right."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from shared_corpora import candidate_folder
+
+from pipeline.ground.files import digest_of, write_json
+from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.release.folder import write_checksums
+from pipeline.mechanisms.release.intake import survey
+from pipeline.mechanisms.release.layout import find_shards
+from pipeline.mechanisms.release.releasing import Facts, write_release
+from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+
+Row = dict[str, Any]
+DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
+SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))
+REJECTS = "rejected/train-00000-of-00001.parquet"
+
+
+def make_release(folder: Path, source: Path, *, stand_off: bool = False) -> Path:
+    """A release of two shards, whose documents are not looked into."""
+    shards = find_shards(candidate_folder(source))
+    found = survey(shards)
+    about = Facts("toy", "1.0.0", (), None, "conjoin release", 0, 2, found.licenses, None, ())
+    folder.mkdir(parents=True)
+    write_release(folder, shards, found, about, source / "sentences.parquet" if stand_off else None)
+    for name in DOCUMENTS:
+        (folder / name).write_text("as good as any\n")
+    write_checksums(folder)
+    return folder
+
+
+def identified(row: Row) -> Row:
+    """The row under the id of its content, if it has its words."""
+    if "words" not in row:
+        return row
+    spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
+    content = [row["sentence_id"], row["words"], row["coordinator"], spans]
+    return row | {"candidate_id": digest_of(content)[:24]}
+
+
+def rewrite(folder: Path, name: str, change: Callable[[list[Row]], list[Row]]) -> None:
+    """Change the rows of a shard."""
+    table = pq.read_table(folder / name)
+    replace(
+        folder, name, pa.Table.from_pylist(change(table.to_pylist()), schema=loose(table.schema))
+    )
+
+
+def replace(folder: Path, name: str, table: pa.Table) -> None:
+    """Write another table as a shard, and put manifest and checksums right."""
+    pq.write_table(table, folder / name)
+    settle(folder)
+
+
+def loose(schema: pa.Schema) -> pa.Schema:
+    """The schema with nulls allowed everywhere."""
+
+    def free(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_list(kind):
+            return pa.list_(free(kind.value_type))
+        if pa.types.is_struct(kind):
+            return pa.struct([(f.name, free(f.type)) for f in kind])
+        return kind
+
+    return pa.schema([(field.name, free(field.type)) for field in schema])
+
+
+def settle(folder: Path) -> None:
+    """Make manifest and checksums say what the shards hold."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    sums = {"train": RowDigest(), "rejected": RowDigest()}
+    licences: dict[str, int] = {}
+    for entry in manifest["shards"]:
+        table = pq.read_table(folder / entry["file"])
+        schema = RELEASED if entry["config"] == "train" else RELEASED_REJECTS
+        digest = RowDigest()
+        if set(schema.names) <= set(table.column_names):
+            for batch in table.select(schema.names).combine_chunks().to_batches():
+                digest.add(batch)
+        for licence in table["license"].to_pylist():
+            licences[licence] = licences.get(licence, 0) + 1
+        size = (folder / entry["file"]).stat().st_size
+        entry.update(rows=table.num_rows, bytes=size, digest=digest.hex())
+        entry.pop("sha256")
+        whole = RowDigest.united([sums[entry["config"]], digest])
+        sums[entry["config"]] = whole
+        manifest["rows"][entry["config"]] = sum(
+            each["rows"] for each in manifest["shards"] if each["config"] == entry["config"]
+        )
+    manifest["digests"] = {config: digest.hex() for config, digest in sums.items()}
+    manifest["licenses"] = licences
+    write_json(path, manifest)
+    write_checksums(folder)
