@@ -95,8 +95,8 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     return pa.Table.from_batches([batch], schema=table.schema)
 
 
-def measured(arguments: list[str], log: Path) -> tuple[float, float]:
-    """Seconds and MiB that a command takes in a process of its own."""
+def measured(arguments: list[str], log: Path) -> tuple[float, float, float]:
+    """Seconds by the clock and of the processor, and MiB, that a command takes in its own process."""
     begun = time.perf_counter()
     with log.open("wb") as out:
         child = subprocess.Popen(arguments, stdout=out, stderr=subprocess.STDOUT)  # noqa: S603 - ours
@@ -105,7 +105,7 @@ def measured(arguments: list[str], log: Path) -> tuple[float, float]:
     if status:
         raise SystemExit(f"{' '.join(arguments)} failed:\n{log.read_text()[-2000:]}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return seconds, usage.ru_maxrss * unit / 2**20
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 2**20
 
 
 def main() -> None:
@@ -135,7 +135,7 @@ def main() -> None:
         ]
         measured([*itself, "--make", made], log)
         print(f"{given.rows:,} rows, made of {given.corpus}", flush=True)
-        print(f"{'command':<22}{'s':>8}{'rows/s':>10}{'peak MiB':>10}")
+        print(f"{'command':<22}{'s':>8}{'CPU s':>8}{'rows/s':>10}{'peak MiB':>10}")
         for shown, arguments in (
             ("validate candidates", ["validate", made]),
             ("stats candidates", ["stats", made]),
@@ -147,9 +147,10 @@ def main() -> None:
                 ["export", released, "--format", "jsonl", "--out", f"{name}/out.jsonl"],
             ),
         ):
-            seconds, peak = measured([sys.executable, "-m", "pipeline", *arguments], log)
+            seconds, busy, peak = measured([sys.executable, "-m", "pipeline", *arguments], log)
             print(
-                f"{shown:<22}{seconds:>8.1f}{given.rows / seconds:>10,.0f}{peak:>10.0f}", flush=True
+                f"{shown:<22}{seconds:>8.1f}{busy:>8.1f}{given.rows / seconds:>10,.0f}{peak:>10.0f}",
+                flush=True,
             )
 
 
