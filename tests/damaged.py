@@ -12,27 +12,19 @@ from shared_corpora import candidate_folder
 from pipeline.ground.files import digest_of, write_json
 from pipeline.mechanisms.release.digest import RowDigest
 from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.intake import survey
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.releasing import Facts, write_release
 from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.settings.release import Release
+from pipeline.stages import release
 
 Row = dict[str, Any]
-DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))
 REJECTS = "rejected/train-00000-of-00001.parquet"
 
 
 def make_release(folder: Path, source: Path, *, stand_off: bool = False) -> Path:
-    """A release of two shards, whose documents are not looked into."""
-    shards = find_shards(candidate_folder(source))
-    found = survey(shards)
-    about = Facts("toy", "1.0.0", (), None, "conjoin release", 0, 2, found.licenses, None, ())
-    folder.mkdir(parents=True)
-    write_release(folder, shards, found, about, source / "sentences.parquet" if stand_off else None)
-    for name in DOCUMENTS:
-        (folder / name).write_text("as good as any\n")
-    write_checksums(folder)
+    """A release of two shards."""
+    made = candidate_folder(source)
+    release.run(Release(candidates=made, out=folder, stand_off=stand_off, shards=2))
     return folder
 
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from damaged import (
-    DOCUMENTS,
     OTHER,
     REJECTS,
     SHARD,
@@ -25,6 +24,7 @@ from shared_corpora import candidate_folder
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
+from pipeline.mechanisms.release import identity, reading
 from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.release.textchecks import SPECIAL_IN_FILL
 from pipeline.mechanisms.release.violations import printable
@@ -258,10 +258,12 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
     ("checksum line that leads away",
      file("SHA256SUMS", lambda text: text + b"0" * 64 + b"  ../../etc/passwd\n"),
      {"line of SHA256SUMS unreadable"}),
+    ("manifest that leads away", told(lambda m: m["shards"].append({"file": "/etc/passwd"})),
+     {"file missing"}),
     ("file nobody listed", lambda folder: (folder / "notes.txt").write_text("?"),
      {"file not in SHA256SUMS"}),
     ("no checksums", lambda folder: (folder / "SHA256SUMS").unlink(), {"file missing"}),
-    ("no card", lambda folder: [(folder / DOCUMENTS[0]).unlink(), write_checksums(folder)],
+    ("no card", lambda folder: [(folder / "README.md").unlink(), write_checksums(folder)],
      {"document missing"}),
     # The manifest.
     ("manifest lies about rows", told(lambda m: m["shards"][0].update(rows=7)), {COUNT}),
@@ -388,9 +390,11 @@ def test_rows_are_named_and_counted(
 
 
 def test_a_duplicate_names_the_first(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row that stands three times is two violations, each with where it stood first."""
+    """Three times the same row are two violations that name the first, also beyond what memory holds."""
+    monkeypatch.setattr(identity, "_FLUSH", 7)
+    monkeypatch.setattr(reading, "_BATCH", 5)
     folder = tmp_path / "release"
     shutil.copytree(made / "release", folder)
     rewrite(folder, OTHER, lambda rows: [*rows, rows[5], rows[5]])
