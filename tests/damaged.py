@@ -12,7 +12,12 @@ from shared_corpora import candidate_folder
 from pipeline.ground.files import digest_of, write_json
 from pipeline.mechanisms.release.digest import RowDigest
 from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.release.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    STAND_OFF,
+    STAND_OFF_REJECTS,
+)
 from pipeline.settings.release import Release
 from pipeline.stages import release
 
@@ -70,9 +75,12 @@ def settle(folder: Path) -> None:
     manifest = json.loads(path.read_text())
     sums = {"train": RowDigest(), "rejected": RowDigest()}
     licences: dict[str, int] = {}
+    schemas = (RELEASED, RELEASED_REJECTS)
+    if manifest["stand_off"]:
+        schemas = (STAND_OFF, STAND_OFF_REJECTS)
     for entry in manifest["shards"]:
         table = pq.read_table(folder / entry["file"])
-        schema = RELEASED if entry["config"] == "train" else RELEASED_REJECTS
+        schema = schemas[entry["config"] == "rejected"]
         digest = RowDigest()
         if set(schema.names) <= set(table.column_names):
             for batch in table.select(schema.names).combine_chunks().to_batches():
