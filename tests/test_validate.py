@@ -24,7 +24,7 @@ from shared_corpora import candidate_folder
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
-from pipeline.mechanisms.release import identity, reading
+from pipeline.mechanisms.release import checking, identity, reading
 from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.release.textchecks import SPECIAL_IN_FILL
 from pipeline.mechanisms.release.violations import printable
@@ -419,6 +419,21 @@ def test_files_of_something_else(
     else:
         path.write_bytes(b"PAR1" * 9 if name == "magic" else b"")
     assert set(violations(path, capsys)) == kinds
+
+
+def test_what_nobody_thought_of_is_a_violation_too(
+    made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that breaks on some rows says on which, and does not end the check."""
+
+    def breaks(batch: pa.RecordBatch) -> Any:
+        raise OverflowError(f"{len(batch)} rows")
+
+    monkeypatch.setattr(checking, "text_faults", breaks)
+    found = violations(made / "release", capsys)
+    assert set(found) == {"rows that cannot be checked"}
+    assert found["rows that cannot be checked"]["count"] == 3
+    assert "OverflowError: 8 rows" in found["rows that cannot be checked"]["examples"][2]["what"]
 
 
 def test_nothing_to_check_is_bad_input(tmp_path: Path) -> None:
