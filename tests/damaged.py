@@ -12,27 +12,24 @@ from shared_corpora import candidate_folder
 from pipeline.ground.files import digest_of, write_json
 from pipeline.mechanisms.release.digest import RowDigest
 from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.intake import survey
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.releasing import Facts, write_release
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.release.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    STAND_OFF,
+    STAND_OFF_REJECTS,
+)
+from pipeline.settings.release import Release
+from pipeline.stages import release
 
 Row = dict[str, Any]
-DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))
 REJECTS = "rejected/train-00000-of-00001.parquet"
 
 
 def make_release(folder: Path, source: Path, *, stand_off: bool = False) -> Path:
-    """A release of two shards, whose documents are not looked into."""
-    shards = find_shards(candidate_folder(source))
-    found = survey(shards)
-    about = Facts("toy", "1.0.0", (), None, "conjoin release", 0, 2, found.licenses, None, ())
-    folder.mkdir(parents=True)
-    write_release(folder, shards, found, about, source / "sentences.parquet" if stand_off else None)
-    for name in DOCUMENTS:
-        (folder / name).write_text("as good as any\n")
-    write_checksums(folder)
+    """A release of two shards."""
+    made = candidate_folder(source)
+    release.run(Release(candidates=made, out=folder, stand_off=stand_off, shards=2))
     return folder
 
 
@@ -78,9 +75,12 @@ def settle(folder: Path) -> None:
     manifest = json.loads(path.read_text())
     sums = {"train": RowDigest(), "rejected": RowDigest()}
     licences: dict[str, int] = {}
+    schemas = (RELEASED, RELEASED_REJECTS)
+    if manifest["stand_off"]:
+        schemas = (STAND_OFF, STAND_OFF_REJECTS)
     for entry in manifest["shards"]:
         table = pq.read_table(folder / entry["file"])
-        schema = RELEASED if entry["config"] == "train" else RELEASED_REJECTS
+        schema = schemas[entry["config"] == "rejected"]
         digest = RowDigest()
         if set(schema.names) <= set(table.column_names):
             for batch in table.select(schema.names).combine_chunks().to_batches():

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from damaged import (
-    DOCUMENTS,
     OTHER,
     REJECTS,
     SHARD,
@@ -25,6 +24,7 @@ from shared_corpora import candidate_folder
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
+from pipeline.mechanisms.release import checking, identity, reading
 from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.release.textchecks import SPECIAL_IN_FILL
 from pipeline.mechanisms.release.violations import printable
@@ -258,10 +258,12 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
     ("checksum line that leads away",
      file("SHA256SUMS", lambda text: text + b"0" * 64 + b"  ../../etc/passwd\n"),
      {"line of SHA256SUMS unreadable"}),
+    ("manifest that leads away", told(lambda m: m["shards"].append({"file": "/etc/passwd"})),
+     {"file missing"}),
     ("file nobody listed", lambda folder: (folder / "notes.txt").write_text("?"),
      {"file not in SHA256SUMS"}),
     ("no checksums", lambda folder: (folder / "SHA256SUMS").unlink(), {"file missing"}),
-    ("no card", lambda folder: [(folder / DOCUMENTS[0]).unlink(), write_checksums(folder)],
+    ("no card", lambda folder: [(folder / "README.md").unlink(), write_checksums(folder)],
      {"document missing"}),
     # The manifest.
     ("manifest lies about rows", told(lambda m: m["shards"][0].update(rows=7)), {COUNT}),
@@ -298,29 +300,32 @@ def test_damage_is_named(
     assert set(violations(folder, capsys)) == kinds
 
 
-STAND_OFF: list[tuple[str, Damage, str]] = [
+STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("text beside the offsets",
-     columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), "unexpected column"),
-    ("open and sealed", value(sealed=b"0"), "fill neither open nor sealed"),
-    ("fill of other words", value(fill_words=["no", "such"]), FILL),
-    ("sentinel", value(fill_words=["<extra_id_0>"]), "mask or sentinel in text"),
-    ("overlap", conjuncts(lambda a, b, k: [a, a, b]), "conjuncts overlap or out of order"),
-    ("other coordinator", value(word="plus"), "not a coordinator"),
-    ("twice", repeat(lambda old: old), "duplicate id"),
+     columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), {"unexpected column"}),
+    ("open and sealed", value(sealed=b"0"), {"fill neither open nor sealed"}),
+    ("fill of other words", value(fill_words=["no", "such"]), {FILL}),
+    ("null in an optional list", value(fill_words=["no", None]), {"null value"}),
+    ("sentinel", value(fill="<extra_id_0>", fill_words=["<", "extra_id_0", ">"]),
+     {"mask or sentinel in text"}),
+    ("overlap", conjuncts(lambda a, b, k: [a, a, b]), {"conjuncts overlap or out of order"}),
+    ("other coordinator", value(word="plus"), {"not a coordinator"}),
+    ("no coordinator", value(word=None), {"not a coordinator"}),
+    ("twice", repeat(lambda old: old), {"duplicate id"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("damage", "kind"), [case[1:] for case in STAND_OFF], ids=[case[0] for case in STAND_OFF]
+    ("damage", "kinds"), [case[1:] for case in STAND_OFF], ids=[case[0] for case in STAND_OFF]
 )
 def test_damage_to_a_stand_off_release_is_named(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Damage, kind: str
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Damage, kinds: set[str]
 ) -> None:
     """Rows without the source's words are checked as far as they go."""
     folder = tmp_path / "release"
     shutil.copytree(made / "stand-off", folder)
     damage(folder)
-    assert kind in violations(folder, capsys)
+    assert set(violations(folder, capsys)) == kinds
 
 
 def test_what_is_good_has_no_violations(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -388,9 +393,11 @@ def test_rows_are_named_and_counted(
 
 
 def test_a_duplicate_names_the_first(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row that stands three times is two violations, each with where it stood first."""
+    """Three times the same row are two violations that name the first, also beyond what memory holds."""
+    monkeypatch.setattr(identity, "_FLUSH", 7)
+    monkeypatch.setattr(reading, "_BATCH", 5)
     folder = tmp_path / "release"
     shutil.copytree(made / "release", folder)
     rewrite(folder, OTHER, lambda rows: [*rows, rows[5], rows[5]])
@@ -412,6 +419,21 @@ def test_files_of_something_else(
     else:
         path.write_bytes(b"PAR1" * 9 if name == "magic" else b"")
     assert set(violations(path, capsys)) == kinds
+
+
+def test_what_nobody_thought_of_is_a_violation_too(
+    made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that breaks on some rows says on which, and does not end the check."""
+
+    def breaks(batch: pa.RecordBatch) -> Any:
+        raise OverflowError(f"{len(batch)} rows")
+
+    monkeypatch.setattr(checking, "text_faults", breaks)
+    found = violations(made / "release", capsys)
+    assert set(found) == {"rows that cannot be checked"}
+    assert found["rows that cannot be checked"]["count"] == 3
+    assert "OverflowError: 8 rows" in found["rows that cannot be checked"]["examples"][2]["what"]
 
 
 def test_nothing_to_check_is_bad_input(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class _Checker:
         self._runs = runs_of(shards.manifest)
         entries = entries_of(shards.manifest or {}) or {}
         self._digested = any("digest" in entry for entry in entries.values())
+        self._rules = {rejects: self._rules_of(rejects) for rejects in (False, True)}
 
     def run(self) -> None:
         readings = [
@@ -65,32 +66,25 @@ class _Checker:
                         held.digest = RowDigest()
                     self._check_fingerprint(reading)
                     for batch in self._read(reading, held):
-                        self._check(batch, reading, number, held)
+                        self._try(batch, reading, number, held)
                         held.rows += len(batch)
                         meter.advance(len(batch))
         for twin in self._seen.twins():
             first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
-            example = Example(
-                printable(self._name(self._files[twin.file])),
-                twin.row,
-                None,
-                printable(f"as {first}"),
-            )
+            name = self._name(self._files[twin.file])
+            example = Example(printable(name), twin.row, None, printable(f"as {first}"))
             self._found.add_all(twin.kind, 1, [example])
 
     def _name(self, path: Path) -> str:
-        return (
-            path.name
-            if path == self._shards.place
-            else path.relative_to(self._shards.place).as_posix()
-        )
+        place = self._shards.place
+        return path.name if path == place else path.relative_to(place).as_posix()
 
-    def _rules(self, reading: Reading) -> Rules:
+    def _rules_of(self, rejects: bool) -> Rules:
         runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
         told = [run.get("settings") for run in runs.values()]
         settings = [each for each in told if isinstance(each, dict)]
         return Rules(
-            rejects=reading.rejects,
+            rejects=rejects,
             shared=self._shards.kind == "release",
             generations=None if self._runs is None else frozenset(runs),
             coordinators=frozenset(
@@ -113,10 +107,22 @@ class _Checker:
             what = f"not readable after row {held.rows}: {error}"
             self._found.add("unreadable file", reading.name, what)
 
+    def _try(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        try:
+            self._check(batch, reading, number, held)
+        except Exception as error:  # whatever somebody thought of, the check of the rest goes on
+            end = held.rows + len(batch)
+            what = f"rows {held.rows} to {end - 1}: {type(error).__name__}: {error}"
+            self._found.add("rows that cannot be checked", reading.name, what)
+
     def _check(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
         fitting, large, alien = reading.fitting(batch)
         if held.digest is not None:
             held.digest.add(fitting)
+        if "license" in fitting.schema.names:
+            named = fitting.column("license").drop_null().cast(pa.binary())
+            for each in pc.value_counts(named).to_pylist():
+                self._totals.licences[each["values"].decode(errors="replace")] += each["counts"]
         self._count(reading, fitting, held.rows, [*large, *alien])
         missing = list(_nulls(fitting, reading.schema))
         self._count(reading, fitting, held.rows, missing)
@@ -126,13 +132,9 @@ class _Checker:
         rows = np.flatnonzero(sound)
         whole = fitting if sound.all() else fitting.take(pa.array(rows))
         places = held.rows + rows
-        self._count(reading, whole, places, row_faults(whole, self._rules(reading)))
+        self._count(reading, whole, places, row_faults(whole, self._rules[reading.rejects]))
         self._count(reading, whole, places, text_faults(whole))
         self._identify(reading, whole, places, number)
-        if "license" in fitting.schema.names:
-            named = fitting.column("license").drop_null().cast(pa.binary())
-            for each in pc.value_counts(named).to_pylist():
-                self._totals.licences[each["values"].decode(errors="replace")] += each["counts"]
 
     def _identify(
         self, reading: Reading, batch: pa.RecordBatch, places: npt.NDArray[np.int64], number: int

@@ -47,9 +47,10 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
     runs = _only_run(shards)
     for path in shards.accepted:
         schema = _schema(path)
+        required = [field.name for field in schema if not field.nullable]
         first = 0
         for batch in read_batches(path, schema):
-            check(batch.select(["candidate_id", "sentence_id", *_CHECKED]), str(path), first)
+            check(batch.select(required), str(path), first)
             first += len(batch)
             for row in batch.to_pylist():
                 row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
@@ -64,9 +65,6 @@ def rows_in(shards: Shards) -> int:
         with suppress(pa.ArrowException, OSError):
             total += pq.read_metadata(path).num_rows
     return total
-
-
-_CHECKED = ("words", "coordinator", "conjuncts", "label")
 
 
 def _only_run(shards: Shards) -> dict[str, str]:

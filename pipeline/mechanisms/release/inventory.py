@@ -96,8 +96,12 @@ def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
 
 def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
     listed = set()
-    text = (place / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
-    for number, line in enumerate(text.splitlines(), 1):
+    try:
+        text = (place / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        found.add("unreadable file", CHECKSUMS, str(error.strerror))
+        return
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         match = _LINE.fullmatch(line)
         if not match or _leads_away(match[2]):
             found.add("line of SHA256SUMS unreadable", CHECKSUMS, f"line {number}: {line!r}")

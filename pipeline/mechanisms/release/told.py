@@ -97,8 +97,7 @@ class _Comparison:
         path = self.shards.place / name
         held = self.totals.files.get(path)
         if held is None:
-            if not path.is_file():
-                self.found.add("file missing", name, "the manifest lists it")
+            self.found.add("file missing", name, "the manifest lists it as a shard")
             return
         actual, size, rows = self.sums.of(path), path.stat().st_size, entry.get("rows")
         if entry.get("sha256") not in (None, actual):
