@@ -117,12 +117,15 @@ def rows_of_view(
     column, down = view.sort.removeprefix("-"), view.sort.startswith("-")
     direction = "DESC" if down else "ASC"
     order = "number" if column == "order" else f"{column} {direction} NULLS LAST, number"
+    # First which rows: to sort whole rows takes far more memory, and time on later pages.
     found = database.execute(
-        f"SELECT {', '.join(COLUMNS.values())} FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
+        f"SELECT number FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
         f"ORDER BY {order} LIMIT $limit OFFSET $offset",
         {**values, "limit": view.limit, "offset": view.offset},
     )
-    return _rows(found)
+    numbers = [int(row[0]) for row in found.fetchall()]
+    rows = {row["number"]: row for row in rows_by_number(database, numbers)}
+    return [rows[number] for number in numbers]
 
 
 def rows_by_number(
@@ -134,10 +137,6 @@ def rows_by_number(
         "WHERE number IN (SELECT unnest($numbers::BIGINT[])) ORDER BY number",
         {"numbers": list(numbers)},
     )
-    return _rows(found)
-
-
-def _rows(found: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in found.fetchall())
     return [_plain(row) for row in rows]
 
