@@ -13,7 +13,6 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_text
 from pipeline.mechanisms.browse.corpus import Corpus, describe
 from pipeline.mechanisms.browse.page import export_page
-from pipeline.mechanisms.browse.probabilities import Judge, judge_sample
 from pipeline.mechanisms.browse.server import HOST, listen, serve
 from pipeline.mechanisms.browse.tables import corpus_table, keep_sample
 from pipeline.mechanisms.release.layout import Shards, find_shards
@@ -55,7 +54,11 @@ def run(settings: Browse) -> None:
 @contextmanager
 def open_corpus(settings: Browse, shards: Shards) -> Iterator[Corpus]:
     """The corpus with what δ judges by; with ``export``, a sample of it."""
-    judge = Judge(settings.predictor) if settings.predictor else None
+    judge = None
+    if settings.predictor:  # torch takes seconds, and is not needed without
+        from pipeline.mechanisms.browse.probabilities import Judge, judge_sample  # noqa: PLC0415
+
+        judge = Judge(settings.predictor)
     with corpus_table(shards) as database:
         sample = None
         if settings.export:

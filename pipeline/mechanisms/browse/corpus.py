@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipeline.mechanisms.browse.probabilities import Judge
 from pipeline.mechanisms.browse.queries import contents, rows_of_view, summary
 from pipeline.mechanisms.browse.view import BINS, View, bin_of
 from pipeline.mechanisms.release.generations import generations
 from pipeline.mechanisms.release.layout import Shards
 from pipeline.mechanisms.release.licences import terms
+
+if TYPE_CHECKING:  # without a predictor there is no need of torch, which takes seconds
+    from pipeline.mechanisms.browse.probabilities import Judge
 
 __all__ = ["Corpus", "describe"]
 
@@ -32,7 +34,7 @@ class Corpus:
 
     database: duckdb.DuckDBPyConnection
     about: Mapping[str, Any]
-    judge: Judge | None = field(default=None)
+    judge: "Judge | None" = field(default=None)
 
     def answer(self, view: View) -> dict[str, Any]:
         """What ``summary`` counts, and ``rows``, each with its ``bin``. May be called by many threads.

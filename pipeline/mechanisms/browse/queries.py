@@ -22,6 +22,9 @@ COLUMNS = {
 }  # fmt: skip
 """What the page gets of a row: its name there, and the column. Spans are ``[start, end]``."""
 
+_BIN = "CASE WHEN value IS NOT NULL THEN least($bins, floor(value * $bins / $top))::INTEGER END"
+"""``bin_of`` in SQL, whose ``least`` leaves nulls out of account."""
+
 
 def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """What there is to choose from: counts of all rows, JSON-ready.
@@ -73,7 +76,7 @@ def summary(database: duckdb.DuckDBPyConnection, view: View, top: float) -> dict
     where, values = _where(view)
     found = database.execute(
         "SELECT label, reason IS NULL, judged, "  # noqa: S608 - no value in it
-        "least($bins, floor(value * $bins / $top))::INTEGER, "
+        f"{_BIN}, "
         f"count(*) FROM corpus.rows WHERE {where} GROUP BY ALL",
         {**values, "bins": BINS, "top": top},
     )
@@ -107,19 +110,22 @@ def rows_of_view(
 ) -> list[dict[str, Any]]:
     """The rows on the page that was asked for, JSON-ready, with the keys of ``COLUMNS``."""
     where, values = _where(view)
-    reaches = "coalesce(least($bins, floor(value * $bins / $top)) >= $cut, false)"
+    reaches = f"coalesce({_BIN} >= $cut, false)"
     if view.keep != "all":
         where += f" AND judged AND {'' if view.keep == 'above' else 'NOT '}{reaches}"
         values |= {"bins": BINS, "top": top, "cut": view.cut}
     column, down = view.sort.removeprefix("-"), view.sort.startswith("-")
     direction = "DESC" if down else "ASC"
     order = "number" if column == "order" else f"{column} {direction} NULLS LAST, number"
+    # First which rows: to sort whole rows takes far more memory, and time on later pages.
     found = database.execute(
-        f"SELECT {', '.join(COLUMNS.values())} FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
+        f"SELECT number FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
         f"ORDER BY {order} LIMIT $limit OFFSET $offset",
         {**values, "limit": view.limit, "offset": view.offset},
     )
-    return _rows(found)
+    numbers = [int(row[0]) for row in found.fetchall()]
+    rows = {row["number"]: row for row in rows_by_number(database, numbers)}
+    return [rows[number] for number in numbers]
 
 
 def rows_by_number(
@@ -131,10 +137,6 @@ def rows_by_number(
         "WHERE number IN (SELECT unnest($numbers::BIGINT[])) ORDER BY number",
         {"numbers": list(numbers)},
     )
-    return _rows(found)
-
-
-def _rows(found: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in found.fetchall())
     return [_plain(row) for row in rows]
 

@@ -87,7 +87,8 @@ CREATE TABLE corpus.rows AS SELECT
     CASE WHEN isfinite(score_append) THEN score_append::DOUBLE END AS score_append,
     CASE WHEN isfinite(score_prepend) THEN score_prepend::DOUBLE END AS score_prepend,
     license, {generation} AS generation, reason,
-    CASE WHEN reason IS NULL THEN exp(score) END AS value, reason IS NULL AS judged
+    CASE WHEN reason IS NULL AND isfinite(score) AND score <= 0 THEN exp(score::DOUBLE) END AS value,
+    reason IS NULL AS judged
 FROM {rows}
 """
 

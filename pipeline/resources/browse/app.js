@@ -99,7 +99,7 @@
     $("delta").setAttribute("aria-valuetext", `δ ${deltaOf(view.cut)}: ${conjoin.percent(shares.accepted, shares.judged)} accepted`);
     $("share").textContent = conjoin.percent(shares.accepted, shares.judged);
     $("delta-count").textContent = shares.judged
-      ? `${count(shares.accepted)} of ${count(shares.judged)} ${shares.judged < usable ? "scored candidates" : "candidates"} reach δ`
+      ? `${count(shares.accepted)} of ${count(shares.judged)} ${shares.judged < usable ? "scored" : "candidates"} reach δ`
       : usable ? "None of these candidates is in the scored sample." : "Rejects are not judged by δ.";
     $("delta-note").textContent = shares.judged < usable
       ? `Estimated from ${count(shares.judged)} of the ${count(usable)} candidates that the filter leaves.` : "";
@@ -266,15 +266,16 @@
       : "held against the generator’s own probability per token of the fill, exp(score): no predictor was given";
     $("delta-what").title = about.predictor ?? "";
     $("delta-top").textContent = about.top;
-    const notices = [];
+    const notices = [], warnings = [];
     if (about.sample) {
       const { rows, of, seed } = about.sample;
       notices.push(`This file holds a sample of ${count(rows)} of the corpus’s ${count(of)} rows (seed ${seed}).`);
     }
     for (const [expression, { why }] of Object.entries(about.terms)) {
-      if (why) notices.push(`Licence ${expression}: do not pass text on; ${why}.`);
+      if (why) warnings.push(`Licence ${expression}: do not pass text on; ${why}.`);
     }
-    $("notices").append(...notices.map((text) => element("p", {}, text)));
+    $("notices").append(...notices.map((text) => element("p", {}, text)),
+      ...warnings.map((text) => element("p", { class: "warning" }, text)));
   }
 
   async function begin() {

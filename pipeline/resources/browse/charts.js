@@ -36,12 +36,11 @@ conjoin.drawChart = function (box, shares) {
     const line = known.get(label) ?? element("div", { class: "line", role: "listitem" },
       element("span", { class: "name" }, label),
       element("span", { class: "bar" }, element("span", { class: "part" })),
-      element("span", { class: "percent number" }),
-      element("span", { class: "of number quiet" }));
+      element("span", { class: "percent number" }));
     line.dataset.label = label;
     line.querySelector(".part").style.width = `${judged ? (100 * accepted) / judged : 0}%`;
     line.querySelector(".percent").textContent = conjoin.percent(accepted, judged);
-    line.querySelector(".of").textContent = `${conjoin.count(accepted)} of ${conjoin.count(judged)}`;
+    line.title = `${conjoin.count(accepted)} of ${conjoin.count(judged)}`;
     return line;
   }));
 };

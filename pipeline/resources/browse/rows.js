@@ -66,13 +66,14 @@ conjoin.row = function (row, about) {
         fact("fill", element("span", {}, element("q", {}, row.fill), ` ${words}`), "fill"),
         fact("score", number(row.score), "number"),
         fact("follows", number(row.append), "number"),
-        fact("comes before", number(row.prepend), "number"),
+        fact("comes before", number(row.prepend), "number")),
+      element("dl", { class: "facts" },
         fact("source", row.sentence ?? "–"),
         fact("licence", row.license ?? "–"),
         fact("generation", made || row.generation || "–"),
         fact("row", conjoin.count(row.number + 1), "number"))));
   item.dataset.id = row.id;
-  if (row.generation) item.querySelector("dl > div:nth-child(7)").title = row.generation;
+  if (row.generation) item.querySelector("dl:last-child > div:nth-child(3)").title = row.generation;
   return item;
 };
 
