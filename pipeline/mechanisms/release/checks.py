@@ -1,7 +1,7 @@
 """What can be wrong with the rows of a corpus: each check takes a batch and names the rows at fault.
 
 A check sees only rows without nulls where none may be, and is left out where a column that it needs is
-missing. The kinds are documented in docs/release.md.
+missing. The kinds are documented in docs/sharing.md.
 """
 
 from collections.abc import Callable, Iterator

@@ -27,7 +27,7 @@ DROPPED = "same content as an earlier row"
 
 
 def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
-    """Unite corpora in a folder, in their order; returns its manifest, which docs/release.md explains.
+    """Unite corpora in a folder, in their order; returns its manifest, which docs/sharing.md explains.
 
     Equal inputs give equal files. Memory grows by a byte a row.
 

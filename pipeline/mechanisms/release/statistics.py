@@ -58,7 +58,7 @@ _Counts = dict[str, dict[Any, int]]
 
 
 def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
-    """The figures of a corpus, ready for JSON; docs/release.md says what each of them is.
+    """The figures of a corpus, ready for JSON; docs/sharing.md says what each of them is.
 
     Figures that need a column the corpus lacks, as stand-off releases lack the words, are None.
 
