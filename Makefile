@@ -19,6 +19,7 @@ demo: setup
 	@echo
 	@cat data/world/report/report.md
 	@echo "The report with its pictures: data/world/report/report.html"
+	@echo "Read what was generated: $(BIN)/conjoin browse data/world/candidates/t5-sync/seed-0"
 
 test: setup check
 	$(RUN) python -m pytest

@@ -107,5 +107,8 @@ class Browse(Settings):
     port: int = Field(8321, ge=0, le=65535, description="Port on 127.0.0.1; 0: any free one.")
     open: bool = Field(True, description="Open the page in the web browser.")
     export: Path | None = Field(None, description="Write one self-contained HTML file instead.")
+    scored: int = Field(
+        2000, ge=1, description="predictor: candidates drawn, of which the δ shares are estimated."
+    )
     sample: int = Field(500, ge=1, description="export: rows drawn for the file.")
-    seed: int = Field(0, ge=0, description="export: seed of that draw.")
+    seed: int = Field(0, ge=0, description="Seed of these draws.")

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pipeline.mechanisms.release import figures
 from pipeline.mechanisms.release.citation import PAPER_BIBTEX, bibtex
 from pipeline.mechanisms.release.columns import COLUMNS
-from pipeline.mechanisms.release.frontmatter import CONFIGS, front_matter
+from pipeline.mechanisms.release.frontmatter import CONFIGS, front_matter, source_names
 from pipeline.mechanisms.release.layout import find_shards
 from pipeline.mechanisms.release.licences import terms
 from pipeline.mechanisms.release.markup import code, grid, plain
@@ -53,6 +53,9 @@ def card(
         texts=texts,
         stand_off=stand_off,
         place=place,
+        names=source_names(manifest, origins),
+        free=terms(manifest["license"]).redistributable,
+        half=_median(summary),
         path="path/to/" + place.rpartition("/")[2],
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),
@@ -77,6 +80,11 @@ def place_of(manifest: Mapping[str, Any]) -> str:
 def training_program(place: str) -> str:
     """The program that the card shows: a small tagger of conjuncts, trained on the corpus."""
     return _templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
+
+
+def _median(summary: Mapping[str, Any]) -> float | None:
+    score = (summary.get("scores") or {}).get("score")
+    return score["quantiles"]["0.5"] if score and score["quantiles"] else None
 
 
 def _columns(folder: Path, manifest: Mapping[str, Any]) -> str:

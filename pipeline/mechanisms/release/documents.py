@@ -8,7 +8,7 @@ from pipeline.ground.files import write_json, write_text
 from pipeline.mechanisms.release.card import card
 from pipeline.mechanisms.release.citation import citation_file
 from pipeline.mechanisms.release.croissant import croissant
-from pipeline.mechanisms.release.licences import licence_ids
+from pipeline.mechanisms.release.licences import licence_ids, terms
 from pipeline.mechanisms.release.notices import licence_file
 from pipeline.mechanisms.release.prose import prose
 
@@ -30,7 +30,8 @@ def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[
     """
     origins = list(summary.get("sources") or {})
     texts = prose(manifest, summary, origins)
-    named = licence_ids(manifest["license"])
+    # CITATION.cff takes SPDX identifiers only; those the hub must not have are no such thing.
+    named = [name for name in licence_ids(manifest["license"]) if terms(name).redistributable]
     write_text(folder / "LICENSE", licence_file(manifest, origins))
     write_text(folder / "CITATION.cff", citation_file(manifest, named))
     write_json(folder / "croissant.json", croissant(folder, manifest, texts, origins))

@@ -1,6 +1,6 @@
 """The tables of a release's card: each a Markdown text, or None where there is nothing to count."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.mechanisms.release.columns import REASONS
@@ -12,6 +12,7 @@ __all__ = [
     "filtered",
     "labels",
     "lengths",
+    "merged",
     "models",
     "scores",
     "settings",
@@ -95,8 +96,17 @@ def filtered(summary: Mapping[str, Any]) -> str | None:
         [code(reason), REASONS.get(reason, "–"), count, f"{100 * count / total:.2f} %"]
         for reason, count in reasons.items()
     ]
-    columns = ["reason", "meaning", "rows", "of all outcomes"]
+    columns = ["reason", "meaning", "rows", "of all rows"]
     return grid(columns, rows, names=2) if rows else None
+
+
+def merged(manifest: Mapping[str, Any]) -> str | None:
+    """The corpora that were united, and how many rows of each were kept."""
+    rows = [
+        [code(each["place"]), sum(each["rows"].values()), sum(each["kept"].values())]
+        for each in manifest.get("merged", [])
+    ]
+    return grid(["corpus", "rows", "kept"], rows) if rows else None
 
 
 def models(manifest: Mapping[str, Any]) -> str | None:
@@ -131,17 +141,17 @@ def _shares(what: str, summary: Mapping[str, Any], name: str) -> str | None:
     if not counts:
         return None
     theirs = (summary.get("reference") or {}).get(name)
-    whole = sum(counts.values())
-    rows: list[list[object]] = []
-    for value, count in list(counts.items())[:_MOST]:
-        rows.append([code(value), count, _percent(count, whole)])
-        if theirs:
-            rows[-1] += [theirs.get(value, 0), _percent(theirs.get(value, 0), sum(theirs.values()))]
-    if rest := list(counts)[_MOST:]:
-        count = sum(counts[value] for value in rest)
-        others = sum((theirs or {}).get(value, 0) for value in rest)
-        more = [others, _percent(others, sum(theirs.values()))] if theirs else []
-        rows.append([f"{len(rest)} others", count, _percent(count, whole), *more])
+    values = [*counts, *(value for value in theirs or {} if value not in counts)]
+    wholes = [sum(side.values()) for side in (counts, theirs) if side]
+
+    def row(what: str, chosen: Sequence[str]) -> list[object]:
+        found = [sum(side.get(v, 0) for v in chosen) for side in (counts, theirs) if side]
+        told = ([n, _percent(n, whole)] for n, whole in zip(found, wholes, strict=True))
+        return [what, *(cell for pair in told for cell in pair)]
+
+    rows = [row(code(value), [value]) for value in values[:_MOST]]
+    if rest := values[_MOST:]:
+        rows.append(row(f"{len(rest)} others", rest))
     columns = [what, "rows", "share", *(["treebank", "its share"] if theirs else [])]
     return grid(columns, rows)
 

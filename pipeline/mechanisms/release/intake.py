@@ -184,8 +184,8 @@ def require_permission(licenses: Mapping[str, int], place: Path) -> None:
         remedy = "`--stand-off` releases the corpus without a word of the source"
         if expression == UNKNOWN:
             remedy = f"name it with `--license`, or {remedy}"
-        verdict = "forbids handing on the text of" if found.known else "is not known for"
+        verdict = "forbids" if found.known else "does not permit"
         raise InputError(
-            f"licence {expression!r} {verdict} {rows:,} rows ({found.why})",
+            f"licence {expression!r} {verdict} handing on the text of {rows:,} rows ({found.why})",
             path=place, remedy=remedy,
         )  # fmt: skip

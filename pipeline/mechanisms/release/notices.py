@@ -44,7 +44,7 @@ _WSJ = Notice(
 )
 _NOTICES = {
     "world": Notice(
-        "the miniature world that comes with conjoin: English-like sentences made by a grammar",
+        "the miniature world that comes with conjoin (English-like sentences that a grammar made)",
         "",
         "(c) the conjoin authors, under the Apache License 2.0.",
     ),

@@ -18,6 +18,12 @@ _DECODING = {
     "n-best": "the most probable texts",
 }
 
+_SPANS = {
+    "constituents": "a constituent of an automatic parse",
+    "random": "a random sequence of words",
+    "given": "a span that was given",
+}
+_TREEBANK = "treebank"  # what trees say of their parser if people annotated them
 _ALWAYS = {
     "lm",
     "sync",
@@ -107,29 +113,30 @@ def _description(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
 
 
 def _collection(manifest: Mapping[str, Any]) -> str:
-    ways = []
+    ways: dict[str, list[str]] = {}  # what runs did that differ in the model only is told once
     for generation in manifest["generations"].values():
         s = generation.get("settings", {})
-        family = (
-            str(s.get("lm", "the language model")).upper() if "lm" in s else "the language model"
-        )
-        both = (
-            "into two copies of the sentence at once, “X and ___” and “___ and X”, so that it fits both"
-            if s.get("sync", True)
-            else "into one copy of the sentence only, “X and ___”"
-        )
-        spans = {
-            "constituents": "a constituent of an automatic parse",
-            "random": "a random sequence of words",
-            "given": "a span that was given",
-        }.get(str(s.get("spans")), "a span")
-        what = _DECODING.get(str(s.get("decoding")), "a text")
-        ways.append(
-            f"From a sentence without coordination {spans} was chosen as the first conjunct X; "
-            f"{family} then wrote {what} {both}. Coordinator and text stand after X; their positions "
-            "are the annotation."
-        )
-    return " ".join(dict.fromkeys(ways)) or "Made by conjoin; the settings are not recorded."
+        family = str(s["lm"]).upper() if "lm" in s else "the language model"
+        families = ways.setdefault(_way(s), [])
+        if family not in families:
+            families.append(family)
+    told = [way.format(family=_listed(families, "or")) for way, families in ways.items()]
+    return " ".join(told) or "Made by conjoin; the settings are not recorded."
+
+
+def _way(settings: Mapping[str, Any]) -> str:
+    both = (
+        "into two copies of the sentence at once, “X and ___” and “___ and X”, so that it fits both"
+        if settings.get("sync", True)
+        else "into one copy of the sentence only, “X and ___”"
+    )
+    span = _SPANS.get(str(settings.get("spans")), "a span")
+    what = _DECODING.get(str(settings.get("decoding")), "a text")
+    return (
+        f"From a sentence without coordination {span} was chosen as the first conjunct X; {{family}} "
+        f"then wrote {what} {both}. Coordinator and text stand after X; their positions are the "
+        "annotation."
+    )
 
 
 def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
@@ -152,7 +159,7 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
             f"First conjuncts are constituents found by a parser, {who}: where it errs, the boundary "
             "of the first conjunct and the label are wrong, and more so in text unlike what it was "
             "trained on."
-            if named != ["gold"]
+            if named != [_TREEBANK]
             else "First conjuncts are constituents of the trees that people annotated."
         )
     if "random" in spans:
@@ -164,13 +171,12 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
     if len(coordinators) == 1:
         limits.append(
             f"The only coordinator is “{next(iter(coordinators))}”, every structure has exactly two "
-            "conjuncts, and they stand side by side. Longer lists, other coordinators and shared "
-            "modifiers do not occur."
+            "conjuncts, one on each side of it. Other coordinators and longer lists do not occur."
         )
     elif coordinators:
         limits.append(
-            "Every structure has exactly two conjuncts, which stand side by side; longer lists and "
-            "shared modifiers do not occur."
+            "Every structure has exactly two conjuncts, one on each side of the coordinator. Longer "
+            "lists do not occur."
         )
     limits += [
         "Exactly one structure of a sentence is marked. If the model wrote another coordination into "
@@ -181,7 +187,7 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
     return limits
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], word: str = "and") -> str:
     if len(names) < 2:
         return "".join(names) or "an unnamed source"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

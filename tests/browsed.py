@@ -1,0 +1,49 @@
+"""A corpus with awkward text, opened as ``conjoin browse`` opens it, for its tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from shared_corpora import candidate_folder
+
+from pipeline.ground.parquet import write_table
+from pipeline.mechanisms.browse.corpus import Corpus
+from pipeline.mechanisms.release.layout import find_shards
+from pipeline.settings.share import Browse
+from pipeline.tools.browse import open_corpus
+
+SCRIPT = "<script>window.broken=1</script><img src=x onerror=window.broken=1>"
+AWKWARD = {
+    0: SCRIPT,
+    1: "100%",
+    2: "don't",
+    3: 'say"so',
+    4: "ÄRZTE",
+    5: "ΟΔΟΣ",
+    6: "a\\b_c",
+    7: "</script>",
+}
+"""Words put before the last one of the first candidates, by their row in the first shard."""
+
+
+def awkward_folder(corpus: Path, rows: int = 90) -> Path:
+    """A folder of candidates, a few of which have words that somebody forgot to escape."""
+    folder = candidate_folder(corpus, rows)
+    shard = next(iter(sorted(folder.glob("candidates-*.parquet"))))
+    table = pq.read_table(shard)
+    columns = table.to_pydict()
+    for row, word in AWKWARD.items():
+        columns["words"][row].insert(-1, word)
+    columns["score"][8] = None
+    columns["words"][9][columns["coordinator"][9]] = "Or"
+    write_table(shard, type(table).from_pydict(columns, schema=table.schema))
+    return folder
+
+
+@contextmanager
+def opened(place: Path, **given: object) -> Iterator[Corpus]:
+    """The corpus at a place."""
+    settings = Browse.build({"place": place, **given}, None)
+    with open_corpus(settings, find_shards(place)) as corpus:
+        yield corpus

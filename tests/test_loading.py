@@ -1,0 +1,67 @@
+"""A release without conjoin: what its card and the documentation show is run as it stands there."""
+
+import importlib.abc
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+import torch
+from shared_corpora import candidate_folder
+
+from pipeline.mechanisms.release.card import training_program
+from pipeline.settings.release import Release
+from pipeline.stages.release import run
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+class NoConjoin(importlib.abc.MetaPathFinder):
+    """An installation without conjoin."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Refuse conjoin, and leave all else to the others."""
+        if name.partition(".")[0] in {"pipeline", "conjoin"}:
+            raise ModuleNotFoundError(name)
+
+
+def blocks(markdown: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
+
+
+def test_programs_of_the_card_run_without_conjoin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of the card's Python runs with conjoin out of reach, and the tagger's loss falls."""
+    out = tmp_path / "out"
+    run(Release(candidates=candidate_folder(tmp_path / "toy", 240), out=out, name="toy"))
+    programs = blocks((out / "README.md").read_text())
+    assert training_program("path/to/toy") + "\n" in programs
+    for name in [n for n in sys.modules if n.partition(".")[0] == "pipeline"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [NoConjoin(), *sys.meta_path])
+    with pytest.raises(ModuleNotFoundError):
+        exec("import pipeline.cli", {})  # noqa: S102 - as the programs below
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    torch.manual_seed(0)
+    capsys.readouterr()
+    here: dict[str, Any] = {}
+    for program in programs:
+        exec(program.replace("path/to/toy", str(out)), here)  # noqa: S102 - what the card shows
+    rows, refused = here["rows"], here["refused"]
+    assert (len(rows), len(refused)) == (206, 34)
+    assert next(iter(here["stream"])) == rows[0]
+    assert len(here["frame"]) == sum(count for _, count in here["counts"].fetchall()) == 206
+    assert 0.4 < len(here["better"]) / len(rows) < 0.7
+    losses = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
+    assert len(losses) == 3
+    assert losses[-1] < losses[0] / 2
+
+
+def test_documentation_shows_the_same_program() -> None:
+    """The documentation trains the tagger with the card's program, to the letter."""
+    pages = [page.read_text() for page in sorted(DOCS.glob("**/*.md"))]
+    shown = [block for page in pages for block in blocks(page) if "torch.nn.LSTM" in block]
+    assert shown == [training_program("path/to/release") + "\n"]
