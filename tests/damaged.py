@@ -26,9 +26,11 @@ SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))
 REJECTS = "rejected/train-00000-of-00001.parquet"
 
 
-def make_release(folder: Path, source: Path, *, stand_off: bool = False) -> Path:
+def make_release(
+    folder: Path, source: Path, *, stand_off: bool = False, license_: str = "CC0-1.0"
+) -> Path:
     """A release of two shards."""
-    made = candidate_folder(source)
+    made = candidate_folder(source, license_=license_)
     release.run(Release(candidates=made, out=folder, stand_off=stand_off, shards=2))
     return folder
 

@@ -340,6 +340,15 @@ def test_what_is_good_has_no_violations(made: Path, capsys: pytest.CaptureFixtur
         assert violations(place, capsys) == {}, place
 
 
+@pytest.mark.parametrize("licence", ["unknown", "LDC-User-Agreement"])
+def test_a_licence_that_forbids_the_text_is_right_where_there_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], licence: str
+) -> None:
+    """A stand-off release is made for such sources, and has no violation for them."""
+    folder = make_release(tmp_path / "made", tmp_path / "toy", stand_off=True, license_=licence)
+    assert violations(folder, capsys) == {}
+
+
 @pytest.mark.parametrize("at", [0.02, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97])
 def test_a_bit_flip_anywhere_is_found(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], at: float
