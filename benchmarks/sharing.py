@@ -71,7 +71,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from pipeline.mechanisms.release.identity import content_digests, hex_ids
+    from pipeline.mechanisms.validation.identity import content_digests, hex_ids
 
     batch = table.to_batches()[0]
     words = batch.column("words")

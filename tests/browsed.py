@@ -9,7 +9,7 @@ from shared_corpora import candidate_folder
 
 from pipeline.ground.parquet import write_table
 from pipeline.mechanisms.browse.corpus import Corpus
-from pipeline.mechanisms.release.layout import find_shards
+from pipeline.mechanisms.sharing.layout import find_shards
 from pipeline.settings.share import Browse
 from pipeline.tools.browse import open_corpus
 

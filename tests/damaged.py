@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from shared_corpora import candidate_folder
 
 from pipeline.ground.files import digest_of, write_json
-from pipeline.mechanisms.release.digest import RowDigest
 from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.rows import (
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
     STAND_OFF,

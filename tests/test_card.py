@@ -12,13 +12,13 @@ import yaml
 from shared_corpora import NOUNS, candidate_folder
 
 from pipeline.ground.files import read_json
-from pipeline.mechanisms.release.citation import bibtex, citation_file
-from pipeline.mechanisms.release.documents import write_documents
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.markup import code, grid, plain
-from pipeline.mechanisms.release.notices import hub_licence, licence_file
-from pipeline.mechanisms.release.prose import parsers
-from pipeline.mechanisms.release.statistics import summarise
+from pipeline.mechanisms.documents.citation import bibtex, citation_file
+from pipeline.mechanisms.documents.markup import code, grid, plain
+from pipeline.mechanisms.documents.notices import hub_licence, licence_file
+from pipeline.mechanisms.documents.prose import parsers
+from pipeline.mechanisms.documents.writing import write_documents
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.settings.release import Rehydrate, Release
 from pipeline.stages.release import run
 from pipeline.tools.rehydrate import run as rehydrate

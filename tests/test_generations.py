@@ -6,9 +6,9 @@ import pytest
 from shared_corpora import candidate_folder
 
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.release.generations import generations, read_accepted, read_rejects
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.rows import RELEASED
+from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.rows import RELEASED
 
 
 def test_candidates_of_a_run_get_its_generation(tmp_path: Path) -> None:

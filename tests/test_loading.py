@@ -11,7 +11,7 @@ import pytest
 import torch
 from shared_corpora import candidate_folder
 
-from pipeline.mechanisms.release.card import training_program
+from pipeline.mechanisms.documents.card import training_program
 from pipeline.settings.release import Release
 from pipeline.stages.release import run
 

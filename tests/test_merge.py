@@ -14,13 +14,13 @@ from shared_corpora import candidate_folder
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import CANDIDATES, REJECTS
-from pipeline.mechanisms.release import merged_rows
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.generations import generations, read_accepted, read_rejects
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.merging import DROPPED
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
-from pipeline.mechanisms.release.statistics import summarise
+from pipeline.mechanisms.merging import merged_rows
+from pipeline.mechanisms.merging.union import DROPPED
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.mechanisms.sources import find_source
 from pipeline.settings.share import Merge
 from pipeline.tools.merge import run

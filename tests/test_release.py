@@ -13,9 +13,9 @@ from shared_corpora import candidate_folder
 
 from pipeline.ground.errors import ConjoinError
 from pipeline.ground.files import sha256_of
-from pipeline.mechanisms.release.licences import combined, licence_ids, terms
 from pipeline.mechanisms.release.order import key
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.sharing.licences import combined, licence_ids, terms
+from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 from pipeline.settings.release import Release
 from pipeline.stages.release import run
 

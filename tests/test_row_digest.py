@@ -9,8 +9,8 @@ import pytest
 from tiny import candidate
 
 from pipeline.ground.schema import candidate_row
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.rows import RELEASED
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.rows import RELEASED
 
 
 def rows(count: int = 12) -> list[dict[str, Any]]:

@@ -11,9 +11,9 @@ import pytest
 from shared_corpora import candidate_folder
 
 from pipeline.ground.files import read_json
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.generations import read_accepted
-from pipeline.mechanisms.release.layout import find_shards
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.generations import read_accepted
+from pipeline.mechanisms.sharing.layout import find_shards
 from pipeline.settings.release import Release
 from pipeline.settings.share import Export, Merge, Stats, Validate
 from pipeline.stages import release

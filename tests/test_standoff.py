@@ -28,8 +28,8 @@ from pipeline.mechanisms.infill.base import Fill
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.release.order import SOURCE, with_source
 from pipeline.mechanisms.release.repeats import Repeats
-from pipeline.mechanisms.release.rows import STAND_OFF, STAND_OFF_REJECTS
 from pipeline.mechanisms.release.sealing import seal, unseal
+from pipeline.mechanisms.sharing.rows import STAND_OFF, STAND_OFF_REJECTS
 from pipeline.mechanisms.spans import Reference
 from pipeline.mechanisms.units import UnitFolder
 from pipeline.settings.release import Rehydrate, Release

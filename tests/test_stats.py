@@ -18,10 +18,10 @@ from pipeline.ground.coordination import Coordination, Sentence, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import CANDIDATES, SENTENCES, sentence_row
-from pipeline.mechanisms.release.distributions import binned, described, divergence
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.statistics import SCORES, summarise
-from pipeline.mechanisms.release.treebank import find_reference
+from pipeline.mechanisms.sharing.distributions import binned, described, divergence
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.statistics import SCORES, summarise
+from pipeline.mechanisms.sharing.treebank import find_reference
 from pipeline.settings.share import Stats
 from pipeline.tools.stats import run
 

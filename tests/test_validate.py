@@ -24,10 +24,10 @@ from shared_corpora import candidate_folder
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
-from pipeline.mechanisms.release import checking, identity, reading
 from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.textchecks import SPECIAL_IN_FILL
-from pipeline.mechanisms.release.violations import printable
+from pipeline.mechanisms.validation import checking, identity, reading
+from pipeline.mechanisms.validation.textchecks import SPECIAL_IN_FILL
+from pipeline.mechanisms.validation.violations import printable
 from pipeline.settings.share import Validate
 from pipeline.tools import validate
 

@@ -9,9 +9,8 @@ from typing import Any
 from pipeline.ground.console import Meter, say, table
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import atomic_folder
-from pipeline.mechanisms.release.documents import write_documents
+from pipeline.mechanisms.documents.writing import write_documents
 from pipeline.mechanisms.release.folder import copy_provenance, replaceable, write_checksums
-from pipeline.mechanisms.release.generations import generations
 from pipeline.mechanisms.release.intake import (
     Survey,
     declared,
@@ -19,8 +18,6 @@ from pipeline.mechanisms.release.intake import (
     require_whole,
     survey,
 )
-from pipeline.mechanisms.release.layout import Shards, find_shards
-from pipeline.mechanisms.release.licences import UNKNOWN, terms
 from pipeline.mechanisms.release.origin import (
     SENTENCES_FILE,
     facts,
@@ -30,7 +27,10 @@ from pipeline.mechanisms.release.origin import (
 )
 from pipeline.mechanisms.release.releasing import Facts, write_release
 from pipeline.mechanisms.release.standoff import StandOff
-from pipeline.mechanisms.release.statistics import summarise
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.settings.release import Release
 
 __all__ = ["run"]

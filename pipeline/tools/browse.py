@@ -15,8 +15,8 @@ from pipeline.mechanisms.browse.corpus import Corpus, describe
 from pipeline.mechanisms.browse.page import export_page
 from pipeline.mechanisms.browse.server import HOST, listen, serve
 from pipeline.mechanisms.browse.tables import corpus_table, keep_sample
-from pipeline.mechanisms.release.layout import Shards, find_shards
-from pipeline.mechanisms.release.licences import terms
+from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.licences import terms
 from pipeline.settings.share import Browse
 
 __all__ = ["open_corpus", "run"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pipeline.ground.console import say
-from pipeline.mechanisms.release.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
 from pipeline.settings.predict import Corpora
 
 __all__ = ["CORPORA", "Corpus", "run"]

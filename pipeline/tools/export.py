@@ -8,9 +8,9 @@ from pipeline.ground.console import Meter, say
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic, atomic_folder
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.release.brat import replaceable_export, write_brat
-from pipeline.mechanisms.release.exports import FORMS, Row, Unwritable, rows_in, rows_to_export
-from pipeline.mechanisms.release.layout import Shards, find_shards
+from pipeline.mechanisms.exports.brat import replaceable_export, write_brat
+from pipeline.mechanisms.exports.lines import FORMS, Row, Unwritable, rows_in, rows_to_export
+from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.settings.share import Export
 
 __all__ = ["run"]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.ground.console import say, table, warn
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.merging import merge
+from pipeline.mechanisms.merging.union import merge
+from pipeline.mechanisms.sharing.layout import find_shards
 from pipeline.settings.share import Merge
 
 __all__ = ["run"]

@@ -7,8 +7,8 @@ from typing import Any
 from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.release.checksums import checked_files
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.licences import terms
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.licences import terms
 from pipeline.settings.share import Push
 
 __all__ = ["run"]

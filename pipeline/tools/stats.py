@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.ground.console import say, table
-from pipeline.mechanisms.release.generations import generations
-from pipeline.mechanisms.release.layout import Shards, find_shards
-from pipeline.mechanisms.release.statistics import summarise
-from pipeline.mechanisms.release.treebank import find_reference
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.statistics import summarise
+from pipeline.mechanisms.sharing.treebank import find_reference
 from pipeline.settings.share import Stats
 
 __all__ = ["run"]

@@ -3,8 +3,8 @@
 import json
 
 from pipeline.ground.console import say, table
-from pipeline.mechanisms.release.checking import check_corpus
-from pipeline.mechanisms.release.violations import Violations
+from pipeline.mechanisms.validation.checking import check_corpus
+from pipeline.mechanisms.validation.violations import Violations
 from pipeline.settings.share import Validate
 
 __all__ = ["run"]

@@ -9,9 +9,9 @@ import duckdb
 
 from pipeline.mechanisms.browse.queries import contents, rows_of_view, summary
 from pipeline.mechanisms.browse.view import BINS, View, bin_of
-from pipeline.mechanisms.release.generations import generations
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.licences import terms
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.licences import terms
 
 if TYPE_CHECKING:  # without a predictor there is no need of torch, which takes seconds
     from pipeline.mechanisms.browse.probabilities import Judge

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from pipeline.ground.batches import require_columns
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES
-from pipeline.mechanisms.release.engine import engine, rows_of
-from pipeline.mechanisms.release.generations import generations
-from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.sharing.engine import engine, rows_of
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards
 
 __all__ = ["corpus_table", "keep_sample", "sampled"]
 

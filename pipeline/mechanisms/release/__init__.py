@@ -1,1 +1,1 @@
-"""Corpora to share: what a release is made of, how it is checked, looked into and handed on."""
+"""A corpus as a dataset repository, with the words of its source or without."""

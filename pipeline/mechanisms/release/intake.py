@@ -14,10 +14,10 @@ from pipeline.ground.batches import read_batches
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.commits import FileFacts
-from pipeline.mechanisms.release.generations import generations
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.licences import UNKNOWN, terms
-from pipeline.mechanisms.release.rows import RELEASED_REJECTS
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.rows import RELEASED_REJECTS
 
 __all__ = ["CONFIGS", "Survey", "declared", "require_permission", "require_whole", "survey"]
 

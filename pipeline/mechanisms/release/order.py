@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.ground.batches import select_like
-from pipeline.mechanisms.release.engine import engine
+from pipeline.mechanisms.sharing.engine import engine
 
 __all__ = ["SOURCE", "key", "shuffled", "with_source"]
 

@@ -12,9 +12,9 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import SENTENCES
-from pipeline.mechanisms.release.engine import engine, rows_of
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.licences import combined
+from pipeline.mechanisms.sharing.engine import engine, rows_of
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.licences import combined
 from pipeline.settings.preparse import TREES_FOLDER
 
 __all__ = ["SENTENCES_FILE", "facts", "find_corpus", "foreign_rows", "sentences_of"]

@@ -7,16 +7,16 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.release.intake import CONFIGS
-from pipeline.mechanisms.release.layout import Shards
 from pipeline.mechanisms.release.order import with_source
 from pipeline.mechanisms.release.rebuilding import Rebuilder
-from pipeline.mechanisms.release.rows import (
+from pipeline.mechanisms.release.writing import write_shards
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
     STAND_OFF,
     STAND_OFF_REJECTS,
 )
-from pipeline.mechanisms.release.writing import write_shards
 
 __all__ = ["write_rehydrated"]
 

@@ -12,21 +12,21 @@ from pipeline import __version__
 from pipeline.ground.files import write_json
 from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import read_sentences
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.release.intake import CONFIGS, Survey
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.licences import UNKNOWN, combined
 from pipeline.mechanisms.release.order import SOURCE, shuffled
 from pipeline.mechanisms.release.repeats import Repeats
-from pipeline.mechanisms.release.rows import (
+from pipeline.mechanisms.release.standoff import StandOff
+from pipeline.mechanisms.release.writing import shard_count, write_shards
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.licences import UNKNOWN, combined
+from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
     STAND_OFF,
     STAND_OFF_REJECTS,
 )
-from pipeline.mechanisms.release.standoff import StandOff
-from pipeline.mechanisms.release.writing import shard_count, write_shards
 
 __all__ = ["FORMAT", "Facts", "write_release"]
 

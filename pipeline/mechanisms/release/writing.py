@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.commits import FileFacts
-from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.sharing.digest import RowDigest
 
 __all__ = ["FOLDERS", "shard_count", "write_shards"]
 

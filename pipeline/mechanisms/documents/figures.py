@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.mechanisms.release.columns import REASONS
-from pipeline.mechanisms.release.markup import code, grid
+from pipeline.mechanisms.documents.columns import REASONS
+from pipeline.mechanisms.documents.markup import code, grid
 
 __all__ = [
     "acceptance",

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.mechanisms.release.notices import notices
+from pipeline.mechanisms.documents.notices import notices
 from pipeline.settings.base import flag_of
 from pipeline.settings.generate import Generate
 

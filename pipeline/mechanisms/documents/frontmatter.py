@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import yaml
 
-from pipeline.mechanisms.release.notices import hub_licence
+from pipeline.mechanisms.documents.notices import hub_licence
 
 __all__ = ["CONFIGS", "front_matter", "source_names"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.ground.parquet import MANIFEST
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.inventory import Sums
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.violations import Violations
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.validation.inventory import Sums
+from pipeline.mechanisms.validation.violations import Violations
 
 __all__ = ["Held", "Totals", "check_manifest", "entries_of", "runs_of"]
 

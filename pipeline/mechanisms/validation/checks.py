@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pipeline.ground.coordination import COORDINATORS, REFERENCE_LABELS
 from pipeline.mechanisms.candidate_check import Fault, flat_spans, span_faults
-from pipeline.mechanisms.release.licences import UNKNOWN, Terms, terms
+from pipeline.mechanisms.sharing.licences import UNKNOWN, Terms, terms
 from pipeline.mechanisms.spans import UNLABELLED
 
 __all__ = ["Rules", "row_faults"]

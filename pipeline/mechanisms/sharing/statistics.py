@@ -7,12 +7,12 @@ from typing import Any
 import duckdb
 
 from pipeline.ground.schema import CANDIDATES
-from pipeline.mechanisms.release.content import CONTENT, TEXT
-from pipeline.mechanisms.release.distributions import described, ordered
-from pipeline.mechanisms.release.engine import columns_of, engine, rows_of
-from pipeline.mechanisms.release.generations import generations
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.treebank import compared
+from pipeline.mechanisms.sharing.content import CONTENT, TEXT
+from pipeline.mechanisms.sharing.distributions import described, ordered
+from pipeline.mechanisms.sharing.engine import columns_of, engine, rows_of
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.treebank import compared
 
 __all__ = ["SCORES", "summarise"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.ground.coordination import REFERENCE_LABELS
 from pipeline.ground.errors import InputError
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.release.exports import Row
+from pipeline.mechanisms.exports.lines import Row
 
 __all__ = ["CONFIGURATION", "replaceable_export", "write_brat"]
 

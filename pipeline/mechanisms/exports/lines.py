@@ -19,8 +19,8 @@ from pipeline.ground.schema import CANDIDATES
 from pipeline.ground.trees import base_label, unescape
 from pipeline.mechanisms.candidate_check import check
 from pipeline.mechanisms.conllu import with_comments, with_misc
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.rows import RELEASED
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.rows import RELEASED
 
 __all__ = ["FORMS", "Row", "Unwritable", "conllu", "jsonl", "ptb_ext", "rows_in", "rows_to_export"]
 

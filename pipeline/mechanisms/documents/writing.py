@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.ground.files import write_json, write_text
-from pipeline.mechanisms.release.card import card
-from pipeline.mechanisms.release.citation import citation_file
-from pipeline.mechanisms.release.croissant import croissant
-from pipeline.mechanisms.release.licences import licence_ids, terms
-from pipeline.mechanisms.release.notices import licence_file
-from pipeline.mechanisms.release.prose import prose
+from pipeline.mechanisms.documents.card import card
+from pipeline.mechanisms.documents.citation import citation_file
+from pipeline.mechanisms.documents.croissant import croissant
+from pipeline.mechanisms.documents.notices import licence_file
+from pipeline.mechanisms.documents.prose import prose
+from pipeline.mechanisms.sharing.licences import licence_ids, terms
 
 __all__ = ["write_documents"]
 

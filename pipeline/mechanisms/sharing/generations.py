@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from pipeline.ground.batches import read_batches
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES, REJECTS
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 
 __all__ = ["generations", "read_accepted", "read_rejects"]
 

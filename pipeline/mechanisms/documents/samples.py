@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.ground.coordination import Span, bracketed
-from pipeline.mechanisms.release.engine import engine, rows_of
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.markup import code, plain
+from pipeline.mechanisms.documents.markup import code, plain
+from pipeline.mechanisms.sharing.engine import engine, rows_of
+from pipeline.mechanisms.sharing.layout import Shards
 
 __all__ = ["samples"]
 

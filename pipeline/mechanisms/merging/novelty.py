@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.release.content import CONTENT, REFUSAL
-from pipeline.mechanisms.release.engine import engine
-from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.sharing.content import CONTENT, REFUSAL
+from pipeline.mechanisms.sharing.engine import engine
+from pipeline.mechanisms.sharing.layout import Shards
 
 __all__ = ["Novelty", "find_novelty"]
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pipeline.ground.batches import require_columns
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.sharing.layout import Shards
 
 __all__ = ["columns_of", "engine", "rows_of"]
 

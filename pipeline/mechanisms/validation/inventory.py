@@ -14,8 +14,8 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
 from pipeline.ground.parquet import MANIFEST, RECORDS
 from pipeline.mechanisms.release.folder import CHECKSUMS
-from pipeline.mechanisms.release.layout import Kind, Shards, find_shards
-from pipeline.mechanisms.release.violations import Violations
+from pipeline.mechanisms.sharing.layout import Kind, Shards, find_shards
+from pipeline.mechanisms.validation.violations import Violations
 
 __all__ = ["Sums", "check_files", "take_stock"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.mechanisms.release.digest import raw_texts
+from pipeline.mechanisms.sharing.digest import raw_texts
 
 __all__ = ["IDENTITY", "Seen", "Twin", "content_digests", "hex_ids"]
 

@@ -9,16 +9,16 @@ from typing import Any
 import pyarrow.parquet as pq
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pipeline.mechanisms.release import figures
-from pipeline.mechanisms.release.citation import PAPER_BIBTEX, bibtex
-from pipeline.mechanisms.release.columns import COLUMNS
-from pipeline.mechanisms.release.frontmatter import CONFIGS, front_matter, source_names
-from pipeline.mechanisms.release.layout import find_shards
-from pipeline.mechanisms.release.licences import terms
-from pipeline.mechanisms.release.markup import code, grid, plain
-from pipeline.mechanisms.release.notices import notices
-from pipeline.mechanisms.release.prose import commands
-from pipeline.mechanisms.release.samples import samples
+from pipeline.mechanisms.documents import figures
+from pipeline.mechanisms.documents.citation import PAPER_BIBTEX, bibtex
+from pipeline.mechanisms.documents.columns import COLUMNS
+from pipeline.mechanisms.documents.frontmatter import CONFIGS, front_matter, source_names
+from pipeline.mechanisms.documents.markup import code, grid, plain
+from pipeline.mechanisms.documents.notices import notices
+from pipeline.mechanisms.documents.prose import commands
+from pipeline.mechanisms.documents.samples import samples
+from pipeline.mechanisms.sharing.layout import find_shards
+from pipeline.mechanisms.sharing.licences import terms
 
 __all__ = ["card", "training_program"]
 

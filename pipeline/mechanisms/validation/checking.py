@@ -12,16 +12,16 @@ import pyarrow.compute as pc
 
 from pipeline.ground.console import Meter
 from pipeline.mechanisms.candidate_check import Fault, null_rows
-from pipeline.mechanisms.release.checks import Rules, row_faults
-from pipeline.mechanisms.release.digest import RowDigest
-from pipeline.mechanisms.release.engine import engine
-from pipeline.mechanisms.release.identity import IDENTITY, Seen, content_digests, hex_ids
-from pipeline.mechanisms.release.inventory import Sums, check_files, take_stock
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.reading import Reading, open_shard
-from pipeline.mechanisms.release.textchecks import text_faults
-from pipeline.mechanisms.release.told import Held, Totals, check_manifest, entries_of, runs_of
-from pipeline.mechanisms.release.violations import Example, Violations, printable
+from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.engine import engine
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.validation.checks import Rules, row_faults
+from pipeline.mechanisms.validation.identity import IDENTITY, Seen, content_digests, hex_ids
+from pipeline.mechanisms.validation.inventory import Sums, check_files, take_stock
+from pipeline.mechanisms.validation.reading import Reading, open_shard
+from pipeline.mechanisms.validation.textchecks import text_faults
+from pipeline.mechanisms.validation.told import Held, Totals, check_manifest, entries_of, runs_of
+from pipeline.mechanisms.validation.violations import Example, Violations, printable
 
 __all__ = ["check_corpus"]
 

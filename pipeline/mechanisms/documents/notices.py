@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from pipeline.mechanisms.release.licences import licence_ids, terms
+from pipeline.mechanisms.sharing.licences import licence_ids, terms
 
 __all__ = ["Notice", "hub_licence", "licence_file", "notices"]
 

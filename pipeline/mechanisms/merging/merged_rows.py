@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pipeline.ground.console import Meter
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
-from pipeline.mechanisms.release.digest import RowDigest
+from pipeline.mechanisms.sharing.digest import RowDigest
 
 __all__ = ["MergedRows", "Read"]
 

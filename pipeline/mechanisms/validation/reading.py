@@ -12,14 +12,14 @@ from pipeline.ground.batches import require_columns
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES, REJECTS
 from pipeline.mechanisms.candidate_check import Fault
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.rows import (
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
     STAND_OFF,
     STAND_OFF_REJECTS,
 )
-from pipeline.mechanisms.release.violations import Violations
+from pipeline.mechanisms.validation.violations import Violations
 
 __all__ = ["Reading", "open_shard"]
 

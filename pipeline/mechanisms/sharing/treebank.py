@@ -9,7 +9,7 @@ import duckdb
 from pipeline.ground.coordination import COORDINATORS
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import SENTENCES
-from pipeline.mechanisms.release.distributions import (
+from pipeline.mechanisms.sharing.distributions import (
     CONJUNCT_BINS,
     SENTENCE_BINS,
     binned,
@@ -17,8 +17,8 @@ from pipeline.mechanisms.release.distributions import (
     divergence,
     ordered,
 )
-from pipeline.mechanisms.release.engine import columns_of
-from pipeline.mechanisms.release.layout import Shards
+from pipeline.mechanisms.sharing.engine import columns_of
+from pipeline.mechanisms.sharing.layout import Shards
 
 __all__ = ["compared", "find_reference"]
 

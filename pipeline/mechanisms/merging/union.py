@@ -14,12 +14,12 @@ from pipeline.ground.files import atomic_folder, write_json
 from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import CANDIDATES, REJECTS
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.release.engine import columns_of
-from pipeline.mechanisms.release.generations import generations, read_accepted, read_rejects
-from pipeline.mechanisms.release.layout import Shards
-from pipeline.mechanisms.release.merged_rows import MergedRows
-from pipeline.mechanisms.release.novelty import find_novelty
-from pipeline.mechanisms.release.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.merging.merged_rows import MergedRows
+from pipeline.mechanisms.merging.novelty import find_novelty
+from pipeline.mechanisms.sharing.engine import columns_of
+from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
+from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 
 __all__ = ["DROPPED", "merge"]
 

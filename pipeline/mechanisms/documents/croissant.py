@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.mechanisms.release.citation import bibtex, creators
-from pipeline.mechanisms.release.columns import COLUMNS
-from pipeline.mechanisms.release.frontmatter import CONFIGS
-from pipeline.mechanisms.release.licences import licence_ids, terms
+from pipeline.mechanisms.documents.citation import bibtex, creators
+from pipeline.mechanisms.documents.columns import COLUMNS
+from pipeline.mechanisms.documents.frontmatter import CONFIGS
+from pipeline.mechanisms.sharing.licences import licence_ids, terms
 
 __all__ = ["croissant"]
 

@@ -1,0 +1,1 @@
+"""Candidates for tools that do not read Parquet."""

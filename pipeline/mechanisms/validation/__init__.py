@@ -1,0 +1,1 @@
+"""The check of a corpus that came from anywhere."""
