@@ -81,7 +81,7 @@ def _option(settings: type[Settings], name: str) -> inspect.Parameter:
         names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
         marker = typer.Option(
             *names,
-            help=f"{field.description} [required]" if required else field.description,
+            help=f"{field.description} (required)" if required else field.description,
             show_default=False if shown is None or shown in ("", []) else str(shown),
         )
         default = None

@@ -177,6 +177,16 @@ def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
         assert client.get("/api/corpus").json()["labels"] == corpus.about["labels"]
 
 
+def test_file_is_not_written_over_the_corpus(folder: Path) -> None:
+    """A name within the corpus is refused, and what stands there stays."""
+    manifest = (folder / "manifest.json").read_bytes()
+    for name in ("manifest.json", "page.html", "."):
+        with pytest.raises(InputError, match="the corpus itself, or in it"):
+            run(Browse.build({"place": folder, "export": folder / name}, None))
+    assert (folder / "manifest.json").read_bytes() == manifest
+    assert not (folder / "page.html").exists()
+
+
 def test_file_holds_its_data_and_nothing_of_it_is_markup(folder: Path, tmp_path: Path) -> None:
     """The file says what it is a sample of; corpus text opens no element; equal draws, equal bytes."""
     settings = {"place": folder, "sample": 1000}

@@ -147,14 +147,18 @@ def test_rows_are_marked_and_a_script_tag_stays_text(tab: Any, url: str, corpus:
 def test_filter_and_search_and_their_clearing(tab: Any, url: str, corpus: Corpus) -> None:
     """Chips, ranges, reasons and search each leave what the server leaves; clearing brings all back."""
     visit(tab, url)
-    tab.locator("#label label", has_text="VP").click()
+    chip = tab.locator("#label label", has_text="VP")
+    chip.click()
     until_listed(tab, wanted(corpus, label=["VP"]))
+    assert chip.locator(".rows").inner_text() == str(wanted(corpus, label=["VP"]))
     tab.fill("#fill_min", "3")
     until_listed(tab, wanted(corpus, label=["VP"], fill_min=3))
     tab.click("#clear")
     until_listed(tab, wanted(corpus))
     tab.locator("#state label", has_text="Rejected").click()
     until_listed(tab, wanted(corpus, state="rejected"))
+    refused = wanted(corpus, state="rejected", label=["VP"])
+    assert chip.locator(".rows").inner_text() == str(refused)
     reason = corpus.about["reasons"][0][0]
     tab.locator("#reason label", has_text=reason).click()
     until_listed(tab, wanted(corpus, state="rejected", reason=[reason]))

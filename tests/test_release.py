@@ -306,7 +306,7 @@ def test_the_documented_digest_is_the_manifests(corpus: Path, tmp_path: Path) ->
 
 
 def test_treebanks_are_released_without_their_words() -> None:
-    """params.yaml has stand_off for every corpus whose declared licence does not permit handing on its text."""
+    """params.yaml has stand_off wherever the declared licence does not permit to hand on the text."""
     from pipeline.tools.corpora import CORPORA  # noqa: PLC0415 - a tool, for this test alone
 
     section = yaml.safe_load((ROOT / "params.yaml").read_text())["release"]

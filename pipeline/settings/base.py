@@ -60,9 +60,11 @@ class Settings(BaseModel):
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
             what = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "missing":
+                raise SettingsError(f"{cls.stage}: --{flag_of(key)} is required") from error
             if first["type"] == "extra_forbidden":
                 what = f"no such setting; there are: {', '.join(cls.model_fields)}"
-            value = f" = {first['input']!r}" if key and first["type"] != "missing" else ""
+            value = f" = {first['input']!r}" if key else ""
             place = params if key in section and key not in explicit else None
             name = f"{cls.stage}.{key}" if key else cls.stage
             raise SettingsError(f"{name}{value}: {what}", path=place) from error

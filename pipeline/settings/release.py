@@ -1,9 +1,10 @@
 """Settings of ``conjoin release`` and ``conjoin rehydrate``."""
 
+import re
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.settings.base import Settings
 
@@ -44,9 +45,23 @@ class Release(Settings):
     name: str | None = Field(
         None, description="Name of the corpus; unset: conjoin, the source's and the generator's."
     )
-    version: str = Field("1.0.0", description="Version of the corpus.", pattern=r"^\d+\.\d+\.\d+$")
+    version: str = Field("1.0.0", description="Version of the corpus, MAJOR.MINOR.PATCH.")
     author: list[str] = Field([], description="Whom to cite for the corpus; repeatable.")
     url: str | None = Field(None, description="Where the corpus can be had, for card and citation.")
+
+    @field_validator("version")
+    @classmethod
+    def _is_version(cls, version: str) -> str:
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version, re.ASCII):
+            raise ValueError("must be MAJOR.MINOR.PATCH, such as 1.0.0")
+        return version
+
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, url: str | None) -> str | None:
+        if url is not None and not re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", url):
+            raise ValueError("must be an address on the web, beginning with https://")
+        return url
 
 
 class Rehydrate(Settings):

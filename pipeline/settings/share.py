@@ -1,9 +1,10 @@
 """Settings of the commands that take a corpus from anywhere: validate, stats, merge, export, push, browse."""
 
+import re
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.settings.base import Settings
 
@@ -83,11 +84,16 @@ class Push(Settings):
     corpus_field: ClassVar[str] = "release"
 
     release: Path = Field(description="Folder of a release.")
-    repository: str = Field(
-        pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*$", description="Dataset repository, owner/name."
-    )
+    repository: str = Field(description="Dataset repository, owner/name.")
     dry_run: bool = Field(True, description="Only show what would be sent.")
     private: bool = Field(False, description="Make the repository private if it is made.")
+
+    @field_validator("repository")
+    @classmethod
+    def _is_name(cls, repository: str) -> str:
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", repository, re.ASCII):
+            raise ValueError("must be OWNER/NAME, as in the repository's address on the hub")
+        return repository
 
 
 class Browse(Settings):

@@ -1,10 +1,13 @@
 """``conjoin browse``: read a corpus in a local web page, or write a sample of it as one file."""
 
 import os
+import signal
 import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 import duckdb
 
@@ -32,9 +35,12 @@ def run(settings: Browse) -> None:
     """
     shards = find_shards(settings.place)
     if settings.export:
+        _require_elsewhere(settings.export, shards)
         _export(settings, shards)
         return
     listener = listen(settings.port)  # before the work of reading, should it be in use
+    # A stop from outside removes the temporary table as Ctrl-C does.
+    usual = signal.signal(signal.SIGTERM, _stop)
     try:
         with open_corpus(settings, shards) as corpus:
             url = f"http://{HOST}:{listener.getsockname()[1]}/"
@@ -49,6 +55,7 @@ def run(settings: Browse) -> None:
         pass  # while it was reading or scoring
     finally:
         listener.close()
+        signal.signal(signal.SIGTERM, usual)
 
 
 @contextmanager
@@ -89,6 +96,20 @@ def _export(settings: Browse, shards: Shards) -> None:
         f"{settings.export}: a sample of {len(rows):,} of {sample['of']:,} rows "
         f"(seed {settings.seed}), {size:.1f} MB, opens in any browser"
     )
+
+
+def _stop(signum: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+def _require_elsewhere(file: Path, shards: Shards) -> None:
+    """Refuse to write the page over the corpus."""
+    place, out = shards.place.resolve(), file.resolve()
+    if out == place or place in out.parents or out.is_dir():
+        raise InputError(
+            "this is a folder, or the corpus itself, or in it", path=file,
+            remedy="name a file elsewhere, such as page.html",
+        )  # fmt: skip
 
 
 def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:

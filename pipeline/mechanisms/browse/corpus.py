@@ -83,7 +83,7 @@ def describe(
         "name": _name(shards),
         "kind": shards.kind,
         "sample": dict(sample) if sample else None,
-        "terms": {expression: _terms(expression) for expression, _ in found["licenses"]},
+        "terms": {expression: _terms(expression) for expression, *_ in found["licenses"]},
         "made": {key: _made(run) for key, run in generations(shards).items()},
         "predictor": predictor and "/".join(predictor.resolve().parts[-4:]),
         "judged": judged,

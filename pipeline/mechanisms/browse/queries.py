@@ -31,8 +31,8 @@ def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
     Returns:
         ``usable`` and ``rejected`` (numbers of rows); ``labels``, ``coordinators``, ``reasons``,
-        ``licenses``, ``generations``: lists of [value, rows], most frequent first; ``fill_words``
-        and ``sentence_words``: [least, most]; ``highest``: the highest value, 0 without any.
+        ``licenses``, ``generations``: lists of [value, usable rows, rejected rows], most
+        frequent first; ``fill_words`` and ``sentence_words``: [least, most]; ``highest``: the highest value, 0 without any.
     """
     usable, rejected, highest, *bounds = _one(
         database,
@@ -49,7 +49,7 @@ def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
             ("generations", "generation"),
         )
     }
-    counts["reasons"] = [[reason, rows] for reason, rows in counts["reasons"] if reason is not None]
+    counts["reasons"] = [each for each in counts["reasons"] if each[0] is not None]
     return {
         "usable": usable,
         "rejected": rejected,
@@ -178,7 +178,8 @@ def _ends(span: Mapping[str, int] | None) -> list[int] | None:
 
 def _counts(database: duckdb.DuckDBPyConnection, column: str) -> list[list[Any]]:
     found = database.execute(
-        f"SELECT {column}, count(*) FROM corpus.rows GROUP BY ALL ORDER BY 2 DESC, 1"  # noqa: S608
+        f"SELECT {column}, count(*) FILTER (reason IS NULL), count(reason) "  # noqa: S608 - our columns
+        "FROM corpus.rows GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1"
     )
     return [list(row) for row in found.fetchall()]
 

@@ -134,14 +134,17 @@
     ...(about.predictor ? [["-score", "score ↓"], ["score", "score ↑"]] : []),
   ];
 
-  function chip(kind, name, value, text, rows) {
+  function chip(kind, name, value, text, rows = null) {
     const input = element("input", { type: kind, name, value });
     input.addEventListener("change", () => {
       if (kind === "radio") change({ [name]: value });
       else change({ [name]: Array.from(document.querySelectorAll(`input[name=${name}]:checked`), (i) => i.value) });
     });
     const label = element("label", {}, input, element("span", {}, text));
-    if (rows !== undefined) label.append(element("span", { class: "rows number" }, count(rows)));
+    if (rows) {
+      const [usable, rejected] = rows;
+      label.append(element("span", { class: "rows number", "data-usable": usable, "data-rejected": rejected, "data-all": usable + rejected }));
+    }
     return label;
   }
 
@@ -149,7 +152,7 @@
     $("state").append(...STATES.map(([value, text]) => chip("radio", "state", value, text)));
     $("keep").append(...KEEPS.map(([value, text]) => chip("radio", "keep", value, text)));
     for (const [name, counts] of [["label", about.labels], ["coordinator", about.coordinators], ["reason", about.reasons]]) {
-      $(name).append(...counts.map(([value, rows]) => chip("checkbox", name, value ?? "", value ?? "none", rows)));
+      $(name).append(...counts.map(([value, ...rows]) => chip("checkbox", name, value ?? "", value ?? "none", rows)));
     }
     $("sort").append(...sortChoices().map(([value, text]) => element("option", { value }, text)));
     const bounds = { fill: about.fill_words, words: about.sentence_words };
@@ -189,6 +192,7 @@
     for (const name of ["label", "coordinator", "reason"]) {
       for (const input of document.querySelectorAll(`input[name=${name}]`)) input.checked = view[name].includes(input.value);
     }
+    for (const rows of document.querySelectorAll(".chips .rows")) rows.textContent = count(Number(rows.dataset[view.state]));
     const fill = (field, value) => { if (document.activeElement !== field || String(value) !== field.value.trim()) field.value = value; };
     for (const key of NUMBERS) fill($(key), view[key] ?? "");
     if ($("q").value !== view.q) $("q").value = view.q;
