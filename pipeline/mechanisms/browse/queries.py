@@ -32,7 +32,8 @@ def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     Returns:
         ``usable`` and ``rejected`` (numbers of rows); ``labels``, ``coordinators``, ``reasons``,
         ``licenses``, ``generations``: lists of [value, usable rows, rejected rows], most
-        frequent first; ``fill_words`` and ``sentence_words``: [least, most]; ``highest``: the highest value, 0 without any.
+        frequent first; ``fill_words`` and ``sentence_words``: [least, most]; ``highest``: the highest
+        value, 0 without any.
     """
     usable, rejected, highest, *bounds = _one(
         database,
