@@ -14,8 +14,8 @@ from shared_corpora import NOUNS, candidate_folder
 from pipeline.ground.files import read_json
 from pipeline.mechanisms.documents.citation import bibtex, citation_file
 from pipeline.mechanisms.documents.markup import code, grid, plain
+from pipeline.mechanisms.documents.methods import parsers
 from pipeline.mechanisms.documents.notices import hub_licence, licence_file
-from pipeline.mechanisms.documents.prose import parsers
 from pipeline.mechanisms.documents.writing import write_documents
 from pipeline.mechanisms.sharing.layout import find_shards
 from pipeline.mechanisms.sharing.statistics import summarise
@@ -165,7 +165,7 @@ def test_citation_file_has_what_cff_requires(release: Path) -> None:
     (paper,) = cff["references"]
     assert {"type", "title", "authors"} <= paper.keys()
     manifest = read_json(release / "manifest.json") | {"authors": ["Doe, Jane", "Lab {X}_1"]}
-    authors = yaml.safe_load(citation_file(manifest, ["MIT", "CC0-1.0"]))["authors"]
+    authors = yaml.safe_load(citation_file(manifest))["authors"]
     assert authors == [{"family-names": "Doe", "given-names": "Jane"}, {"name": "Lab {X}_1"}]
     assert r"author    = {Doe, Jane and {Lab X \_1}}" in bibtex(manifest)
 
@@ -194,7 +194,7 @@ def test_card_of_a_hub_release_loads_by_its_name(tmp_path: Path) -> None:
 
 
 def test_card_of_a_rebuilt_release_says_that_it_stays_here(stand_off: Path, tmp_path: Path) -> None:
-    """Whoever rebuilds a release reads at the top of its card that he must not hand it on."""
+    """Whoever rebuilds what is not free reads at the top of its card that he must not hand it on."""
     out = tmp_path / "full"
     rehydrate(Rehydrate(release=stand_off, source=stand_off.parent / "toy", out=out))
     text = (out / "README.md").read_text()
@@ -215,6 +215,6 @@ def test_parser_is_named_if_its_trees_are_those_of_the_rows(release: Path) -> No
     """A source's trees name the parser only where a run says that it read these very trees."""
     manifest = read_json(release / "manifest.json")
     (used,) = (g["inputs"]["trees"] for g in manifest["generations"].values())
-    for digest, found in ((used, ["stanza:train:1"]), ("0" * 64, [])):
+    for digest, found in ((used, ["stanza:train:1"]), ("0" * 64, [None])):
         source = {"corpus": "toy", "trees": {"sha256": digest, "parser": "stanza:train:1"}}
         assert parsers(manifest | {"sources": [source]}) == found

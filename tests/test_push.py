@@ -189,7 +189,7 @@ def test_text_that_must_not_be_handed_on_stays_here(release: Path, hub: Hub) -> 
     """A rebuilt release, and one whose licence forbids it, are refused even in a dry run."""
     manifest = read_json(release / "manifest.json")
     for change, said in (
-        ({"rehydrated": True}, "rebuilt"),
+        ({"rehydrated": True, "license": "LDC-User-Agreement"}, "rebuilt"),
         ({"license": "LDC-User-Agreement"}, "--stand-off"),
         ({"license": "unknown"}, "--stand-off"),
     ):
@@ -202,4 +202,17 @@ def test_text_that_must_not_be_handed_on_stays_here(release: Path, hub: Hub) -> 
     )
     write_checksums(release)
     push(release)
+    assert not hub.calls
+
+
+def test_a_rebuilt_release_of_a_free_licence_is_sent(
+    release: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That its text was put back is no reason to keep it where the licence permits to hand it on."""
+    write_json(
+        release / "manifest.json", read_json(release / "manifest.json") | {"rehydrated": True}
+    )
+    write_checksums(release)
+    push(release)
+    assert "Nothing was sent: this was a dry run" in capsys.readouterr().out
     assert not hub.calls

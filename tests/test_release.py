@@ -13,11 +13,13 @@ from shared_corpora import candidate_folder
 
 from pipeline.ground.errors import ConjoinError
 from pipeline.ground.files import sha256_of
+from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.release.order import key
 from pipeline.mechanisms.sharing.licences import combined, licence_ids, terms
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
-from pipeline.settings.release import Release
+from pipeline.settings.release import Rehydrate, Release
 from pipeline.stages.release import run
+from pipeline.tools import rehydrate
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = "data/train-*.parquet"
@@ -122,15 +124,36 @@ def test_without_rejects_there_is_no_file_of_them(tmp_path: Path) -> None:
 def test_what_made_it_goes_along(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """dvc.yaml and params.yaml of a conjoin project; of another project nothing."""
-    monkeypatch.chdir(ROOT)
-    release(candidates_of(corpus), tmp_path / "r")
+    """dvc.yaml and params.yaml of the conjoin project that the corpus lies in; of another nothing."""
+    project = tmp_path / "project"
+    shutil.copytree(corpus, project / "data/toy")
+    for name in ("dvc.yaml", "params.yaml"):
+        shutil.copy(ROOT / name, project)
+    monkeypatch.chdir(project)
+    release(candidates_of(project / "data/toy"), tmp_path / "r")
     for name in ("dvc.yaml", "params.yaml"):
         assert (tmp_path / "r/provenance" / name).read_bytes() == (ROOT / name).read_bytes()
-    (tmp_path / "dvc.yaml").write_text("stages: {bake: {cmd: bread}}")
-    monkeypatch.chdir(tmp_path)
     release(candidates_of(corpus), tmp_path / "r")
     assert not (tmp_path / "r/provenance").exists()
+    (project / "dvc.yaml").write_text("stages: {bake: {cmd: bread}}")
+    release(candidates_of(project / "data/toy"), tmp_path / "r")
+    assert not (tmp_path / "r/provenance").exists()
+
+
+def test_no_path_of_the_machine_is_published(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of absolute paths the last two parts, relative ones as given; rebuilt releases too."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path(shutil.copytree(corpus, tmp_path / "toy"))
+    made = release(candidates_of(folder), Path("r"), stand_off=True, corpus=folder)
+    said = "conjoin release t5-sync/seed-0 --out r --corpus "
+    assert made["command"].startswith(f"{said}{tmp_path.name}/toy --stand-off")
+    rehydrate.run(Rehydrate(release=tmp_path / "r", source=folder, out=tmp_path / "again"))
+    for path in (p for d in ("r", "again") for p in (tmp_path / d).rglob("*") if p.is_file()):
+        assert str(tmp_path).encode() not in path.read_bytes()
+    command = json.loads((tmp_path / "again/manifest.json").read_text())["command"]
+    assert command.endswith(f"--source {tmp_path.name}/toy --out {tmp_path.name}/again")
 
 
 @pytest.mark.parametrize(
@@ -262,6 +285,9 @@ def test_only_a_release_is_replaced(corpus: Path, tmp_path: Path) -> None:
         release(folder, tmp_path / "home/thesis.tex")
     release(folder, tmp_path / "r")
     (tmp_path / "r/notes.txt").write_text("mine")
+    with pytest.raises(ConjoinError, match=r"1 files that are not its own, first notes.txt"):
+        release(folder, tmp_path / "r")
+    write_checksums(tmp_path / "r")  # that a file has a sum does not make it the release's
     with pytest.raises(ConjoinError, match=r"1 files that are not its own, first notes.txt"):
         release(folder, tmp_path / "r")
     assert (tmp_path / "r/notes.txt").read_text() == "mine"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.ground.errors import InputError
+from pipeline.ground.replacing import aside, discard, replace_folder, sweep
 
 __all__ = [
     "atomic",
@@ -83,22 +84,23 @@ def _flush_folder(folder: Path) -> None:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` that replaces it when the block succeeds.
 
-    Its files are flushed to the disk first, so what is seen survives a power cut.
+    Its files are flushed to the disk first, so what is seen survives a power cut. The old folder is
+    deleted only when the new one stands; what a killed process left is cleared away at the next run.
 
     Raises:
         InputError: the folder cannot be written to, or the disk is full or fails.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = aside(path, "tmp")
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
+        sweep(path)
         temporary.mkdir(parents=True)
         yield temporary
         for file in (p for p in temporary.rglob("*") if p.is_file()):
             with file.open("rb") as handle:
                 os.fsync(handle.fileno())
-        shutil.rmtree(path, ignore_errors=True)
-        os.replace(temporary, path)
+        replace_folder(temporary, path)
         _flush_folder(path.parent)
+        discard(path)
     except PermissionError as error:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
     except OSError as error:

@@ -31,7 +31,7 @@ class Release(Settings):
     )
     stand_off: bool = Field(
         False,
-        description="Leave out every word of the source: ids, offsets and generated text, from which "
+        description="Leave out the source's sentences: ids, offsets and generated text, from which "
         "`conjoin rehydrate` rebuilds the corpus for whoever has the source.",
     )
     license: str | None = Field(

@@ -1,7 +1,6 @@
 """``conjoin release``: a finished corpus of candidates as a dataset repository for strangers."""
 
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from pipeline.mechanisms.release.standoff import StandOff
 from pipeline.mechanisms.sharing.generations import generations
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.settings.release import Release
 
@@ -65,7 +65,7 @@ def run(settings: Release) -> None:
             manifest, hiding = write_release(
                 folder, shards, found, about, source=source, advance=meter.advance
             )
-        copy_provenance(folder, Path())
+        copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)
     _print(settings, manifest, found, hiding)
@@ -129,7 +129,7 @@ def _about(
         version=settings.version,
         authors=tuple(settings.author),
         url=settings.url,
-        command=shlex.join(["conjoin", *settings.command_line()]),
+        command=shown_command(settings),
         seed=settings.seed,
         shards=settings.shards,
         licenses=licenses,
@@ -168,7 +168,9 @@ def _print(
     table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
     if hiding is not None:
         say(
-            f"Stand-off: no word of the source. {hiding.repeating:,} fills repeat it and are sealed"
+            "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
+            f"own; single words may be shared. {hiding.repeating:,} fills that repeat more than that, or "
+            "the first conjunct, are sealed"
             + (f", {hiding.other:,} rows of another form too" if hiding.other else "")
             + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
         )

@@ -31,10 +31,10 @@ def run(settings: Merge) -> None:
     undescribed = [key for key, about in manifest["generations"].items() if set(about) == {"rows"}]
     if undescribed:
         warn(f"no manifest says how these generations were made: {', '.join(undescribed)}")
-    rows = manifest["rows"]
+    rows, runs = manifest["rows"], len(manifest["generations"])
     say(
         f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects, "
-        f"of {len(manifest['generations'])} generation(s)"
+        f"of {runs:,} generation{'' if runs == 1 else 's'}"
     )
 
 

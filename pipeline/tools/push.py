@@ -41,13 +41,14 @@ def _release(place: Path) -> Mapping[str, Any]:
         raise InputError(
             "this is not a release", path=place, remedy="make one with `conjoin release`"
         )
-    if manifest.get("rehydrated"):
-        raise InputError(
-            "this release was rebuilt with its source's text, which must not be handed on",
-            path=place, remedy="push the stand-off release it came from",
-        )  # fmt: skip
     allowed = terms(str(manifest["license"]))
     if shards.kind == "release" and not allowed.redistributable:
+        if manifest.get("rehydrated"):
+            raise InputError(
+                f"this release was rebuilt with its source's text, which must not be handed on under "
+                f"{manifest['license']}",
+                path=place, remedy="push the stand-off release it came from",
+            )  # fmt: skip
         raise InputError(
             f"the licence {manifest['license']} forbids to hand on the text: {allowed.why}",
             path=place, remedy="make a release with --stand-off",

@@ -1,6 +1,5 @@
 """``conjoin rehydrate``: the corpus of a stand-off release, with the text, for who has the source."""
 
-import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from pipeline.mechanisms.release.origin import facts, sentences_of
 from pipeline.mechanisms.release.rehydration import write_rehydrated
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.licences import terms
+from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.settings.release import Rehydrate
 
@@ -34,9 +34,8 @@ def run(settings: Rehydrate) -> None:
     out = replaceable(settings.out, settings.release, source)
     require_whole(shards)
     facts(source)  # a sentence must not stand there twice
-    command = shlex.join(["conjoin", *settings.command_line()])
     with atomic_folder(out) as folder:
-        manifest = write_rehydrated(folder, shards, source, command)
+        manifest = write_rehydrated(folder, shards, source, shown_command(settings))
         if (settings.release / PROVENANCE).is_dir():
             shutil.copytree(settings.release / PROVENANCE, folder / PROVENANCE)
         write_documents(folder, manifest, summarise(find_shards(folder), source))

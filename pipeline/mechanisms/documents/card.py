@@ -11,11 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pipeline.mechanisms.documents import figures
 from pipeline.mechanisms.documents.citation import PAPER_BIBTEX, bibtex
-from pipeline.mechanisms.documents.columns import COLUMNS
+from pipeline.mechanisms.documents.columns import meanings
+from pipeline.mechanisms.documents.commands import commands
 from pipeline.mechanisms.documents.frontmatter import CONFIGS, front_matter, source_names
 from pipeline.mechanisms.documents.markup import code, grid, plain
+from pipeline.mechanisms.documents.methods import synchronized
 from pipeline.mechanisms.documents.notices import notices
-from pipeline.mechanisms.documents.prose import commands
 from pipeline.mechanisms.documents.samples import samples
 from pipeline.mechanisms.sharing.layout import find_shards
 from pipeline.mechanisms.sharing.licences import terms
@@ -56,6 +57,7 @@ def card(
         names=source_names(manifest, origins),
         free=terms(manifest["license"]).redistributable,
         half=_median(summary),
+        synchronized=True in synchronized(manifest),
         path="path/to/" + place.rpartition("/")[2],
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),
@@ -65,7 +67,6 @@ def card(
         licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
         sources=notices(origins),
         commands=commands(manifest),
-        configs={part: CONFIGS[part][0] for part in CONFIGS},
         bibtex=bibtex(manifest),
         paper=PAPER_BIBTEX,
     )  # fmt: skip
@@ -90,8 +91,9 @@ def _median(summary: Mapping[str, Any]) -> float | None:
 def _columns(folder: Path, manifest: Mapping[str, Any]) -> str:
     first = {s["config"]: folder / s["file"] for s in reversed(manifest["shards"])}
     fields = {f.name: f for part in CONFIGS if part in first for f in pq.read_schema(first[part])}
+    said = meanings(manifest)
     rows = [
-        [code(f.name), code(_kind(str(f.type))), "yes" if f.nullable else "no", COLUMNS.get(f.name, "")]
+        [code(f.name), code(_kind(str(f.type))), "yes" if f.nullable else "no", said.get(f.name, "")]
         for f in fields.values()
     ]  # fmt: skip
     return grid(["column", "type", "null", "meaning"], rows, names=4)

@@ -1,8 +1,13 @@
 """What each column of a release means, in one place for its card and its Croissant file."""
 
-__all__ = ["COLUMNS", "REASONS"]
+from collections.abc import Mapping
+from typing import Any
 
-COLUMNS = {
+from pipeline.mechanisms.documents.methods import synchronized
+
+__all__ = ["REASONS", "meanings"]
+
+_COLUMNS = {
     "candidate_id": "hash of the content (sentence, words, coordinator, spans); equal content has "
     "equal ids whatever wrote it",
     "sentence_id": "the source sentence",
@@ -17,15 +22,30 @@ COLUMNS = {
     "fill": "the second conjunct as the language model wrote it",
     "fill_words": "the fill's words, as they stand in the sentence",
     "sealed": "stands for fill and words where they repeat the source: only the source opens it",
-    "score": "mean log-probability per token of the fill, in both contexts at once",
-    "score_append": "the same where the fill follows the reference (“X and ___”)",
-    "score_prepend": "the same where it comes before the reference (“___ and X”); null without "
-    "synchronization",
     "license": "licence of the source sentence, an SPDX expression",
     "generation": "the run that made the row: a key of `generations` in `manifest.json`",
     "reason": "why the row was refused",
 }
-"""Column → its meaning, in Markdown."""
+
+_APPEND = "where the fill follows the reference (“X and ___”)"
+_PREPEND = "where it comes before the reference (“___ and X”)"
+_MEAN = "mean log-probability per token of the fill"
+_SYNC = {
+    "score": f"{_MEAN}, in both contexts at once",
+    "score_append": f"the same {_APPEND}",
+    "score_prepend": f"the same {_PREPEND}",
+}
+_NO_SYNC = {
+    "score": f"{_MEAN} {_APPEND}; the other context was not scored",
+    "score_append": "the same as `score`",
+    "score_prepend": "null: without synchronization there is no such score",
+}
+_EITHER = {
+    "score": f"{_MEAN}, in both contexts at once if the run was synchronized (its setting `sync`), else "
+    "the same as `score_append`",
+    "score_append": f"{_MEAN} {_APPEND}",
+    "score_prepend": f"the same {_PREPEND}; null without synchronization",
+}
 
 REASONS = {
     "empty fill": "the model wrote nothing",
@@ -40,3 +60,10 @@ REASONS = {
     "longer than the model allows": "the sentence with its masks does not fit the model",
 }
 """Reason of a reject → what it means."""
+
+
+def meanings(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Column → what it means in this release, in Markdown."""
+    found = synchronized(manifest)
+    scores = _SYNC if found == {True} else _NO_SYNC if found == {False} else _EITHER
+    return _COLUMNS | scores

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.mechanisms.documents.citation import bibtex, creators
-from pipeline.mechanisms.documents.columns import COLUMNS
+from pipeline.mechanisms.documents.columns import meanings
 from pipeline.mechanisms.documents.frontmatter import CONFIGS
 from pipeline.mechanisms.sharing.licences import licence_ids, terms
 
@@ -81,7 +81,7 @@ def croissant(
         "distribution": [_file(s) for s in manifest["shards"]]
         + [_file_set(part) for part, shards in parts.items() if shards],
         "recordSet": [
-            _records(part, pq.read_schema(folder / shards[0]["file"]), shards)
+            _records(part, pq.read_schema(folder / shards[0]["file"]), shards, meanings(manifest))
             for part, shards in parts.items()
             if shards
         ],
@@ -159,7 +159,12 @@ def _file_set(part: str) -> dict[str, Any]:
     }
 
 
-def _records(part: str, schema: pa.Schema, shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _records(
+    part: str,
+    schema: pa.Schema,
+    shards: Sequence[Mapping[str, Any]],
+    said: Mapping[str, str],
+) -> dict[str, Any]:
     config = CONFIGS[part][0]
     # mlcroissant holds a file against its checksum if the records name it, but not the files of a set.
     source = (
@@ -174,17 +179,19 @@ def _records(part: str, schema: pa.Schema, shards: Sequence[Mapping[str, Any]]) 
         "name": config,
         "description": f"{what} Any prefix is a fair sample.",
         "key": {"@id": f"{config}/candidate_id"},
-        "field": [_field(config, field, source) for field in schema],
+        "field": [_field(config, field, source, said) for field in schema],
     }
 
 
-def _field(config: str, field: pa.Field, source: Mapping[str, Any]) -> dict[str, Any]:
+def _field(
+    config: str, field: pa.Field, source: Mapping[str, Any], said: Mapping[str, str]
+) -> dict[str, Any]:
     name, kind = f"{config}/{field.name}", field.type
     about = {
         "@type": "cr:Field",
         "@id": name,
         "name": field.name,
-        "description": COLUMNS.get(field.name, field.name).replace("`", ""),
+        "description": said.get(field.name, field.name).replace("`", ""),
     }
     if pa.types.is_list(kind):
         about |= {"isArray": True, "arrayShape": "-1"}

@@ -1,55 +1,30 @@
 """What a release's card and its Croissant file both say in sentences, made of the manifest's facts."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
+from pipeline.mechanisms.documents.methods import TREEBANK, method, parser_of, parsers, synchronized
 from pipeline.mechanisms.documents.notices import notices
-from pipeline.settings.base import flag_of
-from pipeline.settings.generate import Generate
 
-__all__ = ["commands", "parsers", "prose"]
+__all__ = ["prose"]
 
 _DECODING = {
-    "greedy": "the most probable text",
+    "greedy": "a text, at each place the token that scored best,",
     "sample": "texts drawn at random",
-    "n-best": "the most probable texts",
+    "n-best": "the texts that scored best in a search",
 }
-
-_SPANS = {
-    "constituents": "a constituent of an automatic parse",
-    "random": "a random sequence of words",
-    "given": "a span that was given",
-}
-_TREEBANK = "treebank"  # what trees say of their parser if people annotated them
-_ALWAYS = {
-    "lm",
-    "sync",
-    "decoding",
-    "spans",
-    "seed",
-}  # options worth reading even if they are usual
 
 
 def prose(
     manifest: Mapping[str, Any], summary: Mapping[str, Any], origins: Sequence[str]
 ) -> dict[str, Any]:
-    """``description``, ``collection`` and ``limits`` (a list) of a release, in plain text."""
+    """``description``, ``method``, ``collection`` and ``limits`` (a list) of a release, in plain text."""
     return {
+        "method": method(manifest),
         "description": _description(manifest, origins),
         "collection": _collection(manifest),
         "limits": _limits(manifest, summary),
     }
-
-
-def parsers(manifest: Mapping[str, Any]) -> list[str]:
-    """The parsers of the sources, where the trees at hand are those that the rows were made from."""
-    used = {g.get("inputs", {}).get("trees") for g in manifest["generations"].values()}
-    trees = [source["trees"] for source in manifest["sources"] if source.get("trees")]
-    found = [str(t["parser"]) for t in trees if t["sha256"] in used and t.get("parser")]
-    return list(dict.fromkeys(found))
 
 
 def _trained_on(parser: str) -> str:
@@ -60,39 +35,6 @@ def _trained_on(parser: str) -> str:
     return parser
 
 
-def commands(manifest: Mapping[str, Any]) -> list[str]:
-    """Commands that make such rows again: ``conjoin generate`` for each run, then the release's own.
-
-    A manifest records what rows depend on, not where things lay, so the corpus is the source's name.
-    """
-    place = f"data/{manifest['sources'][0]['corpus'] if manifest['sources'] else 'CORPUS'}"
-    lines = [
-        line
-        for generation in manifest["generations"].values()
-        if (line := _generate(generation.get("settings", {}), place))
-    ]
-    return [*dict.fromkeys(lines), manifest["command"]]
-
-
-def _generate(settings: Mapping[str, Any], place: str) -> str | None:
-    known = {
-        key: v for key, v in settings.items() if key in Generate.model_fields and v is not None
-    }
-    try:
-        made = Generate(**{**known, "corpus": place})
-    except ValidationError:
-        return None  # a run of another version of conjoin, with settings of its own
-    usual = Generate.model_fields
-    words = ["conjoin", "generate", place]
-    for name in usual:
-        if name not in known or (name not in _ALWAYS and known[name] == usual[name].default):
-            continue
-        flag = flag_of(name)
-        switch = isinstance(value := getattr(made, name), bool)
-        words += [f"--{flag}" if value else f"--no-{flag}"] if switch else [f"--{flag}", str(value)]
-    return shlex.join(words)
-
-
 def _description(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
     rows = manifest["rows"]
     text = (
@@ -100,68 +42,82 @@ def _description(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         "two conjuncts are marked. They are machine-made: a language model wrote the second conjunct "
         f"into a sentence of {_listed([n.source for n in notices(origins)])}."
     )
+    if _spans(manifest) == {"random"}:
+        text += " The first conjunct is a random sequence of words, often no constituent."
     if rows["rejected"]:
         text += (
             f" {rows['rejected']:,} outcomes that were refused come along, each with the reason."
         )
     if manifest["stand_off"]:
         text += (
-            " This is a stand-off release: it has positions and generated text, but not a word of "
-            "the source."
+            " This is a stand-off release: it has positions and generated text, but no source "
+            "sentence of four or more words and no four words in a row of a row's own sentence. "
+            "The generated text may share words with them."
         )
     return text
 
 
+def _spans(manifest: Mapping[str, Any]) -> set[Any]:
+    return {g.get("settings", {}).get("spans") for g in manifest["generations"].values()}
+
+
 def _collection(manifest: Mapping[str, Any]) -> str:
-    ways: dict[str, list[str]] = {}  # what runs did that differ in the model only is told once
+    # What runs did that differ in the model only is told once.
+    ways: dict[tuple[str, str], list[str]] = {}
     for generation in manifest["generations"].values():
         s = generation.get("settings", {})
         family = str(s["lm"]).upper() if "lm" in s else "the language model"
-        families = ways.setdefault(_way(s), [])
+        families = ways.setdefault(_way(s, parser_of(manifest, generation)), [])
         if family not in families:
             families.append(family)
-    told = [way.format(family=_listed(families, "or")) for way, families in ways.items()]
+    told = [f"{begin}{_listed(families, 'or')}{end}" for (begin, end), families in ways.items()]
     return " ".join(told) or "Made by conjoin; the settings are not recorded."
 
 
-def _way(settings: Mapping[str, Any]) -> str:
-    both = (
-        "into two copies of the sentence at once, “X and ___” and “___ and X”, so that it fits both"
-        if settings.get("sync", True)
-        else "into one copy of the sentence only, “X and ___”"
-    )
-    span = _SPANS.get(str(settings.get("spans")), "a span")
+def _way(settings: Mapping[str, Any], parser: str | None) -> tuple[str, str]:
+    """What a run did, before and after the name of its model."""
+    word = settings.get("coordinator", "and")
+    where = "into a gap beside X"
+    if settings.get("sync") is True:
+        where = (
+            f"into two copies of the sentence at once, “X {word} ___” and “___ {word} X”, scored in "
+            "both together"
+        )
+    elif settings.get("sync") is False:
+        where = f"into one copy of the sentence only, “X {word} ___”"
+    span = {
+        "constituents": "a constituent of an automatic parse",
+        "random": "a random sequence of words",
+        "given": "a span that was given",
+    }.get(str(settings.get("spans")), "a span")
+    if settings.get("spans") == "constituents" and parser in {None, TREEBANK}:
+        span = "a constituent of its tree" + (" in the source" if parser else "")
     what = _DECODING.get(str(settings.get("decoding")), "a text")
     return (
-        f"From a sentence without coordination {span} was chosen as the first conjunct X; {{family}} "
-        f"then wrote {what} {both}. Coordinator and text stand after X; their positions are the "
-        "annotation."
+        f"From a sentence without coordination {span} was chosen as the first conjunct X; ",
+        f" then wrote {what} {where}. Coordinator and text stand after X; their positions are the "
+        "annotation.",
     )
 
 
 def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    spans = {g.get("settings", {}).get("spans") for g in manifest["generations"].values()}
+    spans = _spans(manifest)
     limits = [
         "Nobody has read the rows. Models err, so a share of the sentences is ungrammatical or makes "
         "no sense, and a share of the marked boundaries is wrong. Use the scores or a trained "
-        "predictor to choose among them, and evaluate on sentences that people have annotated.",
-        "The label is the category of the first conjunct. That the second is of the same category is "
-        "assumed, not checked.",
+        "predictor to choose among them, and evaluate on sentences that people have annotated."
     ]
-    if "constituents" in spans:
-        named = parsers(manifest)
-        who = (
-            _listed([_trained_on(name) for name in named])
-            if named
-            else "whose name is not recorded"
-        )
+    if spans != {"random"}:
         limits.append(
-            f"First conjuncts are constituents found by a parser, {who}: where it errs, the boundary "
-            "of the first conjunct and the label are wrong, and more so in text unlike what it was "
-            "trained on."
-            if named != [_TREEBANK]
-            else "First conjuncts are constituents of the trees that people annotated."
+            "The label is the category of the first conjunct. That the second is of the same category "
+            "is assumed, not checked."
         )
+    if False in synchronized(manifest):
+        limits.append(
+            "Without synchronization (setting sync: no) a text had to follow the first conjunct only; "
+            "whether it could stand in its place was not scored."
+        )
+    limits += _of_trees(parsers(manifest))
     if "random" in spans:
         limits.append(
             "First conjuncts of some or all rows are random word sequences (label X), often no "
@@ -184,6 +140,26 @@ def _limits(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str
         "The generated text says nothing true about the world: names, figures and findings in it are "
         "the model's invention, with the biases of what it was trained on.",
     ]
+    return limits
+
+
+def _of_trees(named: Sequence[str | None]) -> list[str]:
+    """Where the constituents are from; one parser or several, the source's own trees, not recorded."""
+    some = "First conjuncts" if len(named) < 2 else "Some first conjuncts"
+    errs = (
+        ": where it errs, the boundary of the first conjunct and the label are wrong, and more so in "
+        "text unlike what it was trained on."
+    )
+    limits = []
+    if found := [_trained_on(name) for name in named if name and name != TREEBANK]:
+        limits.append(f"{some} are constituents found by a parser, {_listed(found, 'or')}{errs}")
+    if TREEBANK in named:
+        limits.append(f"{some} are constituents of the trees that came with the source.")
+    if None in named:
+        limits.append(
+            f"{some} are constituents of trees, and who made those is not recorded. If a parser did"
+            f"{errs}"
+        )
     return limits
 
 

@@ -14,7 +14,7 @@ __all__ = ["samples"]
 def samples(shards: Shards) -> list[str]:
     """One line of Markdown per label, the most frequent label first.
 
-    Of a stand-off release they show ids and what the model wrote, not a word of the source.
+    Of a stand-off release they show ids and what the model wrote, and nothing where that repeats the source.
 
     Raises:
         InputError: a file is damaged.

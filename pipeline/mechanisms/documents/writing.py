@@ -10,7 +10,6 @@ from pipeline.mechanisms.documents.citation import citation_file
 from pipeline.mechanisms.documents.croissant import croissant
 from pipeline.mechanisms.documents.notices import licence_file
 from pipeline.mechanisms.documents.prose import prose
-from pipeline.mechanisms.sharing.licences import licence_ids, terms
 
 __all__ = ["write_documents"]
 
@@ -30,9 +29,7 @@ def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[
     """
     origins = list(summary.get("sources") or {})
     texts = prose(manifest, summary, origins)
-    # CITATION.cff takes SPDX identifiers only; those the hub must not have are no such thing.
-    named = [name for name in licence_ids(manifest["license"]) if terms(name).redistributable]
     write_text(folder / "LICENSE", licence_file(manifest, origins))
-    write_text(folder / "CITATION.cff", citation_file(manifest, named))
+    write_text(folder / "CITATION.cff", citation_file(manifest))
     write_json(folder / "croissant.json", croissant(folder, manifest, texts, origins))
     write_text(folder / "README.md", card(folder, manifest, summary, texts, origins))

@@ -19,6 +19,7 @@ from pipeline.mechanisms.merging.novelty import find_novelty
 from pipeline.mechanisms.sharing.engine import columns_of
 from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.places import shown_place
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 
 __all__ = ["DROPPED", "merge"]
@@ -131,7 +132,7 @@ def _manifest(
         "merged": [
             {
                 # The whole path is nobody's business whom the corpus is given to.
-                "place": "/".join(shards.place.absolute().parts[-2:]),
+                "place": shown_place(shards.place.absolute()),
                 "kind": shards.kind,
                 "rows": each("rows", index),
                 "kept": each("kept", index),

@@ -1,5 +1,6 @@
 """The folder of a release: which one may be replaced, what stands in it besides rows, its checksums."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,11 @@ __all__ = ["CHECKSUMS", "PROVENANCE", "copy_provenance", "replaceable", "write_c
 CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance"
 _PROJECT = ("dvc.yaml", "params.yaml")
+_OWN = re.compile(
+    r"README\.md|LICENSE|CITATION\.cff|croissant\.json|manifest\.json|SHA256SUMS"
+    r"|(data|rejected)/train-[^/]*\.parquet|provenance/(dvc|params)\.yaml"
+)
+"""The files that a release has. Its sums do not tell: they may have been made again over others."""
 
 
 def replaceable(out: Path, *sources: Path) -> Path:
@@ -43,8 +49,7 @@ def replaceable(out: Path, *sources: Path) -> Path:
         return place
     if not _is_release(place):
         raise InputError("this folder is not a release and not empty", path=out, remedy=remedy)
-    listed = _listed(place / CHECKSUMS) | {CHECKSUMS}
-    strange = [name for name in _names(place) if name not in listed]
+    strange = [name for name in _names(place) if not _OWN.fullmatch(name)]
     if strange:
         raise InputError(
             f"the release there has {len(strange)} files that are not its own, first {strange[0]}",
@@ -63,21 +68,23 @@ def _is_release(place: Path) -> bool:
     return isinstance(manifest, dict) and {"conjoin", "format", "shards"} <= manifest.keys()
 
 
-def _listed(path: Path) -> set[str]:
-    if not path.is_file():
-        return set()
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return {line.partition("  ")[2] for line in lines}
-
-
 def _names(folder: Path) -> Iterator[str]:
     """Every file's name relative to the folder, sorted."""
     files = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
     yield from sorted(path.relative_to(folder).as_posix() for path in files)
 
 
-def copy_provenance(folder: Path, project: Path) -> None:
-    """Copy dvc.yaml and params.yaml of the project into ``provenance/``, if they are conjoin's."""
+def copy_provenance(folder: Path, project: Path, *sources: Path) -> None:
+    """Copy dvc.yaml and params.yaml of a project into ``provenance/``, if they are conjoin's.
+
+    Args:
+        folder: of the release.
+        project: the project's folder.
+        sources: what the release is made of; if none of it lies in the project, nothing is copied,
+            for then the project has nothing to do with it.
+    """
+    if not any(project.resolve() in source.resolve().parents for source in sources):
+        return
     try:
         document = yaml.safe_load((project / "dvc.yaml").read_text(encoding="utf-8"))
         ours = "generate" in document["stages"]

@@ -1,0 +1,41 @@
+"""How the rows came about, as far as it is recorded: the words that every document has for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["TREEBANK", "method", "parser_of", "parsers", "synchronized"]
+
+TREEBANK = "treebank"
+"""What trees say of their parser if they came with the source."""
+
+
+def synchronized(manifest: Mapping[str, Any]) -> set[bool | None]:
+    """Whether the runs filled both contexts at once: yes, no, or (None) not recorded."""
+    runs = manifest["generations"].values()
+    said = [run.get("settings", {}).get("sync") for run in runs]
+    return {each if isinstance(each, bool) else None for each in said} or {None}
+
+
+def method(manifest: Mapping[str, Any]) -> str:
+    """The name of the method."""
+    found = synchronized(manifest)
+    if found == {True}:
+        return "synchronized text-infilling"
+    if found == {False}:
+        return "text-infilling without synchronization"
+    return "text-infilling" + (", in part synchronized" if {True, False} <= found else "")
+
+
+def parser_of(manifest: Mapping[str, Any], generation: Mapping[str, Any]) -> str | None:
+    """The parser of the trees that a run read, if the trees at hand are those."""
+    used = generation.get("inputs", {}).get("trees")
+    trees = [source["trees"] for source in manifest["sources"] if source.get("trees")]
+    found = (str(t["parser"]) for t in trees if t["sha256"] == used and t.get("parser"))
+    return next(found, None)
+
+
+def parsers(manifest: Mapping[str, Any]) -> list[str | None]:
+    """The parsers of all runs that took constituents; None among them: one is not recorded."""
+    runs = manifest["generations"].values()
+    taken = [run for run in runs if run.get("settings", {}).get("spans") == "constituents"]
+    return list(dict.fromkeys(parser_of(manifest, run) for run in taken))
