@@ -9,10 +9,11 @@ import yaml
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST
+from pipeline.mechanisms.sharing.places import apart
+from pipeline.mechanisms.sharing.sums import CHECKSUMS, read_sums
 
-__all__ = ["CHECKSUMS", "PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
+__all__ = ["PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
 
-CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance"
 _PROJECT = ("dvc.yaml", "params.yaml")
 
@@ -27,13 +28,7 @@ def replaceable(out: Path, *sources: Path) -> Path:
     Raises:
         InputError: there is something else than a release, or it holds or is in a source.
     """
-    place = out.resolve()
-    for source in (each.resolve() for each in sources):
-        if place == source or place in source.parents or source in place.parents:
-            raise InputError(
-                f"a release cannot take the place of what it is made of ({source.name}), or lie in it",
-                path=out, remedy="choose another --out",
-            )  # fmt: skip
+    place = apart(out, *sources)
     if not place.exists():
         return place
     remedy = "choose another --out, or remove it yourself"
@@ -66,8 +61,7 @@ def _is_release(place: Path) -> bool:
 def _listed(path: Path) -> set[str]:
     if not path.is_file():
         return set()
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return {line.partition("  ")[2] for line in lines}
+    return {line.name for line in read_sums(path) if line.name}
 
 
 def _names(folder: Path) -> Iterator[str]:
