@@ -39,8 +39,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
 
     Raises:
         InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
-            stand-off release, damaged, not all of what its manifest lists, or has other columns; the same id or generation stands for different things in
-            two of them.
+            stand-off release, damaged, not all of what its manifest lists, or has other columns; the
+            same id or generation stands for different things in two of them.
     """
     if len(corpora) < 2:
         raise InputError(

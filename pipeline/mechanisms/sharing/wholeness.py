@@ -77,9 +77,9 @@ def strays(shards: Shards) -> str | None:
 
     No file is read, so this is what commands that only count or copy can tell at once.
     """
-    if shards.manifest is None:
+    if "shards" not in (shards.manifest or {}):
         return None
-    facts, there = listed_facts(shards.manifest, shards.place), _there(shards)
+    facts, there = listed_facts(shards.manifest or {}, shards.place), _there(shards)
     found = {
         "missing": sorted(facts.keys() - there.keys()),
         "not in its list": sorted(there.keys() - facts.keys()),
