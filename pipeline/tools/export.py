@@ -19,7 +19,7 @@ from pipeline.mechanisms.exports.lines import (
     rows_to_export,
 )
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.places import apart
+from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.wholeness import strays
 from pipeline.settings.share import Export
 

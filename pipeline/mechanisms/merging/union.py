@@ -19,7 +19,7 @@ from pipeline.mechanisms.merging.novelty import find_novelty
 from pipeline.mechanisms.sharing.engine import columns_of
 from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.sharing.layout import Shards
-from pipeline.mechanisms.sharing.places import apart
+from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 from pipeline.mechanisms.sharing.wholeness import require_whole
 

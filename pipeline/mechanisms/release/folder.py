@@ -9,7 +9,7 @@ import yaml
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST
-from pipeline.mechanisms.sharing.places import apart
+from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.sums import CHECKSUMS, read_sums
 
 __all__ = ["PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
