@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from shared_corpora import candidate_folder
 
-from pipeline.ground.files import digest_of, write_json
+from pipeline.ground.files import digest_of, sha256_of, write_json
 from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.licences import combined
 from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
@@ -77,6 +78,7 @@ def settle(folder: Path) -> None:
     manifest = json.loads(path.read_text())
     sums = {"train": RowDigest(), "rejected": RowDigest()}
     licences: dict[str, int] = {}
+    runs: dict[str, dict[str, int]] = {}
     schemas = (RELEASED, RELEASED_REJECTS)
     if manifest["stand_off"]:
         schemas = (STAND_OFF, STAND_OFF_REJECTS)
@@ -91,13 +93,18 @@ def settle(folder: Path) -> None:
             licences[licence] = licences.get(licence, 0) + 1
         size = (folder / entry["file"]).stat().st_size
         entry.update(rows=table.num_rows, bytes=size, digest=digest.hex())
-        entry.pop("sha256")
+        entry["sha256"] = sha256_of(folder / entry["file"])
+        if "generation" in table.column_names:
+            for key in table["generation"].to_pylist():
+                runs.setdefault(key, {"train": 0, "rejected": 0})[entry["config"]] += 1
         whole = RowDigest.united([sums[entry["config"]], digest])
         sums[entry["config"]] = whole
         manifest["rows"][entry["config"]] = sum(
             each["rows"] for each in manifest["shards"] if each["config"] == entry["config"]
         )
     manifest["digests"] = {config: digest.hex() for config, digest in sums.items()}
-    manifest["licenses"] = licences
+    manifest["licenses"], manifest["license"] = licences, combined(licences)
+    for key, run in manifest["generations"].items():
+        run["rows"] = runs.get(key, {"train": 0, "rejected": 0})
     write_json(path, manifest)
     write_checksums(folder)

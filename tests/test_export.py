@@ -141,6 +141,18 @@ def test_what_a_form_cannot_say_is_left_out_and_told(
     assert ("left out: 1 with a word" in told) == (kept == 1)
 
 
+@pytest.mark.parametrize("form", ["conllu", "ptb-ext", "brat"])
+def test_a_label_that_breaks_the_form_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """A label with a tab, a line end, a bar or nothing in it takes its candidate along, counted."""
+    labels = ["NP", "N\tP\nx", "A|B=c", ""]
+    rows = [row(n, list("abcdefg"), label) for n, label in enumerate(labels)]
+    write_rows(tmp_path / "in.parquet", CANDIDATES, rows)
+    exported(tmp_path / "in.parquet", form, tmp_path / "out")
+    assert "left out: 3 with a label that" in capsys.readouterr().out
+
+
 def test_folders_and_limits(tmp_path: Path) -> None:
     """Candidates and releases have the same rows with the run that made them; rejects are not told."""
     made = candidate_folder(tmp_path / "toy")
@@ -163,9 +175,13 @@ def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> Non
     assert len((out / "candidates-00000.txt").read_text().splitlines()) == 1
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("x")
+    (tmp_path / "mine/manifest.json").write_text('{\n  "conjoin": "1"}')
+    for form in ("jsonl", "conllu", "ptb-ext"):  # each takes the place of the one before
+        exported(awkward, form, tmp_path / "out")
     for form, name, why in (
         ("brat", "mine", "no earlier export"), ("jsonl", "mine", "a folder"),
-        ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "the corpus itself"),
+        ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "cannot take the place"),
+        ("jsonl", "mine/thesis.tex", "no earlier export"), ("conllu", "mine/manifest.json", "no earlier"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):
             exported(awkward, form, tmp_path / name)

@@ -2,18 +2,21 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damaged import make_release
 from shared_corpora import candidate_folder
 
 from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, REJECTS
+from pipeline.ground.files import read_json, write_json
+from pipeline.mechanisms.commits import FileFacts
 from pipeline.mechanisms.merging import merged_rows
 from pipeline.mechanisms.merging.union import DROPPED
 from pipeline.mechanisms.sharing.digest import RowDigest
@@ -60,7 +63,17 @@ def rewrite(folder: Path, change: Callable[[int, Row], Row], kind: str = "candid
     """Change the rows of the first shard of a folder."""
     path = sorted(folder.glob(f"{kind}-*.parquet"))[0]
     rows = [change(n, row) for n, row in enumerate(pq.read_table(path).to_pylist())]
-    write_rows(path, CANDIDATES if kind == "candidates" else REJECTS, rows)
+    write(path, rows)
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Other rows as a shard of the folder's run, of which its manifest tells the truth."""
+    schema = pq.read_schema(next(path.parent.glob(f"{path.name.partition('-')[0]}-*")))
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    about = read_json(path.parent / "manifest.json")
+    others = [each for each in about["shards"] if each["file"] != path.name]
+    entry = {"file": path.name, **asdict(FileFacts.of(path, len(rows)))}
+    write_json(path.parent / "manifest.json", about | {"shards": [*others, entry]})
 
 
 def test_equal_rows_are_kept_once_in_order(
@@ -180,7 +193,7 @@ def test_repetitions_within_a_corpus_are_dropped(tmp_path: Path) -> None:
     one = candidate_folder(tmp_path / "one")
     path = sorted(one.glob("candidates-*.parquet"))[1]
     rows = [row | {"candidate_id": f"{n}"} for n, row in enumerate(pq.read_table(path).to_pylist())]
-    write_rows(one / "candidates-99999-of-99999.parquet", CANDIDATES, rows)
+    write(one / "candidates-99999-of-99999.parquet", rows)
     two = candidate_folder(tmp_path / "two", 7, first=60, seed=1)
     manifest = merged(tmp_path / "out", one, two)
     assert manifest["merged"][0]["rows"]["train"] - 52 == len(rows)
@@ -227,6 +240,24 @@ def more_columns(one: Path, two: Path) -> str:
     return f"{path}: column 'note' is none of a corpus of conjoin's"
 
 
+def foreign_shard(one: Path, two: Path) -> str:
+    path = sorted(two.glob("candidates-*"))[1]
+    shutil.copy(one / path.name, path)
+    return f"{path}: a shard from another run than the manifest.json beside it"
+
+
+def missing_shard(one: Path, two: Path) -> str:
+    path = sorted(two.glob("rejects-*"))[1]
+    path.unlink()
+    return f"{path}: not as manifest.json says: gone"
+
+
+def fewer_rows(one: Path, two: Path) -> str:
+    path = sorted(two.glob("candidates-*"))[1]
+    pq.write_table(pq.read_table(path).slice(2), path)
+    return f"{path}: not as manifest.json says"
+
+
 def fewer_columns(one: Path, two: Path) -> str:
     path = sorted(two.glob("candidates-*"))[1]
     pq.write_table(pq.read_table(path).drop_columns(["license"]), path)
@@ -242,17 +273,15 @@ def other_types(one: Path, two: Path) -> str:
 
 
 def stand_off(one: Path, two: Path) -> str:
-    (two / "data").mkdir()
-    sorted(two.glob("candidates-*"))[0].rename(two / "data/train-00000-of-00001.parquet")
-    for path in two.glob("candidates-*"):
-        path.unlink()
-    (two / "manifest.json").write_text('{"stand_off": true}')
+    made = make_release(two.parent / "made", two.parent / "toy", stand_off=True)
+    shutil.rmtree(two)
+    made.rename(two)
     return f"{two}: a stand-off release"
 
 
 def unknown_run(one: Path, two: Path) -> str:
     (two / "manifest.json").write_text("{}")
-    return "nothing says which run made these rows"
+    return f"{two / 'manifest.json'}: not a manifest of a corpus: it has no list of shards"
 
 
 def same_id(one: Path, two: Path) -> str:
@@ -266,6 +295,9 @@ def same_id(one: Path, two: Path) -> str:
 def other_description(one: Path, two: Path) -> str:
     about = json.loads((one / "manifest.json").read_text())
     about["settings"]["lm"] = "bert"
+    for name in ("candidates", "rejects"):
+        for path in one.glob(f"{name}-*"):
+            shutil.copy(path, two)
     (two / "manifest.json").write_text(json.dumps(about))
     return f"is described otherwise than in {one}: its 'settings' differs"
 
@@ -273,8 +305,8 @@ def other_description(one: Path, two: Path) -> str:
 @pytest.mark.parametrize(
     "damage",
     [
-        truncated, more_columns, fewer_columns, other_types, stand_off, unknown_run, same_id,
-        other_description,
+        truncated, foreign_shard, missing_shard, fewer_rows, more_columns, fewer_columns, other_types,
+        stand_off, unknown_run, same_id, other_description,
     ],
 )  # fmt: skip
 def test_what_cannot_be_merged_is_one_line_and_nothing_is_written(
@@ -302,6 +334,10 @@ def test_nothing_that_stands_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="seed-0: there is something here already"):
         merged(one, one, one)
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    for place in (one / "data", one / "deep/data"):
+        with pytest.raises(InputError, match="cannot take the place of what it is made of"):
+            merged(place, one, one)
+    assert not list(one.glob("d*"))
     with pytest.raises(InputError, match="one corpus alone"):
         merged(tmp_path / "new", one)
 

@@ -198,7 +198,9 @@ def test_text_that_must_not_be_handed_on_stays_here(release: Path, hub: Hub) -> 
         with pytest.raises(ConjoinError, match=said):
             push(release)
     write_json(
-        release / "manifest.json", manifest | {"license": "LDC-User-Agreement", "stand_off": True}
+        release / "manifest.json",
+        manifest
+        | {"license": "LDC-User-Agreement", "stand_off": True, "full_digests": manifest["digests"]},
     )
     write_checksums(release)
     push(release)

@@ -94,11 +94,11 @@ def test_given_spans_are_read(tmp_path: Path) -> None:
     """JSON lines give reference spans, in order, label optional."""
     path = tmp_path / "given.jsonl"
     path.write_text(
-        '{"sentence_id": "s1", "start": 3, "end": 8, "label": "NP"}\n\n'
+        '{"sentence_id": "s1", "start": 3, "end": 8, "label": "NP-SBJ"}\n\n'
         '{"sentence_id": "s1", "start": 0, "end": 2}\n'
     )
     first, second = place_given_spans(sentence(), read_given_spans(path)["s1"], path)
-    assert (first.span, first.label) == (Span(3, 8), "NP")
+    assert (first.span, first.label) == (Span(3, 8), "NP-SBJ")
     assert (second.span, second.label) == (Span(0, 2), "X")
 
 
@@ -108,6 +108,8 @@ def test_given_spans_are_read(tmp_path: Path) -> None:
         ("nonsense", "not a given span"),
         ("[1, 2]", "not a given span"),
         ('{"sentence_id": "s1", "start": 0, "end": 2}', r"span \[0, 2\) is given twice"),
+        ('{"sentence_id": "s1", "start": 1, "end": 3, "label": "np"}', "'np' is no label"),
+        ('{"sentence_id": "s1", "start": 1, "end": 3, "label": ""}', "'' is no label"),
         ('{"sentence_id": "s1", "start": 4, "end": 4}', r"span \[4, 4\) is empty"),
         ('{"sentence_id": "s1", "start": 0, "end": 10}', "whole"),
         ('{"sentence_id": "s1", "start": 5, "end": 11}', "outside the 10 words"),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import statistics
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damaged import make_release
 from shared_corpora import candidate_folder, source
 
 from pipeline.ground.coordination import Coordination, Sentence, Span
@@ -256,8 +258,10 @@ def test_a_stand_off_release_has_no_figures_of_words(
     folder = candidate_folder(tmp_path / "toy")
     expected = summarise(find_shards(folder), None)
     release = tmp_path / "release"
-    (release / "data").mkdir(parents=True)
-    (release / "manifest.json").write_text(json.dumps({"stand_off": True, "generations": {}}))
+    make_release(release, tmp_path / "other", stand_off=True)
+    shutil.rmtree(release / "rejected")
+    for path in (release / "data").iterdir():
+        path.unlink()
     table = pa.concat_tables(pq.read_table(f) for f in sorted(folder.glob("cand*.parquet")))
     word = pa.array(["And"] * len(table))
     pq.write_table(
@@ -280,7 +284,9 @@ def test_a_stand_off_release_has_no_figures_of_words(
     ):
         assert found[name] == expected[name]
     run(Stats(place=release))
-    assert "the source's words are not here" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "the source's words are not here" in told.out
+    assert "not all the files that manifest.json lists: 3 missing" in told.err
 
 
 def truncate(path: Path) -> None:

@@ -21,6 +21,7 @@ from damaged import (
 )
 from shared_corpora import candidate_folder
 
+from pipeline.ground.coordination import is_label
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
@@ -28,8 +29,9 @@ from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.validation import checking, identity, reading
 from pipeline.mechanisms.validation.textchecks import SPECIAL_IN_FILL
 from pipeline.mechanisms.validation.violations import printable
+from pipeline.settings.release import Rehydrate
 from pipeline.settings.share import Validate
-from pipeline.tools import validate
+from pipeline.tools import rehydrate, validate
 
 Damage = Callable[[Path], object]
 
@@ -167,6 +169,7 @@ def repeat(change: Callable[[Row], Row]) -> Damage:
 
 COUNT, DIGEST = "row count differs from manifest", "row digest differs from manifest"
 FILL = "fill differs from its conjunct"
+OTHER_CONFIG = {"train": "rejected", "rejected": "train"}
 DAMAGE: list[tuple[str, Damage, set[str]]] = [
     # Spans.
     ("span beyond the sentence", conjuncts(lambda a, b, k: [a, span(b["start"], 99)]),
@@ -259,12 +262,19 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
      file("SHA256SUMS", lambda text: text + b"0" * 64 + b"  ../../etc/passwd\n"),
      {"line of SHA256SUMS unreadable"}),
     ("manifest that leads away", told(lambda m: m["shards"].append({"file": "/etc/passwd"})),
-     {"file missing"}),
+     {"file missing", "manifest incomplete"}),
     ("file nobody listed", lambda folder: (folder / "notes.txt").write_text("?"),
      {"file not in SHA256SUMS"}),
     ("no checksums", lambda folder: (folder / "SHA256SUMS").unlink(), {"file missing"}),
     ("no card", lambda folder: [(folder / "README.md").unlink(), write_checksums(folder)],
      {"document missing"}),
+    ("empty card", lambda folder: [(folder / "README.md").write_text(" "), write_checksums(folder)],
+     {"document empty"}),
+    ("empty licence", lambda folder: [(folder / "LICENSE").write_text(""), write_checksums(folder)],
+     {"document empty"}),
+    ("Croissant cut short",
+     lambda folder: [(folder / "croissant.json").write_text("{"), write_checksums(folder)],
+     {"document unreadable"}),
     # The manifest.
     ("manifest lies about rows", told(lambda m: m["shards"][0].update(rows=7)), {COUNT}),
     ("manifest lies about all rows", told(lambda m: m["rows"].update(rejected=7)), {COUNT}),
@@ -276,8 +286,30 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
      {"checksum differs"}),
     ("manifest lies about licences", told(lambda m: m.update(licenses={"MIT": 60})),
      {"licences differ from manifest"}),
-    ("manifest without runs", told(lambda m: m.update(generations=[])), {"generation unknown"}),
-    ("manifest without shards", told(lambda m: m.update(shards=[{"file": 7}])), {"manifest unreadable"}),
+    ("manifest without runs", told(lambda m: m.update(generations=[])),
+     {"generation unknown", "manifest unreadable"}),
+    ("manifest without shards", told(lambda m: m.update(shards=[{"file": 7}])),
+     {"manifest unreadable", "manifest incomplete"}),
+    ("another licence of the whole", told(lambda m: m.update(license="MIT")),
+     {"licence of the whole differs from its rows"}),
+    ("no licence of the whole", told(lambda m: m.pop("license")), {"manifest incomplete"}),
+    ("no name", told(lambda m: m.pop("name")), {"manifest incomplete"}),
+    ("name and digests of another form", told(lambda m: m.update(name=5, digests=3)),
+     {"manifest unreadable"}),
+    ("no digests", told(lambda m: [m.pop("digests"), *(e.pop("digest") for e in m["shards"])]),
+     {"manifest incomplete"}),
+    ("no checksums of shards", told(lambda m: [e.pop("sha256") for e in m["shards"]]),
+     {"manifest incomplete"}),
+    ("configurations exchanged",
+     told(lambda m: [e.update(config=OTHER_CONFIG[e["config"]]) for e in m["shards"]]),
+     {"shard under another configuration"}),
+    ("a shard twice", told(lambda m: m["shards"].insert(0, {**m["shards"][0], "rows": 99})),
+     {"shard listed twice"}),
+    ("rows of a run", told(lambda m: [g.update(rows={"train": 1, "rejected": 999})
+                                      for g in m["generations"].values()]), {COUNT}),
+    ("a source without a name", told(lambda m: m.update(sources=[{}])), {"manifest incomplete"}),
+    ("manifest without end", text_manifest("[" * 100_000), {"manifest unreadable"}),
+    ("a number without end", text_manifest('{"x":' + "9" * 5000 + "}"), {"manifest unreadable"}),
     ("manifest of the future", told(lambda m: m.update(format=9)), {"manifest of another format"}),
     ("manifest cut short", text_manifest('{"format": 1,'), {"manifest unreadable"}),
     ("manifest of another kind", text_manifest("[1]"), {"manifest unreadable"}),
@@ -312,6 +344,7 @@ STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("other coordinator", value(word="plus"), {"not a coordinator"}),
     ("no coordinator", value(word=None), {"not a coordinator"}),
     ("twice", repeat(lambda old: old), {"duplicate id"}),
+    ("no digests to rebuild by", told(lambda m: m.pop("full_digests")), {"manifest incomplete"}),
 ]  # fmt: skip
 
 
@@ -347,6 +380,31 @@ def test_a_licence_that_forbids_the_text_is_right_where_there_is_none(
     """A stand-off release is made for such sources, and has no violation for them."""
     folder = make_release(tmp_path / "made", tmp_path / "toy", stand_off=True, license_=licence)
     assert violations(folder, capsys) == {}
+    rebuilt = tmp_path / "rebuilt"
+    rehydrate.run(Rehydrate(release=folder, source=tmp_path / "toy", out=rebuilt))
+    assert violations(rebuilt, capsys) == {}
+
+
+def test_a_corpus_of_given_spans_may_have_their_labels(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What ``generate`` takes as a label is none that ``validate`` counts, and nothing else."""
+    folder = tmp_path / "release"
+    shutil.copytree(made / "release", folder)
+
+    def given(manifest: dict[str, Any]) -> None:
+        for run in manifest["generations"].values():
+            run["settings"]["spans"] = "given"
+
+    told(given)(folder)
+    labels = ["NP-SBJ", "PRP$", "X", "np", "", "NP\n", "A" * 17, "1P", "NP|VP"]
+    assert [is_label(label) for label in labels] == [True] * 3 + [False] * 6
+
+    def labelled(rows: list[Row]) -> list[Row]:
+        return [{**old, "label": new} for old, new in zip(rows, labels, strict=False)]
+
+    rewrite(folder, SHARD, lambda rows: labelled(rows) + rows[len(labels) :])
+    assert {k: v["count"] for k, v in violations(folder, capsys).items()} == {"invalid label": 6}
 
 
 @pytest.mark.parametrize("at", [0.02, 0.2, 0.4, 0.6, 0.8, 0.9, 0.97])

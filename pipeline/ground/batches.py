@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.ground.errors import InputError
 
-__all__ = ["read_batches", "require_columns", "select_like"]
+__all__ = ["read_batches", "require_columns", "select_like", "value_counts"]
 
 _BUFFER = 2**20
 """Bytes read at once of a column; without a buffer a whole row group would be, however large."""
@@ -58,6 +59,11 @@ def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> 
     except pa.ArrowInvalid as error:
         raise InputError(f"a value does not fit its column: {error}", path=place) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    """How many rows have each text of a column."""
+    return {str(each["values"]): each["counts"] for each in pc.value_counts(column).to_pylist()}
 
 
 def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:

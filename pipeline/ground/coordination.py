@@ -3,12 +3,14 @@
 All spans are half-open word indices ``[start, end)``.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = [
     "CATEGORIES",
     "COORDINATORS",
+    "LABEL",
     "REFERENCE_LABELS",
     "Candidate",
     "Coordination",
@@ -16,6 +18,7 @@ __all__ = [
     "Sentence",
     "Span",
     "bracketed",
+    "is_label",
     "is_unlabelled_seed",
 ]
 
@@ -24,6 +27,9 @@ COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
 
 REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S")
 """Constituent labels a reference span may have (§5.1)."""
+
+LABEL = "[A-Z][A-Z0-9$-]{0,15}"
+"""A regular expression: labels that given reference spans may have, such as ``NP`` and ``NP-SBJ``."""
 
 CATEGORIES: dict[str, frozenset[str]] = {
     "NP, NX": frozenset({"NP", "NX"}),
@@ -130,6 +136,11 @@ class Reject:
 
     candidate: Candidate
     reason: str
+
+
+def is_label(text: str) -> bool:
+    """Whether a given reference span may have this label."""
+    return re.fullmatch(LABEL, text) is not None
 
 
 def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:

@@ -136,6 +136,8 @@ def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> An
         raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:  # a number or brackets without end
+        raise InputError(f"not JSON that can be read: {error}", path=path, remedy=remedy) from error
 
 
 def sha256_of(path: Path) -> str:

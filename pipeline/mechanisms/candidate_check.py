@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from pipeline.ground.errors import InputError
 
 __all__ = [
-    "Fault", "FlatSpans", "check", "content_keys", "flat_spans", "null_rows", "sentence_keys", "span_faults"
+    "Fault", "FlatSpans", "check", "content_keys", "flat_spans", "null_rows", "sentence_keys", "span_faults",
+    "where",
 ]  # fmt: skip
 
 _UNIT, _FIELD = "\x1f", "\x1e"  # between words and between columns; ASCII's own separators
@@ -127,6 +128,11 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
         if part.null_count:
             missing[row[np.asarray(pc.is_null(part))]] = True
     return np.flatnonzero(missing)
+
+
+def where(flags: pa.Array) -> npt.NDArray[np.int64]:
+    """Rows of a column of truth values that are true; null is not."""
+    return np.flatnonzero(np.asarray(pc.fill_null(flags, False)))
 
 
 def flat_spans(column: pa.Array) -> FlatSpans:

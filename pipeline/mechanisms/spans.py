@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.ground.coordination import REFERENCE_LABELS, Span
+from pipeline.ground.coordination import REFERENCE_LABELS, Span, is_label
 from pipeline.ground.errors import InputError
 from pipeline.ground.trees import Tree, constituents
 
@@ -122,7 +122,7 @@ class GivenSpan:
 def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
     """Reference spans by sentence id, from JSON lines of ``{"sentence_id", "start", "end", "label"}``.
 
-    ``start`` and ``end`` are half-open word indices; ``label`` may be left out.
+    ``start`` and ``end`` are half-open word indices; ``label``, of the form ``LABEL``, may be left out.
 
     Raises:
         InputError: there is no such file, no line in it, or a line is not such an object.
@@ -146,6 +146,11 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
                 "not a given span", path=path, line=number,
                 remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
             ) from error  # fmt: skip
+        if not is_label(label):
+            raise InputError(
+                f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,
+                remedy="give 1 to 16 characters A-Z, 0-9, - and $, the first a letter, or leave it out",
+            )  # fmt: skip
         known = found.setdefault(sentence_id, [])
         if any((each.start, each.end) == (start, end) for each in known):
             raise InputError(

@@ -14,7 +14,6 @@ from pipeline.mechanisms.release.intake import (
     Survey,
     declared,
     require_permission,
-    require_whole,
     survey,
 )
 from pipeline.mechanisms.release.origin import (
@@ -31,6 +30,7 @@ from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
 from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
+from pipeline.mechanisms.sharing.wholeness import require_whole
 from pipeline.settings.release import Release
 
 __all__ = ["run"]

@@ -3,14 +3,24 @@
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
-from pipeline.ground.console import Meter, say
+from pipeline.ground.console import Meter, say, warn
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic, atomic_folder
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.exports.brat import replaceable_export, write_brat
-from pipeline.mechanisms.exports.lines import FORMS, Row, Unwritable, rows_in, rows_to_export
+from pipeline.mechanisms.exports.lines import (
+    FIRST,
+    FORMS,
+    Row,
+    Unwritable,
+    rows_in,
+    rows_to_export,
+)
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.outputs import apart
+from pipeline.mechanisms.sharing.wholeness import strays
 from pipeline.settings.share import Export
 
 __all__ = ["run"]
@@ -19,11 +29,11 @@ __all__ = ["run"]
 def run(settings: Export) -> None:
     """Write the usable candidates into ``settings.out``, whole or not at all.
 
-    A file that stands there is replaced; so is the folder of an earlier export for brat.
+    An earlier export that stands there is replaced, and nothing else.
 
     Raises:
-        InputError: there are no candidates, or they are damaged or without text; ``out`` is a folder
-            (for brat a file, or a folder of something else), or part of the corpus.
+        InputError: there are no candidates, or they are damaged or without text; ``out`` is
+            something else than an earlier export, or part of the corpus.
     """
     shards, tally = find_shards(settings.place), Tally()
     if not shards.accepted:
@@ -33,6 +43,8 @@ def run(settings: Export) -> None:
             remedy="name another corpus",
         )
     _check_out(settings, shards)
+    if left_out := strays(shards):
+        warn(left_out)
     total = min(rows_in(shards), settings.limit or sys.maxsize)
     with Meter("export, candidates", total) as meter:
         rows = _counted(islice(rows_to_export(shards), settings.limit), meter)
@@ -77,12 +89,22 @@ def _require_some(settings: Export, tally: Tally) -> None:
 
 
 def _check_out(settings: Export, shards: Shards) -> None:
-    out, place = settings.out.resolve(), shards.place.resolve()
+    out = apart(settings.out, shards.place)
     if settings.format == "brat":
         replaceable_export(settings.out)
     elif out.is_dir():
         raise InputError("this is a folder", path=settings.out, remedy="name a file in it")
-    if out == place or out in place.parents or place in out.parents:
+    elif out.exists() and not _is_export(out):
         raise InputError(
-            "this is the corpus itself, or in it", path=settings.out, remedy="choose another --out"
-        )
+            "this file is no earlier export", path=settings.out,
+            remedy="choose another --out, or remove it yourself",
+        )  # fmt: skip
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file is empty, or begins as an export in any format does."""
+    if not path.is_file():  # a pipe, a device
+        return False
+    with path.open("rb") as file:
+        begin = file.read(max(map(len, FIRST)))
+    return not begin or begin.startswith(tuple(mark.encode() for mark in FIRST))

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table
+from pipeline.ground.console import say, table, warn
 from pipeline.mechanisms.sharing.generations import generations
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.mechanisms.sharing.treebank import find_reference
+from pipeline.mechanisms.sharing.wholeness import strays
 from pipeline.settings.share import Stats
 
 __all__ = ["run"]
@@ -31,6 +32,8 @@ def run(settings: Stats) -> None:
         InputError: there is no corpus, or a file of it or of the treebank cannot be read.
     """
     shards = find_shards(settings.place)
+    if left_out := strays(shards):
+        warn(left_out)
     reference = settings.reference or find_reference(settings.place)
     summary = summarise(shards, reference)
     if settings.json_:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.ground.coordination import REFERENCE_LABELS
 from pipeline.ground.errors import InputError
 from pipeline.ground.tally import Tally
-from pipeline.mechanisms.exports.lines import Row
+from pipeline.mechanisms.exports.lines import Row, is_value
 
 __all__ = ["CONFIGURATION", "replaceable_export", "write_brat"]
 
@@ -61,8 +61,11 @@ def write_brat(folder: Path, rows: Iterable[Row], tally: Tally) -> None:
 def _parts(rows: Iterable[Row], tally: Tally) -> Iterator[list[Row]]:
     part: list[Row] = []
     for row in rows:
-        if any(set(word) & set("\t\n\r") for word in (*row["words"], row["label"])):
-            tally.refuse("a word or label with a tab or line end")
+        if any(set(word) & set("\t\n\r") for word in row["words"]):
+            tally.refuse("a word with a tab or line end")
+            continue
+        if not is_value(row["label"]):
+            tally.refuse("a label that brat cannot have")
             continue
         tally.keep()
         part.append(row)

@@ -22,7 +22,18 @@ from pipeline.mechanisms.conllu import with_comments, with_misc
 from pipeline.mechanisms.sharing.layout import Shards
 from pipeline.mechanisms.sharing.rows import RELEASED
 
-__all__ = ["FORMS", "Row", "Unwritable", "conllu", "jsonl", "ptb_ext", "rows_in", "rows_to_export"]
+__all__ = [
+    "FIRST",
+    "FORMS",
+    "Row",
+    "Unwritable",
+    "conllu",
+    "is_value",
+    "jsonl",
+    "ptb_ext",
+    "rows_in",
+    "rows_to_export",
+]
 
 Row = Mapping[str, Any]
 """A candidate as its columns, with spans as pairs ``(start, end)``."""
@@ -106,9 +117,11 @@ def conllu(row: Row) -> str:
     them; beside it stand the conjuncts and the label.
 
     Raises:
-        Unwritable: a word has a tab, a line end or nothing but spaces.
+        Unwritable: a word has a tab, a line end or nothing but spaces; the label cannot be a value.
     """
     words, spans = row["words"], row["conjuncts"]
+    if not is_value(row["label"]):
+        raise Unwritable("a label that CoNLL-U cannot have")
     if any(not word.strip() or set("\t\n\r") & set(word) for word in words):
         raise Unwritable("a word with a tab or line end, or without characters")
     lines = [f"{number}\t{word}" + "\t_" * 8 for number, word in enumerate(words, 1)]
@@ -121,6 +134,11 @@ def conllu(row: Row) -> str:
     for name, text in _comments(row):
         lines = with_comments(lines, name, [" ".join(text.split())])
     return "\n".join(lines) + "\n\n"
+
+
+def is_value(label: str) -> bool:
+    """Whether a label can be a value among others on a line, in CoNLL-U's MISC and in brat."""
+    return bool(label) and not any(c.isspace() or c in "|=," for c in label)
 
 
 def _comments(row: Row) -> Iterator[tuple[str, str]]:
@@ -176,5 +194,8 @@ _ESCAPES = (
     ("/", "\\/"), ("*", "\\*"),
 )  # fmt: skip
 """As in the treebank, and as ``ground.trees.unescape`` takes them back."""
+
+FIRST = ('{"candidate_id": "', "# sent_id = ", "(S1 (")
+"""What the text of each form begins with, by which an earlier export is known."""
 
 FORMS: dict[str, Callable[[Row], str]] = {"jsonl": jsonl, "conllu": conllu, "ptb-ext": ptb_ext}

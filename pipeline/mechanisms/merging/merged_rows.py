@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.ground.batches import value_counts
 from pipeline.ground.console import Meter
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
@@ -104,9 +104,9 @@ class MergedRows:
                 writer.write_table(table, row_group_size=_GROUP)
                 for batch in table.to_batches():
                     digest.add(batch)
-                self.generations.update(_counts(table["generation"]))
+                self.generations.update(value_counts(table["generation"]))
                 if "reason" in table.column_names:
-                    self.reasons.update(_counts(table["reason"]))
+                    self.reasons.update(value_counts(table["reason"]))
         self.shards.append(
             {
                 "file": path.name,
@@ -132,7 +132,3 @@ def _regrouped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator
             waiting, rows = table.slice(_GROUP).to_batches(), rows - _GROUP
     if rows:
         yield pa.Table.from_batches(waiting, schema).combine_chunks()
-
-
-def _counts(column: pa.ChunkedArray) -> dict[str, int]:
-    return {entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()}

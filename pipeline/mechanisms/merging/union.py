@@ -19,8 +19,10 @@ from pipeline.mechanisms.merging.novelty import find_novelty
 from pipeline.mechanisms.sharing.engine import columns_of
 from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.places import shown_place
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
+from pipeline.mechanisms.sharing.wholeness import require_whole
 
 __all__ = ["DROPPED", "merge"]
 
@@ -37,9 +39,9 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         out: the folder; it appears whole or not at all, and must not hold anything.
 
     Raises:
-        InputError: there is one corpus only; ``out`` is not empty; a corpus is a stand-off release,
-            damaged, or has other columns; the same id or generation stands for different things in
-            two of them.
+        InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
+            stand-off release, damaged, not all of what its manifest lists, or has other columns; the
+            same id or generation stands for different things in two of them.
     """
     if len(corpora) < 2:
         raise InputError(
@@ -47,6 +49,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         )
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError("there is something here already", path=out, remedy="name a new folder")
+    apart(out, *(shards.place for shards in corpora))
     corpora = [_sound(shards) for shards in corpora]
     runs = _united_runs(corpora)
     novelty = find_novelty(corpora)
@@ -79,6 +82,8 @@ def _sound(shards: Shards) -> Shards:
     for files, schema in ((shards.accepted, RELEASED), (shards.rejects, RELEASED_REJECTS)):
         for path in files:
             _refuse_more(path, schema)
+    if shards.manifest is not None:  # a single file, or a stranger's folder, has none
+        require_whole(shards)
     for read in (read_accepted, read_rejects):
         next(read(shards), None)  # says at once if nobody knows which run made the rows
     return shards

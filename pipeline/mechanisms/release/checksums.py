@@ -1,15 +1,13 @@
 """Whether a release is byte for byte what was written: its files against ``SHA256SUMS``."""
 
-import re
 from pathlib import Path
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
-from pipeline.mechanisms.release.folder import CHECKSUMS
+from pipeline.mechanisms.sharing.sums import CHECKSUMS, read_sums
 
 __all__ = ["checked_files"]
 
-_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _REMEDY = "make the release again, or get it again"
 
 
@@ -25,12 +23,10 @@ def checked_files(folder: Path) -> list[Path]:
     if not sums.is_file():
         raise InputError(f"no {CHECKSUMS} here", path=folder, remedy="name what `release` wrote")
     listed: dict[str, str] = {}
-    for number, line in enumerate(
-        sums.read_text(encoding="utf-8", errors="replace").splitlines(), 1
-    ):
-        if not (found := _LINE.fullmatch(line)):
-            raise InputError("not a line of checksums", path=sums, line=number, remedy=_REMEDY)
-        listed[found[2]] = found[1]
+    for line in read_sums(sums):
+        if line.name is None:
+            raise InputError("not a line of checksums", path=sums, line=line.number, remedy=_REMEDY)
+        listed[line.name] = line.sha256
     there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
     visible = {name for name in there if not name.startswith(".")}
     for name in sorted(visible - listed.keys() - {CHECKSUMS}):

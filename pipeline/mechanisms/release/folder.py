@@ -10,10 +10,11 @@ import yaml
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST
+from pipeline.mechanisms.sharing.outputs import apart
+from pipeline.mechanisms.sharing.sums import CHECKSUMS
 
-__all__ = ["CHECKSUMS", "PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
+__all__ = ["PROVENANCE", "copy_provenance", "replaceable", "write_checksums"]
 
-CHECKSUMS = "SHA256SUMS"
 PROVENANCE = "provenance"
 _PROJECT = ("dvc.yaml", "params.yaml")
 _OWN = re.compile(
@@ -33,13 +34,7 @@ def replaceable(out: Path, *sources: Path) -> Path:
     Raises:
         InputError: there is something else than a release, or it holds or is in a source.
     """
-    place = out.resolve()
-    for source in (each.resolve() for each in sources):
-        if place == source or place in source.parents or source in place.parents:
-            raise InputError(
-                f"a release cannot take the place of what it is made of ({source.name}), or lie in it",
-                path=out, remedy="choose another --out",
-            )  # fmt: skip
+    place = apart(out, *sources)
     if not place.exists():
         return place
     remedy = "choose another --out, or remove it yourself"

@@ -1,30 +1,26 @@
-"""What a folder of candidates must be before it is released: whole, of one run or known ones, licensed."""
+"""What a folder of candidates must be before it is released, besides whole: of known runs, licensed."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.ground.batches import read_batches
+from pipeline.ground.batches import read_batches, value_counts
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import MANIFEST
-from pipeline.mechanisms.commits import FileFacts
 from pipeline.mechanisms.sharing.generations import generations
 from pipeline.mechanisms.sharing.layout import Shards
 from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
 from pipeline.mechanisms.sharing.rows import RELEASED_REJECTS
+from pipeline.mechanisms.sharing.wholeness import listed_facts
 
-__all__ = ["CONFIGS", "Survey", "declared", "require_permission", "require_whole", "survey"]
+__all__ = ["CONFIGS", "Survey", "declared", "require_permission", "survey"]
 
 CONFIGS = ("train", "rejected")
 """The two configurations of a release: usable candidates, and rejects."""
-
-_FINGERPRINT = b"conjoin.fingerprint"
 
 
 @dataclass
@@ -44,64 +40,6 @@ class Survey:
     reasons: Counter[str] = field(default_factory=Counter)
 
 
-def require_whole(shards: Shards) -> None:
-    """Hold a folder's files against its manifest, every byte.
-
-    Raises:
-        InputError: there is no manifest of shards, a shard is missing, damaged, or of another run.
-    """
-    manifest, place = shards.manifest, shards.place
-    if manifest is None:
-        raise InputError(
-            "no manifest.json: nothing says who made these rows, and whether they are all",
-            path=place, remedy="name a folder that `conjoin generate` or `conjoin merge` finished",
-        )  # fmt: skip
-    facts = _facts(manifest, place)
-    there = {path.relative_to(place).as_posix(): path for path in _files(shards)}
-    again = "make or get the corpus again"
-    for name, path in there.items():
-        own = manifest.get("fingerprint")
-        if name not in facts or (own is not None and _fingerprint(path) not in (None, own)):
-            raise InputError(
-                f"a shard from another run than the {MANIFEST} beside it", path=path,
-                remedy="remove it, or run `conjoin generate` again",
-            )  # fmt: skip
-    for name, expected in facts.items():
-        fault = expected.fault(there[name]) if name in there else "gone"
-        if fault:
-            raise InputError(
-                f"not as {MANIFEST} says: {fault}", path=place / name, remedy=again
-            )  # fmt: skip
-        if own is not None and _fingerprint(there[name]) is None:
-            raise InputError("a shard of no run of conjoin", path=place / name, remedy=again)
-
-
-def _facts(manifest: Mapping[str, Any], place: Path) -> dict[str, FileFacts]:
-    try:
-        return {
-            str(e["file"]): FileFacts(int(e["rows"]), int(e["bytes"]), str(e["sha256"]))
-            for e in manifest["shards"]
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            "not a manifest of a corpus: it has no list of shards with rows, bytes and sha256",
-            path=place / MANIFEST, remedy="make or get the corpus again",
-        ) from error  # fmt: skip
-
-
-def _files(shards: Shards) -> tuple[Path, ...]:
-    return shards.accepted + shards.rejects
-
-
-def _fingerprint(path: Path) -> str | None:
-    """The run that a shard's footer names; None where it names none or cannot be read."""
-    try:
-        found = (pq.read_schema(path).metadata or {}).get(_FINGERPRINT)
-    except (pa.ArrowException, OSError):
-        return None
-    return None if found is None else found.decode()
-
-
 def survey(shards: Shards) -> Survey:
     """Count rows by licence, generation and reason.
 
@@ -111,7 +49,7 @@ def survey(shards: Shards) -> Survey:
     """
     known = generations(shards)
     found = Survey(generations={key: Counter() for key in known})
-    said = _facts(shards.manifest or {}, shards.place)
+    said = listed_facts(shards.manifest or {}, shards.place)
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
         for path in files:
             rows = _count(path, config, found)
@@ -141,22 +79,17 @@ def _count(path: Path, config: str, found: Survey) -> int:
     rows = 0
     for batch in read_batches(path, columns, 65_536):
         rows += len(batch)
-        found.licenses.update(_values(batch, "license"))
+        found.licenses.update(value_counts(batch.column("license")))
         if config == "rejected":
-            found.reasons.update(_values(batch, "reason"))
+            found.reasons.update(value_counts(batch.column("reason")))
         if own:
-            for key, count in _values(batch, "generation").items():
+            for key, count in value_counts(batch.column("generation")).items():
                 found.generations.setdefault(key, Counter())[config] += count
     found.rows[config] += rows
     if not own and rows:
         for key in found.generations:  # of a run of ``generate``: there is one
             found.generations[key][config] += rows
     return rows
-
-
-def _values(batch: pa.RecordBatch, name: str) -> dict[str, int]:
-    counts = pc.value_counts(batch.column(name)).to_pylist()
-    return {str(each["values"]): each["counts"] for each in counts}
 
 
 def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int]:

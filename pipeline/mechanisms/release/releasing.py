@@ -21,6 +21,7 @@ from pipeline.mechanisms.sharing.digest import RowDigest
 from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.sharing.layout import Shards
 from pipeline.mechanisms.sharing.licences import UNKNOWN, combined
+from pipeline.mechanisms.sharing.manifests import FORMAT
 from pipeline.mechanisms.sharing.rows import (
     RELEASED,
     RELEASED_REJECTS,
@@ -28,10 +29,7 @@ from pipeline.mechanisms.sharing.rows import (
     STAND_OFF_REJECTS,
 )
 
-__all__ = ["FORMAT", "Facts", "write_release"]
-
-FORMAT = 1
-"""Of ``manifest.json`` and the columns; raised when a reader of the one before would go wrong."""
+__all__ = ["Facts", "write_release"]
 
 _FULL = {"train": RELEASED, "rejected": RELEASED_REJECTS}
 _BARE = {"train": STAND_OFF, "rejected": STAND_OFF_REJECTS}

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json
-from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.shards import candidate_shards
+from pipeline.mechanisms.sharing.manifests import is_release, read_manifest
 
 __all__ = ["Kind", "Shards", "find_shards"]
 
@@ -39,21 +38,18 @@ def find_shards(place: Path) -> Shards:
     """The files of a corpus. They are not opened, so they may be damaged, or be of other columns.
 
     Raises:
-        InputError: there is nothing, generation was interrupted here, or the manifest is not JSON.
+        InputError: there is nothing, generation was interrupted here, or the manifest is not one:
+            the key that is missing or of another form is named.
     """
     if place.is_file():
         return Shards(place, "file", (place,), (), None)
     if not place.is_dir():
         raise InputError("no such file or folder", path=place, remedy=_REMEDY)
-    manifest = None
-    if (place / MANIFEST).is_file():
-        manifest = read_json(place / MANIFEST, remedy="make or get the corpus again")
-        if not isinstance(manifest, dict):
-            raise InputError("not a manifest of conjoin", path=place / MANIFEST)
-    accepted = tuple(candidate_shards(place))
-    released = (place / "data").is_dir()
-    pattern = "rejected/train-*.parquet" if released else "rejects-*.parquet"
-    rejects = tuple(sorted(place.glob(pattern)))
+    manifest = read_manifest(place)
+    released = is_release(place, manifest)
+    layouts = _RELEASE if released else _CANDIDATES
+    candidate_shards(place)  # refuses a folder in which generation was interrupted
+    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
     if not accepted and not rejects:
         raise InputError("neither candidates nor a release of them", path=place, remedy=_REMEDY)
     kind: Kind = "candidates"
@@ -62,6 +58,8 @@ def find_shards(place: Path) -> Shards:
     return Shards(place, kind, accepted, rejects, manifest)
 
 
+_CANDIDATES = ("candidates-*.parquet", "rejects-*.parquet")
+_RELEASE = ("data/train-*.parquet", "rejected/train-*.parquet")
 _REMEDY = (
     "name a folder of candidates (candidates-*.parquet), a release (data/train-*.parquet) "
     "or a Parquet file"

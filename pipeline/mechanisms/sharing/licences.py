@@ -52,7 +52,7 @@ def _terms(expression: str) -> Terms:
         found = _either(tokens)
         if tokens:
             raise ValueError
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):  # the last: brackets without end
         return _no_terms(expression, "this is no SPDX expression of licences")
     return found
 

@@ -1,5 +1,6 @@
 """The check of a whole corpus: files, manifest, and every row of every shard, in bounded memory."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -90,6 +91,7 @@ class _Checker:
             coordinators=frozenset(
                 str(each.get("coordinator", "and")).lower() for each in settings
             ),
+            rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
             any_label=any(each.get("spans") == "given" for each in settings),
         )
 
@@ -119,10 +121,11 @@ class _Checker:
         fitting, large, alien = reading.fitting(batch)
         if held.digest is not None:
             held.digest.add(fitting)
-        if "license" in fitting.schema.names:
-            named = fitting.column("license").drop_null().cast(pa.binary())
-            for each in pc.value_counts(named).to_pylist():
-                self._totals.licences[each["values"].decode(errors="replace")] += each["counts"]
+        self._totals.licences.update(_texts(fitting, "license"))
+        config = "rejected" if reading.rejects else "train"
+        for key, count in _texts(fitting, "generation").items():
+            if key in (self._runs or {}):  # others are violations, and may be without number
+                self._totals.generations[key, config] += count
         self._count(reading, fitting, held.rows, [*large, *alien])
         missing = list(_nulls(fitting, reading.schema))
         self._count(reading, fitting, held.rows, missing)
@@ -173,6 +176,16 @@ class _Checker:
                     Example(printable(reading.name), place, shown, printable(fault.told(row)))
                 )
             self._found.add_all(fault.kind, len(rows), examples)
+
+
+def _texts(batch: pa.RecordBatch, name: str) -> Counter[str]:
+    """How many rows have each text of a column, which may be missing, or not be UTF-8."""
+    found: Counter[str] = Counter()
+    if name in batch.schema.names:
+        raw = batch.column(name).drop_null().cast(pa.binary())
+        for each in pc.value_counts(raw).to_pylist():
+            found[each["values"].decode(errors="replace")] += each["counts"]
+    return found
 
 
 def _text(value: pa.Scalar) -> str | None:

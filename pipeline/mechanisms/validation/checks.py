@@ -12,14 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.ground.coordination import COORDINATORS, REFERENCE_LABELS
-from pipeline.mechanisms.candidate_check import Fault, flat_spans, span_faults
-from pipeline.mechanisms.sharing.licences import UNKNOWN, Terms, terms
+from pipeline.ground.coordination import COORDINATORS, LABEL, REFERENCE_LABELS
+from pipeline.mechanisms.candidate_check import Fault, flat_spans, span_faults, where
+from pipeline.mechanisms.sharing.licences import Terms, terms
 from pipeline.mechanisms.spans import UNLABELLED
 
 __all__ = ["Rules", "row_faults"]
-
-_LABEL = "^[A-Z]+$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,8 @@ class Rules:
         generations: values that ``generation`` may have; None: nobody says which.
         coordinators: words, in lower case, that generation inserted besides the evaluated ones.
         any_label: reference spans were given, under any label.
+        rebuilt: the text of a stand-off release was put back by who has the source: its licence is
+            none to hand it on.
     """
 
     rejects: bool = False
@@ -39,6 +39,7 @@ class Rules:
     generations: frozenset[str] | None = None
     coordinators: frozenset[str] = frozenset()
     any_label: bool = False
+    rebuilt: bool = False
 
 
 def row_faults(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
@@ -78,10 +79,6 @@ def _formed(batch: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.int64]:
     return np.flatnonzero(~bare)
 
 
-def _where(flags: pa.Array) -> npt.NDArray[np.int64]:
-    return np.flatnonzero(np.asarray(pc.fill_null(flags, False)))
-
-
 def _quoted(column: pa.Array) -> Callable[[int], str]:
     return lambda row: repr(column[row].as_py())
 
@@ -89,7 +86,7 @@ def _quoted(column: pa.Array) -> Callable[[int], str]:
 def _ids(batch: pa.RecordBatch, _: Rules) -> Iterator[Fault]:
     for name in ("candidate_id", "sentence_id"):
         if name in batch.schema.names:
-            blank = _where(pc.equal(pc.utf8_trim_whitespace(batch.column(name)), ""))
+            blank = where(pc.equal(pc.utf8_trim_whitespace(batch.column(name)), ""))
             yield Fault("id missing", blank, f"{name} is empty")
 
 
@@ -97,8 +94,8 @@ def _labels(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
     labels = batch.column("label")
     known = pc.is_in(labels, pa.array([*REFERENCE_LABELS, UNLABELLED]))
     if rules.any_label:
-        known = pc.match_substring_regex(labels, _LABEL)
-    yield Fault("invalid label", _where(pc.invert(known)), _quoted(labels))
+        known = pc.match_substring_regex(labels, f"^{LABEL}$")
+    yield Fault("invalid label", where(pc.invert(known)), _quoted(labels))
 
 
 def _scores(batch: pa.RecordBatch, _: Rules) -> Iterator[Fault]:
@@ -107,10 +104,10 @@ def _scores(batch: pa.RecordBatch, _: Rules) -> Iterator[Fault]:
             continue
         column = batch.column(name)
         told = _named(name, column)
-        yield Fault("score not finite", _where(pc.invert(pc.is_finite(column))), told)
+        yield Fault("score not finite", where(pc.invert(pc.is_finite(column))), told)
         # A sum of logarithms in float32 may be a little above zero.
         high = pc.and_(pc.is_finite(column), pc.greater(column, 1e-3))
-        yield Fault("positive log-probability", _where(high), told)
+        yield Fault("positive log-probability", where(high), told)
 
 
 def _named(name: str, column: pa.Array) -> Callable[[int], str]:
@@ -124,36 +121,29 @@ def _licences(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
     names = codes.dictionary.to_pylist()
     blank = [i for i, name in enumerate(names) if not name.strip()]
     found: list[tuple[int, Terms]] = [
-        (i, _terms(name)) for i, name in enumerate(names) if i not in blank
+        (i, terms(name)) for i, name in enumerate(names) if i not in blank
     ]
-    unknown = [i for i, each in found if not each.known]
+    unknown = [i for i, each in found if not each.known and not rules.rebuilt]
     barred = [i for i, each in found if each.known and not each.redistributable]
     told = _quoted(licences)
     yield Fault("licence missing", np.flatnonzero(np.isin(rows, blank)), "no licence")
     if "words" in batch.schema.names:  # what a stand-off release leaves out for it
         yield Fault("licence unknown", np.flatnonzero(np.isin(rows, unknown)), told)
-    if rules.shared:
+    if rules.shared and not rules.rebuilt:
         kind = "text under a licence that forbids it"
         yield Fault(kind, np.flatnonzero(np.isin(rows, barred)), told)
-
-
-def _terms(expression: str) -> Terms:
-    try:
-        return terms(expression)
-    except RecursionError:  # brackets within brackets, without end
-        return terms(UNKNOWN)
 
 
 def _generations(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
     if rules.generations is not None:
         column = batch.column("generation")
         known = pc.is_in(column, pa.array(sorted(rules.generations), pa.string()))
-        yield Fault("generation unknown", _where(pc.invert(known)), _quoted(column))
+        yield Fault("generation unknown", where(pc.invert(known)), _quoted(column))
 
 
 def _reasons(batch: pa.RecordBatch, _: Rules) -> Iterator[Fault]:
     blank = pc.equal(pc.utf8_trim_whitespace(batch.column("reason")), "")
-    yield Fault("reject without reason", _where(blank), "the reason is empty")
+    yield Fault("reject without reason", where(blank), "the reason is empty")
 
 
 def _references(batch: pa.RecordBatch, _: Rules) -> Iterator[Fault]:
@@ -220,7 +210,7 @@ def _coordinators(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
         at = (np.cumsum(lengths) - lengths)[rows] + k[rows]
         words = pc.list_flatten(lists).take(pa.array(at))
     allowed = pa.array(sorted(COORDINATORS | rules.coordinators), pa.string())
-    wrong = _where(pc.invert(pc.is_in(pc.utf8_lower(words), allowed)))
+    wrong = where(pc.invert(pc.is_in(pc.utf8_lower(words), allowed)))
     told = dict(zip(rows[wrong].tolist(), words.take(pa.array(wrong)).to_pylist(), strict=True))
     yield Fault("not a coordinator", rows[wrong], lambda row: f"the coordinator is {told[row]!r}")
 

@@ -4,7 +4,6 @@ Unlike ``layout.find_shards`` this goes on where something is wrong, and says so
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -13,14 +12,14 @@ from typing import Any
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import sha256_of
 from pipeline.ground.parquet import MANIFEST, RECORDS
-from pipeline.mechanisms.release.folder import CHECKSUMS
 from pipeline.mechanisms.sharing.layout import Kind, Shards, find_shards
+from pipeline.mechanisms.sharing.manifests import is_release, manifest_faults
+from pipeline.mechanisms.sharing.sums import CHECKSUMS, read_sums
 from pipeline.mechanisms.validation.violations import Violations
 
 __all__ = ["Sums", "check_files", "take_stock"]
 
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
-_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 
 
 def take_stock(place: Path, found: Violations) -> Shards:
@@ -32,7 +31,7 @@ def take_stock(place: Path, found: Violations) -> Shards:
     if not place.is_dir():
         return find_shards(place)  # a file, or nothing
     manifest = _manifest(place / MANIFEST, found)
-    released = (place / "data").is_dir() or (place / "rejected").is_dir()
+    released = is_release(place, manifest)
     layouts = ("data/*.parquet", "rejected/*.parquet") if released else _FOLDER
     accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
     if not accepted and not rejects and manifest is None:
@@ -42,6 +41,9 @@ def take_stock(place: Path, found: Violations) -> Shards:
     kind: Kind = "candidates"
     if released:
         kind = "stand-off" if (manifest or {}).get("stand_off") else "release"
+    for fault in manifest_faults(manifest, released=released) if manifest is not None else ():
+        wrong = "manifest incomplete" if fault.missing else "manifest unreadable"
+        found.add(wrong, MANIFEST, fault.what)
     return Shards(place, kind, accepted, rejects, manifest)
 
 
@@ -88,32 +90,44 @@ def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
             if not (place / name).is_file():
                 found.add("file missing", name, "every release has it")
         for name in _DOCUMENTS:
-            if not (place / name).is_file():
-                found.add("document missing", name, "every release has it")
+            _check_document(place / name, found)
     if (place / CHECKSUMS).is_file():
         _check_sums(place, sums, found)
+
+
+def _check_document(path: Path, found: Violations) -> None:
+    if not path.is_file():
+        found.add("document missing", path.name, "every release has it")
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():
+            found.add("document empty", path.name, "nothing stands in it")
+        elif path.suffix == ".json" and not isinstance(json.loads(text), dict):
+            found.add("document unreadable", path.name, "not a JSON object")
+    except (OSError, ValueError, RecursionError) as error:
+        found.add("document unreadable", path.name, str(error))
 
 
 def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
     listed = set()
     try:
-        text = (place / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
+        lines = read_sums(place / CHECKSUMS)
     except OSError as error:
         found.add("unreadable file", CHECKSUMS, str(error.strerror))
         return
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-        match = _LINE.fullmatch(line)
-        if not match or _leads_away(match[2]):
-            found.add("line of SHA256SUMS unreadable", CHECKSUMS, f"line {number}: {line!r}")
+    for line in lines:
+        if line.name is None:
+            told = f"line {line.number}: {line.text!r}"
+            found.add("line of SHA256SUMS unreadable", CHECKSUMS, told)
             continue
-        name = match[2].removeprefix("./")
-        listed.add(name)
-        actual = sums.of(place / name)
+        listed.add(line.name)
+        actual = sums.of(place / line.name)
         if actual is None:
-            found.add("file missing", name, "SHA256SUMS lists it")
-        elif actual != match[1].lower():
+            found.add("file missing", line.name, "SHA256SUMS lists it")
+        elif actual != line.sha256:
             found.add(
-                "checksum differs", name, f"it is {actual}, SHA256SUMS has {match[1].lower()}"
+                "checksum differs", line.name, f"it is {actual}, SHA256SUMS has {line.sha256}"
             )
     for path in sorted(place.rglob("*")):
         name = path.relative_to(place).as_posix()
@@ -121,8 +135,3 @@ def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
         hidden = any(part.startswith(".") for part in PurePosixPath(name).parts)
         if path.is_file() and not hidden and name != CHECKSUMS and name not in listed:
             found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
-
-
-def _leads_away(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.is_absolute() or ".." in path.parts

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.mechanisms.candidate_check import Fault, flat_spans
+from pipeline.mechanisms.candidate_check import Fault, flat_spans, where
 from pipeline.mechanisms.naturaltext import split_words
 
 __all__ = ["SPECIAL_IN_FILL", "text_faults"]
@@ -47,24 +47,20 @@ def text_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
     if "fill" in names:
         fills = batch.column("fill")
         for kind, pattern in _WORD_KINDS[:3]:
-            yield _found(batch, kind, _where(pc.match_substring_regex(fills, pattern)), "fill")
+            yield _found(batch, kind, where(pc.match_substring_regex(fills, pattern)), "fill")
         if {"words", "conjuncts"} <= set(names):
             yield from _fill_faults(fills, *_inserted(batch))
         if "fill_words" in names:
-            rows = _where(pc.is_valid(batch.column("fill_words")))
+            rows = where(pc.is_valid(batch.column("fill_words")))
             yield from _fill_faults(fills, batch.column("fill_words").take(pa.array(rows)), rows)
     if {"fill", "fill_words", "sealed"} <= set(names):
         yield from _seal_faults(batch)
 
 
-def _where(flags: pa.Array) -> npt.NDArray[np.int64]:
-    return np.flatnonzero(np.asarray(pc.fill_null(flags, False)))
-
-
 def _found(batch: pa.RecordBatch, kind: str, rows: npt.NDArray[np.int64], name: str) -> Fault:
     """A fault of a text; rejects that were refused for their sentinel may have it."""
     if kind == _WORD_KINDS[0][0] and "reason" in batch.schema.names:
-        refused = _where(pc.equal(batch.column("reason"), SPECIAL_IN_FILL))
+        refused = where(pc.equal(batch.column("reason"), SPECIAL_IN_FILL))
         rows = np.setdiff1d(rows, refused)
     return Fault(kind, rows, lambda row: f"{name}: {_shown(batch.column(name)[row].as_py())}")
 
@@ -131,7 +127,7 @@ def _fill_faults(
     plain = pc.match_substring_regex(fills_of, _PLAIN)
     contracted = pc.match_substring_regex(fills_of, _CONTRACTED)
     sure = pc.and_(same, pc.and_not(plain, contracted))
-    doubtful = _where(pc.invert(pc.fill_null(sure, False)))
+    doubtful = where(pc.invert(pc.fill_null(sure, False)))
     wrong = [
         index for index in doubtful.tolist()
         if _words(fills_of[index].as_py()) != words[index].as_py()

@@ -9,6 +9,8 @@ from typing import Any
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.sharing.digest import RowDigest
 from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.licences import combined
+from pipeline.mechanisms.sharing.manifests import FORMAT
 from pipeline.mechanisms.validation.inventory import Sums
 from pipeline.mechanisms.validation.violations import Violations
 
@@ -40,10 +42,12 @@ class Totals:
     Attributes:
         files: what each held, by its path.
         licences: rows by licence.
+        generations: rows by run that the manifest names and configuration.
     """
 
     files: dict[Path, Held] = field(default_factory=dict)
     licences: Counter[str] = field(default_factory=Counter)
+    generations: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def runs_of(manifest: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] | None:
@@ -74,8 +78,8 @@ class _Comparison:
 
     def run(self) -> None:
         released = self.shards.kind != "candidates"
-        if released and self.manifest.get("format") != 1:
-            told = f"format {self.manifest.get('format')!r}, not 1"
+        if released and self.manifest.get("format") != FORMAT:
+            told = f"format {self.manifest.get('format')!r}, not {FORMAT}"
             self.found.add("manifest of another format", MANIFEST, told)
         entries = entries_of(self.manifest)
         if entries is None:
@@ -84,14 +88,18 @@ class _Comparison:
             return
         for name, entry in entries.items():
             self._shard(name, entry)
+        names = Counter(entry["file"] for entry in self.manifest["shards"])
+        for name in (name for name, count in names.items() if count > 1):
+            self.found.add("shard listed twice", MANIFEST, f"{name}, {names[name]} times")
         for path in self.totals.files:
             name = path.relative_to(self.shards.place).as_posix()
             if name not in entries:
                 self.found.add("shard not in manifest", name, "the manifest does not list it")
         if released:
-            self._total("train", self.shards.accepted)
-            self._total("rejected", self.shards.rejects)
+            for config in ("train", "rejected"):
+                self._total(config, self._files(config))
             self._licences()
+        self._generations()
 
     def _shard(self, name: str, entry: Mapping[str, Any]) -> None:
         path = self.shards.place / name
@@ -99,6 +107,10 @@ class _Comparison:
         if held is None:
             self.found.add("file missing", name, "the manifest lists it as a shard")
             return
+        config = entry.get("config")
+        if config is not None and path not in self._files(config):
+            told = f"the manifest has it under {config!r}"
+            self.found.add("shard under another configuration", name, told)
         actual, size, rows = self.sums.of(path), path.stat().st_size, entry.get("rows")
         if entry.get("sha256") not in (None, actual):
             told = f"it is {actual}, the manifest has {entry['sha256']}"
@@ -112,6 +124,10 @@ class _Comparison:
         if held.whole and held.digest and digest not in (None, held.digest.hex()):
             self.found.add(_DIGEST, name, f"it is {held.digest.hex()}, the manifest has {digest}")
 
+    def _files(self, config: object) -> Sequence[Path]:
+        both = {"train": self.shards.accepted, "rejected": self.shards.rejects}
+        return both.get(config, ()) if isinstance(config, str) else ()
+
     def _total(self, config: str, paths: Sequence[Path]) -> None:
         held = [self.totals.files[path] for path in paths]
         if not all(each.whole for each in held):
@@ -122,16 +138,32 @@ class _Comparison:
         digests = [each.digest for each in held if each.digest]
         if len(digests) == len(held):
             actual, due = RowDigest.united(digests).hex(), _inside(self.manifest, "digests", config)
-            if actual != due:
+            if due not in (None, actual):
                 self.found.add(
                     _DIGEST, MANIFEST, f"{config}: it is {actual}, the manifest has {due}"
                 )
 
     def _licences(self) -> None:
         held, told = dict(self.totals.licences), self.manifest.get("licenses")
-        if held != told and all(each.whole for each in self.totals.files.values()):
+        if not all(each.whole for each in self.totals.files.values()):
+            return
+        if held != told:
             what = f"rows {str(held)[:60]}, manifest {str(told)[:60]}"
             self.found.add("licences differ from manifest", MANIFEST, what)
+        due, whole = combined(held), self.manifest.get("license")
+        if whole not in (None, due):  # what `push` goes by
+            what = f"of its rows {due[:60]!r}, manifest {str(whole)[:60]!r}"
+            self.found.add("licence of the whole differs from its rows", MANIFEST, what)
+
+    def _generations(self) -> None:
+        if not all(each.whole for each in self.totals.files.values()):
+            return
+        for key, run in (runs_of(self.manifest) or {}).items():
+            for config, due in _rows(run).items():
+                actual = self.totals.generations[key, config]
+                if actual != due:
+                    told = f"generation {key}: {actual} rows in {config}, the manifest has {due}"
+                    self.found.add(_COUNT, MANIFEST, told)
 
 
 def entries_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
@@ -142,6 +174,13 @@ def entries_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | No
     if not all(isinstance(each, dict) and isinstance(each.get("file"), str) for each in entries):
         return None
     return {each["file"]: each for each in entries}
+
+
+def _rows(run: Mapping[str, Any]) -> dict[str, Any]:
+    """How many rows of a run a manifest says are here, by configuration; nothing if it does not."""
+    rows = run.get("rows")
+    told = rows if isinstance(rows, dict) else {}
+    return {config: told[config] for config in ("train", "rejected") if config in told}
 
 
 def _inside(manifest: Mapping[str, Any], *keys: str) -> Any:
