@@ -29,7 +29,7 @@ from pipeline.mechanisms.release.releasing import Facts, write_release
 from pipeline.mechanisms.release.standoff import StandOff
 from pipeline.mechanisms.sharing.generations import generations
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.licences import UNKNOWN, canonical, terms
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.settings.release import Release
 
@@ -95,7 +95,11 @@ def _licenses(settings: Release, found: Survey) -> dict[str, int]:
         )
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: every row names its licence")
-    return declared(found.licenses, settings.license)
+    return declared(found.licenses, _declared(settings))
+
+
+def _declared(settings: Release) -> str | None:
+    return None if settings.license is None else canonical(settings.license)
 
 
 def _source(settings: Release, shards: Shards) -> Path | None:
@@ -133,7 +137,7 @@ def _about(
         seed=settings.seed,
         shards=settings.shards,
         licenses=licenses,
-        license=settings.license,
+        license=_declared(settings),
         sources=tuple(sources),
     )
 

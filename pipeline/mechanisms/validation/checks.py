@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pipeline.ground.coordination import COORDINATORS, REFERENCE_LABELS
 from pipeline.mechanisms.candidate_check import Fault, flat_spans, span_faults
-from pipeline.mechanisms.sharing.licences import UNKNOWN, Terms, terms
+from pipeline.mechanisms.sharing.licences import Terms, terms
 from pipeline.mechanisms.spans import UNLABELLED
 
 __all__ = ["Rules", "row_faults"]
@@ -124,7 +124,7 @@ def _licences(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
     names = codes.dictionary.to_pylist()
     blank = [i for i, name in enumerate(names) if not name.strip()]
     found: list[tuple[int, Terms]] = [
-        (i, _terms(name)) for i, name in enumerate(names) if i not in blank
+        (i, terms(name)) for i, name in enumerate(names) if i not in blank
     ]
     unknown = [i for i, each in found if not each.known]
     barred = [i for i, each in found if each.known and not each.redistributable]
@@ -135,13 +135,6 @@ def _licences(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
     if rules.shared:
         kind = "text under a licence that forbids it"
         yield Fault(kind, np.flatnonzero(np.isin(rows, barred)), told)
-
-
-def _terms(expression: str) -> Terms:
-    try:
-        return terms(expression)
-    except RecursionError:  # brackets within brackets, without end
-        return terms(UNKNOWN)
 
 
 def _generations(batch: pa.RecordBatch, rules: Rules) -> Iterator[Fault]:
