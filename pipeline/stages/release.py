@@ -172,7 +172,7 @@ def _print(
     table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
     if hiding is not None:
         say(
-            f"Stand-off: no word of the source. {hiding.repeating:,} fills repeat it and are sealed"
-            + (f", {hiding.other:,} rows of another form too" if hiding.other else "")
+            f"Stand-off: the source's words are left out. {hiding.repeating:,} fills repeat it and are sealed"
+            + (f", {hiding.other:,} rows with an odd coordinator too" if hiding.other else "")
             + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
         )

@@ -181,7 +181,7 @@ def require_permission(licenses: Mapping[str, int], place: Path) -> None:
         found = terms(expression)
         if found.redistributable:
             continue
-        remedy = "`--stand-off` releases the corpus without a word of the source"
+        remedy = "`--stand-off` releases the corpus without the source's words"
         if expression == UNKNOWN:
             remedy = f"name it with `--license`, or {remedy}"
         verdict = "forbids" if found.known else "does not permit"

@@ -70,11 +70,12 @@ class Repeats:
         before = "" if word is None else f"{_plain(word)} "
         texts = {before + natural, before + joined}
         parts = {tuple(_WORD.findall(text)) for text in texts}
+        plain = {"".join(each) for each in parts}
         return bool(
-            any(map(self._long.within, {"".join(each) for each in parts}))
+            any(map(self._long.within, plain))
             or any(map(self._exact.within, {_GAP.sub("", text) for text in texts}))
             or (self._short and any(not self._short.isdisjoint(_short(each)) for each in parts))
-            or _share_run((before + joined).split(), parts, _plain(" ".join(source)))
+            or _share_run((before + joined).split(), plain, _plain(" ".join(source)))
         )
 
 
@@ -99,20 +100,19 @@ def _short(parts: Sequence[str]) -> Iterator[str]:
             yield text
 
 
-def _share_run(tokens: Sequence[str], parts: Iterable[Sequence[str]], source: str) -> bool:
-    """Whether a run of words is the source's too, however either is cut into words."""
+def _share_run(tokens: Sequence[str], texts: Iterable[str], source: str) -> bool:
+    """Whether a run of the source's words stands in a fill, however that is cut into words.
+
+    Args:
+        tokens: the fill's words, punctuation too.
+        texts: its letters and digits.
+        source: the plain text of the sentence.
+    """
     spaced = f" {source} "
     if any(f" {' '.join(run)} " in spaced for run in _runs(tokens)):
         return True
-    theirs = _WORD.findall(source)
-    letters = "".join(theirs)
-    runs = [text for each in parts for text in map("".join, _runs(each)) if text in letters]
-    if not runs:
-        return False
-    edges = set(accumulate(map(len, theirs), initial=0))  # where words of the source meet
-    return any(
-        at + len(text) in edges and letters.startswith(text, at) for text in runs for at in edges
-    )
+    runs = ["".join(run) for run in _runs(_WORD.findall(source))]
+    return any(run in text for text in texts for run in runs)
 
 
 def _runs(words: Sequence[str]) -> Iterator[Sequence[str]]:

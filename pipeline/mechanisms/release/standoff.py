@@ -1,4 +1,4 @@
-"""Rows without a word of their source, and back: what `release --stand-off` and `rehydrate` do to rows."""
+"""Rows without their source's words: what `release --stand-off` does to rows."""
 
 import json
 import re
@@ -99,7 +99,7 @@ class StandOff:
     def _without(
         self, row: Mapping[str, Any], word: str | None, words: Sequence[str]
     ) -> dict[str, Any]:
-        """The row's hidden columns without a word of its source."""
+        """The row's hidden columns as they may be read by anybody."""
         fill, source = row["fill"], row["source"]
         if (word is None and row["conjuncts"]) or (word is not None and not _plain_word(word)):
             self.other += 1
@@ -112,7 +112,7 @@ class StandOff:
 
 
 _HIDDEN = ("word", "fill", "fill_words", "sealed")
-_LABEL = re.compile(r"[A-Z][A-Z0-9-]{0,7}")
+_LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
 _WORD = 20  # characters of a coordinator at most; what is longer could be anything
 
 

@@ -33,7 +33,7 @@ STAND_OFF = pa.schema(
         RELEASED.field("generation"),
     ]
 )
-"""``data/train-*.parquet`` of a stand-off release, which has no word of the source.
+"""``data/train-*.parquet`` of a stand-off release, which leaves the source's words out.
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
 generated text and its words, both null where ``sealed`` holds them, because they repeat the source.
