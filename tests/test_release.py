@@ -15,7 +15,7 @@ from pipeline.ground.errors import ConjoinError
 from pipeline.ground.files import sha256_of
 from pipeline.mechanisms.release.folder import write_checksums
 from pipeline.mechanisms.release.order import key
-from pipeline.mechanisms.sharing.licences import combined, licence_ids, terms
+from pipeline.mechanisms.sharing.licences import canonical, combined, licence_ids, terms
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 from pipeline.settings.release import Rehydrate, Release
 from pipeline.stages.release import run
@@ -195,6 +195,10 @@ def test_a_declared_licence_is_written_where_rows_say_unknown(tmp_path: Path) ->
         ("Foo-1 OR MIT", True, True), ("(MIT OR Foo-1) AND CC0-1.0", True, True),
         ("GPL-2.0-only WITH Classpath-exception-2.0", True, True), ("unknown", False, False),
         ("", False, False), ("MIT AND", False, False), ("(MIT", False, False), ("CC BY 4.0", False, False),
+        ("MIT WITH", False, False), ("MIT WITH (", False, False), ("MIT WITH AND", False, False),
+        ("MIT WITH Foo-exception", False, False), ("MIT WITH llvm-exception AND ISC", True, True),
+        ("CC-BY-ND-4.0 WITH LLVM-exception", True, False),
+        (f"{'(' * 9}MIT{')' * 9}", True, True), (f"{'(' * 5000}MIT{')' * 5000}", False, False),
     ],
 )  # fmt: skip
 def test_terms_of_expressions(expression: str, known: bool, redistributable: bool) -> None:
@@ -209,6 +213,22 @@ def test_a_licence_of_the_whole_names_each_once() -> None:
     assert combined(["MIT OR CC0-1.0", "ISC"]) == "ISC AND (MIT OR CC0-1.0)"
     assert combined(["MIT OR CC0-1.0"]) == "MIT OR CC0-1.0"
     assert licence_ids("(MIT OR CC0-1.0) AND MIT") == ["MIT", "CC0-1.0"]
+
+
+def test_identifiers_are_read_in_any_case(tmp_path: Path) -> None:
+    """They come out as SPDX spells them, exceptions too; what is no expression stays as it is."""
+    assert combined(["apache-2.0", "Apache-2.0", "mit"]) == "Apache-2.0 AND MIT"
+    assert canonical(
+        "(cc-by-3.0-us  OR gpl-2.0-only WITH CLASSPATH-EXCEPTION-2.0)AND licenseref-pubmed"
+    ) == ("(CC-BY-3.0-US OR GPL-2.0-only WITH Classpath-exception-2.0) AND LicenseRef-PubMed")
+    assert canonical("mit, and more") == "mit, and more"
+    assert licence_ids("gpl-2.0-only WITH Classpath-exception-2.0") == ["GPL-2.0-only"]
+    folder = candidate_folder(tmp_path / "toy", 14, license_="apache-2.0")
+    assert release(folder, tmp_path / "r")["license"] == "Apache-2.0"
+    assert "license: Apache-2.0\n" in (tmp_path / "r/CITATION.cff").read_text()
+    assert "Version 2.0, January 2004" in (tmp_path / "r/LICENSE").read_text()
+    unnamed = candidate_folder(tmp_path / "unnamed", 14, license_="unknown")
+    assert release(unnamed, tmp_path / "u", license="cc-by-4.0")["licenses"] == {"CC-BY-4.0": 14}
 
 
 def truncate(folder: Path) -> None:

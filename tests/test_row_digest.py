@@ -17,6 +17,7 @@ def rows(count: int = 12) -> list[dict[str, Any]]:
     made = [{**candidate_row(candidate(n)), "generation": "0f"} for n in range(count)]
     made[1] |= {"fill": "a\\b\x1ec\x1fd", "words": ["a\\N", "\x1f", "é", "\\", "z"], "score": -1.5}
     made[2] |= {"score": 0.1, "conjuncts": [], "words": []}
+    made[3] |= {"conjuncts": [{"start": 1, "end": None}, {"start": 3, "end": 4}]}
     return made
 
 
@@ -31,7 +32,7 @@ def plain(row: dict[str, Any]) -> int:
         if isinstance(value, float):
             return str(struct.unpack("<I", struct.pack("<f", value))[0])
         if isinstance(value, dict):
-            return f"{value['start']}-{value['end']}"
+            return "\\N" if None in value.values() else f"{value['start']}-{value['end']}"
         return "\x1f".join(map(text, value)) if isinstance(value, list) else str(value)
 
     joined = "\x1e".join(text(row[name]) for name in RELEASED.names)

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import unicodedata
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from shared_corpora import candidate_folder, source
 
 from pipeline.ground.coordination import Candidate, Reject, Sentence, Span
 from pipeline.ground.errors import ConjoinError
-from pipeline.ground.files import digest_of, write_json
+from pipeline.ground.files import write_json
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import (
     CANDIDATES,
@@ -36,7 +38,7 @@ from pipeline.settings.release import Rehydrate, Release
 from pipeline.stages import release
 from pipeline.tools import rehydrate
 
-COUNT = 24
+COUNT = 36
 LEAKS = (  # what a language model that learned the source by heart could write
     "the {noun}",  # the reference itself
     "THE {noun}",
@@ -47,11 +49,27 @@ LEAKS = (  # what a language model that learned the source by heart could write
     "Near  the, door OF the house",
     "don't go ( there ) now",  # a short sentence with other words in the treebank
     "so 1 + 1 = 2 !",  # a formula
+    "the cafes sell re\u0301sume\u0301s",  # other accents, or none
+    "Caf\u00e9s sell  r\u00e9sum\u00e9s!",
+    "Mr. Vinken agreed, and so on",  # other punctuation
+    "a lamp, I am: a ox",
+    "the dog runs",  # with the coordinator before it a sentence
     "the old boat",
     "",
     "...",
+    "a dog runs",
 )
-ODD = (["Do", "n't", "go", "(", "there", ")", "now"], ["1", "+", "1", "=", "2"], ["Yes", "."])
+OPEN = {"the old boat", "", "...", "a dog runs"}
+ODD = (
+    ["Do", "n't", "go", "(", "there", ")", "now"],
+    ["1", "+", "1", "=", "2"],
+    ["Cafe\u0301s", "sell", "r\u00e9sum\u00e9s", "."],
+    ["Mr.", "Vinken", "agreed", "."],
+    ["I", "am", "a", "ox"],
+    ["And", "the", "dog", "runs"],
+    ["Yes", "."],
+)
+ODD_COORDINATOR = "and-so-on-and-so-forth"
 
 
 def sentences() -> list[Sentence]:
@@ -65,7 +83,7 @@ def sentences() -> list[Sentence]:
 
 
 def leaking_folder(corpus: Path) -> Path:
-    """Candidates whose fills repeat the source in every way, and one that was made in another way."""
+    """Candidates whose fills repeat the source in every way, and one whose coordinator could be text."""
     every = sentences()
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
     made: list[Candidate | Reject] = []
@@ -77,17 +95,8 @@ def leaking_folder(corpus: Path) -> Path:
         )
         reference = Reference(every[n].sentence_id, words, Span(3, 5), "NP", every[n].license)
         made.append(make_candidate(reference, Fill(text, -1.0, -1.0, None), "and"))
-    words = (*source(0).words[1:], "and", "so", "on")  # no coordinator and fill put into the source
-    spans = (Span(0, 11), Span(12, 14))
-    content = ["toy/000000", list(words), 11, [[3, 5], [0, 11], [12, 14]]]
-    identity = digest_of(content)[:24]
-    made.append(
-        Candidate(
-            candidate_id=identity, sentence_id="toy/000000", words=words, coordinator=11,
-            conjuncts=spans, label="S", reference=Span(3, 5), fill="so on", score=None,
-            score_append=None, score_prepend=None, license="LDC-User-Agreement",
-        )
-    )  # fmt: skip
+    reference = Reference("toy/000000", every[0].words, Span(3, 5), "NP", every[0].license)
+    made.append(make_candidate(reference, Fill("a boat", None, None, None), ODD_COORDINATOR))
     out = corpus / "candidates/t5-sync/seed-0"
     about = {
         "settings": {"lm": "t5", "sync": True},
@@ -120,57 +129,53 @@ def rows(folder: Path, pattern: str = "*/train-*.parquet") -> list[dict[str, Any
     return [r for f in sorted(folder.glob(pattern)) for r in pq.ParquetFile(f).read().to_pylist()]
 
 
-def texts(value: Any) -> list[str]:
-    """Every string in a value, bytes read as Latin-1, and lists of strings joined in two ways."""
-    if isinstance(value, bytes):
-        return [value.decode("latin-1")]
-    if isinstance(value, dict):
-        return [text for each in value.values() for text in texts(each)]
-    if isinstance(value, list):
-        words = [each for each in value if isinstance(each, str)]
-        return [
-            *(t for each in value for t in texts(each)),
-            " ".join(words),
-            join_words(words).text,
-        ]
-    return [value] if isinstance(value, str) else []
+def texts(row: Mapping[str, Any]) -> list[str]:
+    """What can be read in a row of generated text: its columns, alone and after the coordinator."""
+    strings = [each for each in row.values() if isinstance(each, str)]
+    word = row.get("word") or ""
+    return [*strings, f"{word} {row['fill']}", " ".join([word, *(row.get("fill_words") or [])])]
 
 
-def squashed(text: str) -> str:
-    return "".join(text.split()).lower()
+def letters(text: str) -> str:
+    """Letters and digits without accents in one case, written otherwise than the code does it."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if c.isalnum()).lower()
 
 
 def test_no_source_sentence_survives(leaking: Path) -> None:
-    """None of four or more words, in any case or spacing, in any value or file of the release."""
+    """None of four or more words, by letters and digits, in any row or file of the release."""
     folder = leaking / "release"
-    everything = [squashed(text) for row in rows(folder) for text in texts(row)]
-    for path in (p for p in folder.rglob("*") if p.is_file()):
-        everything.append(squashed(path.read_bytes().decode("latin-1")))
-        assert not path.name.endswith(".jsonl")
-    whole = "\n".join(everything)
+    everything = [letters(text) for row in rows(folder) for text in texts(row)]
+    for path in (p for p in folder.rglob("*") if p.is_file() and p.suffix != ".parquet"):
+        everything.append(letters(path.read_text()))
+    raw = b"".join(path.read_bytes() for path in folder.rglob("*.parquet"))
     long = [each for each in sentences() if len(each.words) >= 4]
-    assert len(long) == COUNT + 3
+    assert len(long) == COUNT + 1 + len(ODD) - 1
     for sentence in long:
+        assert not any(letters(" ".join(sentence.words)) in text for text in everything)
         for text in (" ".join(sentence.words), join_words(sentence.words).text):
-            assert squashed(text) not in whole
-    # The check can fail: the same folder with text holds them all.
-    release.run(
-        Release(candidates=leaking_folder(leaking / "open"), out=leaking / "b", stand_off=True)
-    )
-    before = pq.read_table(
-        leaking / "open/candidates/t5-sync/seed-0/candidates-00000-of-00001.parquet"
-    )
-    full = squashed("\n".join(t for row in before.to_pylist() for t in texts(row)))
-    assert sum(squashed(" ".join(each.words)) in full for each in long) >= COUNT // 4
+            assert text.encode() not in raw
+
+
+def test_the_leaks_are_leaks(leaking: Path) -> None:
+    """The check above can fail: before they are sealed the same fills hold whole sentences."""
+    file = leaking / "candidates/t5-sync/seed-0/candidates-00000-of-00001.parquet"
+    before = [
+        letters(text)
+        for row in pq.read_table(file).to_pylist()
+        for text in texts({**row, "word": "and"})
+    ]
+    long = [letters(" ".join(each.words)) for each in sentences() if len(each.words) >= 4]
+    assert sum(any(each in text for text in before) for each in long) >= COUNT // 6 + len(ODD) - 1
 
 
 def test_what_repeats_is_sealed_and_nothing_else(leaking: Path) -> None:
-    """Nine of the twelve kinds of fill; the row of another form whole; schemas as documented."""
+    """All but four of the kinds of fill; the row with an odd coordinator whole; schemas as documented."""
     found = {row["candidate_id"]: row for row in rows(leaking / "release")}
     assert len(found) == COUNT + 1
     open_fills = {row["fill"] for row in found.values() if row["sealed"] is None}
-    assert open_fills == {"the old boat", "", "..."}
-    assert sum(row["sealed"] is not None for row in found.values()) == 9 * COUNT // 12 + 1
+    assert open_fills == OPEN
+    assert sum(row["sealed"] is None for row in found.values()) == COUNT * len(OPEN) // len(LEAKS)
+    assert ODD_COORDINATOR not in {row["word"] for row in found.values()}
     assert all((row["fill"] is None) == (row["sealed"] is not None) for row in found.values())
     for pattern, schema in (("data/*", STAND_OFF), ("rejected/*", STAND_OFF_REJECTS)):
         for file in (leaking / "release").glob(pattern):
@@ -233,7 +238,7 @@ def changed_source(folder: Path, kind: str) -> Path:
     ("kind", "message"),
     [
         ("missing", r"\(their sentence is not in it: 3 rows, first toy/000000"),
-        ("other", r"sealed under other words: 19 rows, first toy/\d+; rebuilt to other .*: 6 rows"),
+        ("other", r"sealed under other words: 29 rows, first toy/\d+; rebuilt to other .*: 8 rows"),
         ("twice", "two sentences have the same id"),
         ("none", "no such corpus"),
     ],
@@ -295,6 +300,9 @@ CORPUS = [
     ["She", "did", "n't", "say", "so"],
     ["a", "<", "b", "<", "c"],
     ["So", "it", "is"],
+    ["And", "so", "he", "left", "."],
+    ["Zoe\u0308", "et", "\ufb01ls", "."],
+    ["``", "Well", ",", "''"],
 ]
 
 
@@ -302,18 +310,90 @@ CORPUS = [
     ("fill", "words", "repeats"),
     [
         ("The Lamp", ["The", "Lamp"], True),  # the reference
+        ("the l\u00e1mp", ["the", "l\u00e1mp"], True),
         ("a kept the lamp near it", ["a", "kept", "the", "lamp", "near", "it"], True),
         ("kept the, lamp near", ["kept", "the", ",", "lamp", "near"], True),
+        ("kept thelamp-n\u00ebar", ["kept", "thelamp-n\u00ebar"], True),  # other spacing
         ("kept the lamp", ["kept", "the", "lamp"], False),  # three words
+        ("kept the lamp ne", ["kept", "the", "lamp", "ne"], False),  # and a part of one
         ("well, she didn't say so", ["well", ",", "she", "did", "n't", "say", "so"], True),
         ("where a<b <c holds", ["where", "a<b", "<", "c", "holds"], True),
+        ("ABC", ["ABC"], True),
+        ("abcess", ["abcess"], False),
         ("so it is", ["so", "it", "is"], False),  # a sentence of three words
+        ("so he left", ["so", "he", "left"], True),  # after the coordinator
+        ("zoe et fils", ["zoe", "et", "fils"], True),
+        ("ZO\u00cb et f\u00adils", ["ZO\u00cb", "et", "f\u00adils"], True),  # a soft hyphen
+        ("well", ["well"], False),  # a single word may coincide
         ("the boat", ["the", "boat"], False),
     ],
 )
 def test_what_counts_as_repeating(fill: str, words: list[str], repeats: bool) -> None:
     """The reference, four words of its sentence in a row, any sentence of four words; not less."""
-    assert Repeats(CORPUS).found(fill, words, SOURCE_WORDS, SOURCE_WORDS[3:5]) is repeats
+    found = Repeats(CORPUS).found("and", fill, words, SOURCE_WORDS, SOURCE_WORDS[3:5])
+    assert found is repeats
+
+
+def test_a_run_begins_with_the_coordinator() -> None:
+    """Three words after the coordinator, which with it stand in the source, are four."""
+    source_words = ["He", "came", "and", "the", "dog", "ran", "."]
+    for word, repeats in (("and", True), ("or", False), (None, False)):
+        found = Repeats([]).found(word, "the dog ran", ["the", "dog", "ran"], source_words, ["He"])
+        assert found is repeats
+
+
+def stand_off_of(corpus: Path, made: list[Candidate | Reject], words: str) -> Path:
+    """What became of rows when the corpus has one sentence of these words under their id."""
+    folder = UnitFolder(
+        corpus / "candidates/t5-sync/seed-0", 1, {"candidates": CANDIDATES, "rejects": REJECTS},
+        {"settings": {"lm": "t5", "sync": True}, "model": "sha256:00", "inputs": {}, "code": "0"},
+    )  # fmt: skip
+    folder.begin()
+    kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
+    refused = [row for row in made if isinstance(row, Reject)]
+    tally = Tally(len(kept), Counter(row.reason for row in refused))
+    folder.write(0, {"candidates": kept, "rejects": list(map(reject_row, refused))}, tally)
+    folder.write_manifest()
+    other = Sentence("toy/000000", "d", "train", tuple(words.split()), None, None, (), "CC0-1.0")
+    write_rows(corpus / "sentences.parquet", SENTENCES, [sentence_row(other)])
+    release.run(
+        Release(candidates=corpus / "candidates/t5-sync/seed-0", out=corpus / "r", stand_off=True)
+    )
+    return corpus / "r"
+
+
+MERGER = "The secret merger closed on Monday ."
+
+
+def made_of_merger(fill: str, label: str = "NP") -> Candidate | Reject:
+    reference = Reference("toy/000000", tuple(MERGER.split()), Span(0, 3), label, "CC0-1.0")
+    return make_candidate(reference, Fill(fill, -1.0, -1.0, None), "and")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Once upon a time there was .",
+        "The secret merger .",  # the rest of the sentence would pass for the fill
+        "The secret merger",
+        "The secret merger closed on Monday !",
+        "Before The secret merger closed on Monday .",
+    ],
+)
+def test_rows_of_another_text_under_the_same_ids_are_refused(words: str, tmp_path: Path) -> None:
+    """Nothing is sealed under what was ingested since; one line with count, sentence and remedy."""
+    made = [made_of_merger("a dog"), made_of_merger("two cats"), made_of_merger("")]
+    message = r"3 rows are not what this corpus has .*toy/000000.*--corpus"
+    with pytest.raises(ConjoinError, match=message):
+        stand_off_of(tmp_path, made, words)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_label_that_could_be_text_is_refused(tmp_path: Path) -> None:
+    """Labels stay readable, and `--spans given` takes any."""
+    assert stand_off_of(tmp_path / "a", [made_of_merger("a dog", "NP-SBJ")], MERGER).is_dir()
+    with pytest.raises(ConjoinError, match=r"label 'The secret merger' could be text"):
+        stand_off_of(tmp_path / "b", [made_of_merger("a dog", "The secret merger")], MERGER)
 
 
 def test_rows_keep_their_order_beside_their_source(leaking: Path) -> None:

@@ -27,7 +27,7 @@ from pipeline.mechanisms.release.releasing import Facts, write_release
 from pipeline.mechanisms.release.standoff import StandOff
 from pipeline.mechanisms.sharing.generations import generations
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
+from pipeline.mechanisms.sharing.licences import UNKNOWN, canonical, terms
 from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.mechanisms.sharing.wholeness import require_whole
@@ -95,7 +95,11 @@ def _licenses(settings: Release, found: Survey) -> dict[str, int]:
         )
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: every row names its licence")
-    return declared(found.licenses, settings.license)
+    return declared(found.licenses, _declared(settings))
+
+
+def _declared(settings: Release) -> str | None:
+    return None if settings.license is None else canonical(settings.license)
 
 
 def _source(settings: Release, shards: Shards) -> Path | None:
@@ -133,7 +137,7 @@ def _about(
         seed=settings.seed,
         shards=settings.shards,
         licenses=licenses,
-        license=settings.license,
+        license=_declared(settings),
         sources=tuple(sources),
     )
 
@@ -171,6 +175,6 @@ def _print(
             "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
             f"own; single words may be shared. {hiding.repeating:,} fills that repeat more than that, or "
             "the first conjunct, are sealed"
-            + (f", {hiding.other:,} rows of another form too" if hiding.other else "")
+            + (f", {hiding.other:,} rows with an odd coordinator too" if hiding.other else "")
             + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
         )

@@ -107,6 +107,8 @@ def write_release(
             )
         entries += made
         digests[config], full_digests[config] = whole.hex(), full.hex()
+    if hiding is not None and source is not None:
+        hiding.require_own(source)
     manifest: dict[str, Any] = {
         "conjoin": __version__,
         "format": FORMAT,

@@ -1,10 +1,13 @@
-"""Rows without a word of their source, and back: what `release --stand-off` and `rehydrate` do to rows."""
+"""Rows without their source's words: what `release --stand-off` does to rows."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.release.rebuilding import rebuilt_text
@@ -26,13 +29,14 @@ class StandOff:
 
     Attributes:
         repeating: rows whose generated text is sealed because it repeats the source.
-        other: rows sealed because they are not the source with a coordinator and a fill put in.
+        other: rows sealed because their coordinator could be anything.
         rows: all of them.
     """
 
     def __init__(self, repeats: Repeats) -> None:
         self._repeats = repeats
         self.rows = self.repeating = self.other = 0
+        self._foreign, self._first = 0, ""
 
     def convert(
         self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
@@ -43,24 +47,16 @@ class StandOff:
             batches: rows as in a release with text, and their source's words in column ``source``.
             schema: ``STAND_OFF`` or ``STAND_OFF_REJECTS``.
 
+        A row that is not of the sentence beside it has no text; whoever keeps the rows asks
+        ``require_own`` first.
+
         Raises:
-            InputError: a sentence is not in the source, or a row does not rebuild exactly.
+            InputError: a row does not rebuild exactly, or a label could be text.
         """
         for batch in batches:
+            _require_labels(batch)
             rows = batch.select(list(_READ)).to_pylist()
-            for row in rows:
-                if row["source"] is None:
-                    raise InputError(
-                        "a row is of a sentence that the source does not have",
-                        sentence_id=row["sentence_id"], remedy="name its corpus with --corpus",
-                    )  # fmt: skip
             hidden = [self._hide(row) for row in rows]
-            for row, each in zip(rows, hidden, strict=True):
-                if rebuilt_text({**row, **each}) != (row["fill"], row["words"]):
-                    raise InputError(
-                        f"candidate {row['candidate_id']} cannot be rebuilt from its source",
-                        sentence_id=row["sentence_id"], remedy="report this as a bug",
-                    )  # fmt: skip
             columns = [
                 pa.array([each[f.name] for each in hidden], f.type)
                 if f.name in _HIDDEN
@@ -70,21 +66,67 @@ class StandOff:
             self.rows += len(batch)
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
+    def require_own(self, source: Path) -> None:
+        """Refuse rows of which it is not proven that the source's sentences are theirs.
+
+        What they are sealed under would otherwise be another text, which may be public.
+
+        Raises:
+            InputError: there are such rows.
+        """
+        if self._foreign:
+            raise InputError(
+                f"{self._foreign:,} rows are not what this corpus has under their sentence's id with a "
+                "coordinator and a fill put in",
+                path=source, sentence_id=self._first,
+                remedy="name the corpus that they were made from with --corpus",
+            )  # fmt: skip
+
     def _hide(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        source, fill = row["source"], row["fill"]
-        form = _form(row)
-        if form is None:
+        inserted = None if row["source"] is None else _inserted(row)
+        if inserted is None:
+            self._first = self._first or row["sentence_id"]
+            self._foreign += 1
+            return dict.fromkeys(_HIDDEN)
+        hidden = self._without(row, *inserted)
+        if rebuilt_text({**row, **hidden}) != (row["fill"], row["words"]):
+            raise InputError(
+                f"candidate {row['candidate_id']} cannot be rebuilt from its source",
+                sentence_id=row["sentence_id"], remedy="report this as a bug",
+            )  # fmt: skip
+        return hidden
+
+    def _without(
+        self, row: Mapping[str, Any], word: str | None, words: Sequence[str]
+    ) -> dict[str, Any]:
+        """The row's hidden columns as they may be read by anybody."""
+        fill, source = row["fill"], row["source"]
+        if (word is None and row["conjuncts"]) or (word is not None and not _plain_word(word)):
             self.other += 1
             return _closed(row, None, {"fill": fill, "words": row["words"]})
-        word, words = form
         reference = source[row["reference"]["start"] : row["reference"]["end"]]
-        if self._repeats.found(fill, words, source, reference):
+        if self._repeats.found(word, fill, words, source, reference):
             self.repeating += 1
             return _closed(row, word, {"fill": fill, "fill_words": words})
         return {"word": word, "fill": fill, "fill_words": words, "sealed": None}
 
 
-_HIDDEN = frozenset({"word", "fill", "fill_words", "sealed"})
+_HIDDEN = ("word", "fill", "fill_words", "sealed")
+_LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
+_WORD = 20  # characters of a coordinator at most; what is longer could be anything
+
+
+def _plain_word(word: str) -> bool:
+    return len(word) <= _WORD and word.split() == [word]
+
+
+def _require_labels(batch: pa.RecordBatch) -> None:
+    for label in pc.unique(batch.column("label")).to_pylist():
+        if not _LABEL.fullmatch(label):
+            raise InputError(
+                f"label {label[:40]!r} could be text of the source, and labels stay readable",
+                remedy="give labels of up to eight capital letters, such as NP, and generate again",
+            )
 
 
 def _closed(row: Mapping[str, Any], word: str | None, text: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,20 +135,20 @@ def _closed(row: Mapping[str, Any], word: str | None, text: Mapping[str, Any]) -
     return {"word": word, "fill": None, "fill_words": None, "sealed": sealed}
 
 
-def _form(row: Mapping[str, Any]) -> tuple[str | None, Sequence[str]] | None:
-    """Coordinator and words of the fill, if the row is the source with these put in after the reference.
+def _inserted(row: Mapping[str, Any]) -> tuple[str | None, Sequence[str]] | None:
+    """Coordinator and words of the fill, put in after the reference; None if the row is not so.
 
-    Without a usable fill a reject is the source itself: no coordinator, and no words.
+    Only then does it show that the source's sentence is its own. Without a usable fill a reject is
+    the source itself: no coordinator, and no words.
     """
     words, source, at = row["words"], row["source"], row["coordinator"]
     if at == -1:
-        return (None, []) if words == source and not row["conjuncts"] else None
+        return (None, []) if words and words == source else None
     end = row["reference"]["end"]
     after = len(words) - (len(source) - end)  # where the source goes on
-    fits = 0 <= end == at < after and words[:end] == source[:end] and words[after:] == source[end:]
-    if not fits or len(words[at]) > _WORD or words[at].split() != [words[at]]:
-        return None
-    return words[at], words[at + 1 : after]
-
-
-_WORD = 20  # characters of a coordinator at most; what is longer could be anything
+    whole = words[:end] == source[:end] and words[after:] == source[end:]
+    # The last conjunct is the fill: otherwise the end of a longer sentence could pass for one.
+    filled = row["conjuncts"][-1:] == [{"start": at + 1, "end": after}]
+    return (
+        (words[at], words[at + 1 : after]) if 0 < end == at < after and whole and filled else None
+    )

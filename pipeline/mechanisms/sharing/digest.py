@@ -6,11 +6,14 @@ It is defined on values, not on files, so that anybody can compute it with any r
 - a row is its columns in the order of the schema, joined by U+001E;
 - a string is itself; an integer its decimal digits; a float32 the decimal digits of its 32 bits read
   as an unsigned integer; a span ``start-end``; a list its elements joined by U+001F; bytes their
-  lower-case hex digits; null is ``\N``;
+  lower-case hex digits; null is ``\N``, and so is a span with a null in it;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;
 - the digest of a set of rows is the sum of the SHA-256 of their texts in UTF-8, as big-endian
   integers, modulo 2²⁵⁶, as 64 hex digits.
+
+A list with one empty string has the text of an empty list, and one with a null that of a null: two
+things that `conjoin validate` finds in any corpus (``empty word``, ``null value``).
 
 A sum does not care about order or shards, and those of shards add up to that of the corpus. It finds
 accidents; against forgery stand the SHA-256 sums of the files.
