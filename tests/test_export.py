@@ -200,3 +200,16 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=why):
             exported(place, "jsonl", tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
+    with pytest.raises(InputError, match="standard output is not written to"):
+        exported(tmp_path / "toy/candidates/t5-sync/seed-0", "jsonl", Path("-"))
+
+
+def test_text_not_to_be_passed_on_is_said_to_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A licence that forbids handing on does not keep its holder from exporting, but he is told."""
+    exported(candidate_folder(tmp_path / "a", 7, units=1), "jsonl", tmp_path / "a.jsonl")
+    assert "do not pass" not in "".join(capsys.readouterr())
+    ldc = candidate_folder(tmp_path / "b", 7, units=1, license_="LDC-User-Agreement")
+    exported(ldc, "jsonl", tmp_path / "b.jsonl")
+    assert "licence LDC-User-Agreement: do not pass its text on" in "".join(capsys.readouterr())

@@ -227,6 +227,17 @@ def test_equal_inputs_give_equal_files(tmp_path: Path) -> None:
     assert len(files) == 3
 
 
+def test_sources_are_kept(tmp_path: Path) -> None:
+    """The corpora behind the rows are told: those at hand, and those that a release tells of, once."""
+    one, two = candidate_folder(tmp_path / "a"), candidate_folder(tmp_path / "b", first=100, seed=1)
+    make_release(tmp_path / "released", tmp_path / "a")
+    for number, places in enumerate(([one, two], [tmp_path / "released", one, two])):
+        run(Merge(places=places, out=tmp_path / f"m{number}"))
+        told = find_shards(tmp_path / f"m{number}").manifest
+        assert told is not None
+        assert [each["corpus"] for each in told["sources"]] == ["a", "b"]
+
+
 def truncated(one: Path, two: Path) -> str:
     path = sorted(two.glob("candidates-*"))[2]
     path.write_bytes(path.read_bytes()[:-100])

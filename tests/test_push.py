@@ -117,6 +117,17 @@ def test_dry_run_shows_everything_and_sends_nothing(
     assert not hub.calls
 
 
+def test_another_address_on_the_card_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever follows the card must come to the repository that the release goes to."""
+    candidates = candidate_folder(tmp_path / "toy", 7, units=1)
+    url = "https://huggingface.co/datasets/joe/toy"
+    make_release(Release(candidates=candidates, out=tmp_path / "out", url=url))
+    push(tmp_path / "out")
+    assert f"the card says that the corpus is at {url}" in "".join(capsys.readouterr())
+
+
 def test_upload_sends_the_files_and_removes_stale_shards(release: Path, hub: Hub) -> None:
     """One commit has every byte of the release, its name and digest, and deletes what is left over."""
     (release / ".git").mkdir()

@@ -89,6 +89,11 @@ class _Folder:
                 path=self._folder,
                 remedy=f"run `conjoin generate`, or {_KINDS}",
             )
+        if "sealed" in _columns(shards[0]):
+            raise InputError(
+                "a stand-off release, which leaves its sentences' words out", path=self._folder,
+                remedy="rebuild it with `conjoin rehydrate` first",
+            )  # fmt: skip
         states = [(path, path.stat()) for path in shards]
         return digest_of(
             [
@@ -112,6 +117,13 @@ class _Folder:
             for batch in read_batches(path, COLUMNS, _BATCH):
                 yield str(path), first, batch
                 first += len(batch)
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError):
+        return []  # whoever reads the file will say what is wrong with it
 
 
 class _Hub:

@@ -16,18 +16,18 @@ from pipeline.mechanisms.release.intake import (
     require_permission,
     survey,
 )
-from pipeline.mechanisms.release.origin import (
+from pipeline.mechanisms.release.releasing import Facts, write_release
+from pipeline.mechanisms.release.standoff import StandOff
+from pipeline.mechanisms.sharing.generations import generations
+from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.licences import UNKNOWN, canonical, terms
+from pipeline.mechanisms.sharing.origin import (
     SENTENCES_FILE,
     facts,
     find_corpus,
     foreign_rows,
     sentences_of,
 )
-from pipeline.mechanisms.release.releasing import Facts, write_release
-from pipeline.mechanisms.release.standoff import StandOff
-from pipeline.mechanisms.sharing.generations import generations
-from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.licences import UNKNOWN, canonical, terms
 from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.mechanisms.sharing.wholeness import require_whole

@@ -20,6 +20,7 @@ from pipeline.mechanisms.browse.server import HOST, listen, serve
 from pipeline.mechanisms.browse.tables import corpus_table, keep_sample
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.licences import terms
+from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.settings.share import Browse
 
 __all__ = ["open_corpus", "run"]
@@ -104,12 +105,8 @@ def _stop(signum: int, _: FrameType | None) -> None:
 
 def _require_elsewhere(file: Path, shards: Shards) -> None:
     """Refuse to write the page over the corpus."""
-    place, out = shards.place.resolve(), file.resolve()
-    if out == place or place in out.parents or out.is_dir():
-        raise InputError(
-            "this is a folder, or the corpus itself, or in it", path=file,
-            remedy="name a file elsewhere, such as page.html",
-        )  # fmt: skip
+    if apart(file, shards.place).is_dir():
+        raise InputError("this is a folder", path=file, remedy="name a file in it")
 
 
 def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:

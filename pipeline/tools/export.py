@@ -19,6 +19,7 @@ from pipeline.mechanisms.exports.lines import (
     rows_to_export,
 )
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
+from pipeline.mechanisms.sharing.licences import terms
 from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.wholeness import strays
 from pipeline.settings.share import Export
@@ -47,7 +48,8 @@ def run(settings: Export) -> None:
         warn(left_out)
     total = min(rows_in(shards), settings.limit or sys.maxsize)
     with Meter("export, candidates", total) as meter:
-        rows = _counted(islice(rows_to_export(shards), settings.limit), meter)
+        licences: set[str] = set()
+        rows = _counted(islice(rows_to_export(shards), settings.limit), meter, licences)
         if settings.format == "brat":
             with atomic_folder(settings.out) as folder:
                 write_brat(folder, rows, tally)
@@ -61,7 +63,11 @@ def run(settings: Export) -> None:
                     file.write(text)
                 _require_some(settings, tally)
     left = "; left out: " + ", ".join(f"{n:,} with {why}" for why, n in tally.rows()[1:])
-    say(f"{tally.kept:,} candidates written to {settings.out}{left if tally.refused else ''}")
+    what = "candidate" if tally.kept == 1 else "candidates"
+    say(f"{tally.kept:,} {what} written to {settings.out}{left if tally.refused else ''}")
+    for expression in sorted(licences):
+        if not terms(expression).redistributable:
+            warn(f"licence {expression}: do not pass its text on: {terms(expression).why}")
 
 
 def _texts(rows: Iterable[Row], form: str, tally: Tally) -> Iterator[str]:
@@ -73,8 +79,9 @@ def _texts(rows: Iterable[Row], form: str, tally: Tally) -> Iterator[str]:
             tally.refuse(str(reason))
 
 
-def _counted(rows: Iterable[Row], meter: Meter) -> Iterator[Row]:
+def _counted(rows: Iterable[Row], meter: Meter, licences: set[str]) -> Iterator[Row]:
     for row in rows:
+        licences.add(row["license"])
         yield row
         meter.advance()
 
@@ -89,6 +96,8 @@ def _require_some(settings: Export, tally: Tally) -> None:
 
 
 def _check_out(settings: Export, shards: Shards) -> None:
+    if settings.out == Path("-"):
+        raise InputError("standard output is not written to", remedy="name a file with --out")
     out = apart(settings.out, shards.place)
     if settings.format == "brat":
         replaceable_export(settings.out)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table
+from pipeline.ground.console import say, table, warn
 from pipeline.ground.errors import InputError
 from pipeline.mechanisms.release.checksums import checked_files
 from pipeline.mechanisms.sharing.layout import find_shards
@@ -63,6 +63,10 @@ def _show(settings: Push, manifest: Mapping[str, Any], files: Sequence[Path]) ->
     table(f"{manifest['name']} {manifest['version']}", ("file", "bytes"), rows)
     new = "private" if settings.private else "public"
     say(f"to        dataset repository {settings.repository} ({new} if it has to be made)")
+    if manifest["url"] and settings.repository not in str(manifest["url"]):
+        warn(
+            f"the card says that the corpus is at {manifest['url']}: `conjoin release --url` changes it"
+        )
     say(f"message   {_message(manifest)}")
     say(f"licence   {manifest['license']}: {terms(str(manifest['license'])).why}")
     if manifest["stand_off"]:

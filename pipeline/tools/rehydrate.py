@@ -11,10 +11,10 @@ from pipeline.ground.files import atomic_folder
 from pipeline.mechanisms.documents.writing import write_documents
 from pipeline.mechanisms.release.folder import PROVENANCE, replaceable, write_checksums
 from pipeline.mechanisms.release.intake import CONFIGS
-from pipeline.mechanisms.release.origin import facts, sentences_of
 from pipeline.mechanisms.release.rehydration import write_rehydrated
 from pipeline.mechanisms.sharing.layout import Shards, find_shards
 from pipeline.mechanisms.sharing.licences import terms
+from pipeline.mechanisms.sharing.origin import facts, sentences_of
 from pipeline.mechanisms.sharing.places import shown_command
 from pipeline.mechanisms.sharing.statistics import summarise
 from pipeline.mechanisms.sharing.wholeness import require_whole

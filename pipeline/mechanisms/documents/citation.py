@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from pipeline.mechanisms.documents.methods import method
-from pipeline.mechanisms.sharing.licences import licence_ids, terms
+from pipeline.mechanisms.sharing.licences import canonical, licence_ids, terms
 
 __all__ = ["PAPER", "PAPER_BIBTEX", "bibtex", "citation_file", "creators"]
 
@@ -103,12 +103,11 @@ def bibtex(manifest: Mapping[str, Any]) -> str:
 
 def _spdx_id(expression: str) -> str | None:
     """A known licence as SPDX spells it; None for an expression of several, or one of its own."""
-    found = terms(expression)
-    if licence_ids(expression) != [expression] or not found.known or found.url is None:
+    found, spelt = terms(expression), canonical(expression)
+    if licence_ids(expression) != [spelt] or not found.known or found.url is None:
         return None
-    if found.url.startswith("https://spdx.org/licenses/"):
-        return found.url.rpartition("/")[2].removesuffix(".html")
-    return expression.upper() if _CC.fullmatch(expression.upper()) else None
+    known = found.url.startswith("https://spdx.org/licenses/") or _CC.fullmatch(spelt)
+    return spelt if known else None
 
 
 def _author(name: str) -> dict[str, str]:

@@ -152,7 +152,7 @@ def _shares(what: str, summary: Mapping[str, Any], name: str) -> str | None:
     rows = [row(code(value), [value]) for value in values[:_MOST]]
     if rest := values[_MOST:]:
         rows.append(row(f"{len(rest)} others", rest))
-    columns = [what, "rows", "share", *(["treebank", "its share"] if theirs else [])]
+    columns = [what, "rows", "share", *(["treebank", "share there"] if theirs else [])]
     return grid(columns, rows)
 
 

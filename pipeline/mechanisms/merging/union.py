@@ -19,6 +19,7 @@ from pipeline.mechanisms.merging.novelty import find_novelty
 from pipeline.mechanisms.sharing.engine import columns_of
 from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
 from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.origin import facts, find_corpus, foreign_rows
 from pipeline.mechanisms.sharing.outputs import apart
 from pipeline.mechanisms.sharing.places import shown_place
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
@@ -116,6 +117,20 @@ def _united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
     return runs
 
 
+def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
+    """The source corpora behind the rows, each once, as releases tell them or as they are at hand."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for shards in corpora:
+        told = (shards.manifest or {}).get("sources")
+        if told is None:
+            corpus = find_corpus(shards.place, None)
+            at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
+            told = [facts(corpus)] if corpus is not None and at_hand else []
+        for source in told:
+            found.setdefault(str(source.get("sha256")), source)
+    return list(found.values())
+
+
 def _manifest(
     corpora: Sequence[Shards], runs: Mapping[str, Any], merged: Mapping[str, MergedRows]
 ) -> dict[str, Any]:
@@ -147,6 +162,7 @@ def _manifest(
         ],
         "rows": each("rows"),
         "digests": each("digest"),
+        "sources": _sources(corpora),
         "tally": Tally(merged["train"].whole.rows, merged["rejected"].reasons).to_dict(),
         "dropped": {
             part: {DROPPED: sum(read.rows - read.kept for read in rows.inputs)}

@@ -111,7 +111,7 @@ def _histograms(
     columns: frozenset[str],
     condition: str,
 ) -> _Counts:
-    """How often each value of each figure occurs, in one passage through the rows."""
+    """How often each value of each figure occurs, in one pass through the rows."""
     known = {name: sql for name, (needs, sql) in figures.items() if columns.issuperset(needs)}
     names = ", ".join(known)
     found: _Counts = {name: {} for name in known}
