@@ -1,11 +1,13 @@
 """Small random models that the tests build themselves: nothing is downloaded."""
 
+import io
 import os
 import signal
 import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ from pipeline.ground.schema import SENTENCES, TREES, sentence_row
 from pipeline.mechanisms import launcher, workers
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 from pipeline.settings.generate import Generate
+from pipeline.settings.ingest import Ingest
+from pipeline.stages import ingest
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -72,6 +76,19 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def genia(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """GENIA as `conjoin ingest` wrote it, once for all tests, and what the command printed."""
+    archive = SHARED / "data/genia/GENIA_treebank_v1.tar.gz"
+    if not archive.exists():
+        pytest.skip("needs ../shared, which is not part of the repository")
+    out = tmp_path_factory.mktemp("genia")
+    wanted = {"reader": "genia", "source": archive, "out": out, "labelled": [250, 500]}
+    with redirect_stdout(io.StringIO()) as said:
+        ingest.run(Ingest.build(wanted, None))
+    return out, said.getvalue()
 
 
 @pytest.fixture(scope="session")

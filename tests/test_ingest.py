@@ -18,8 +18,6 @@ from pipeline.settings.predict import Corpora
 from pipeline.stages.ingest import READERS, run
 from pipeline.tools import corpora
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-ARCHIVE = SHARED / "data/genia/GENIA_treebank_v1.tar.gz"
 IDS = [f"s{i}" for i in range(100)]
 COORDINATED = "( (NP (NN oil) (CC and) (NN gas)) )\n"
 PLAIN = "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PP (IN to) (NP (NN Rome)))) (. .)) )\n"
@@ -202,13 +200,10 @@ def test_command_line_prints_one_line_and_2(
     ]
 
 
-@pytest.mark.skipif(
-    not ARCHIVE.exists(), reason="needs ../shared, which is not part of the repository"
-)
-def test_genia_prints_table_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_genia_prints_table_1(genia: tuple[Path, str]) -> None:
     """The command shows the paper's counts and its two draws."""
-    ingest(ARCHIVE, tmp_path / "out", reader="genia", labelled=[250, 500])
-    rows = [line.replace("│", " ").split() for line in capsys.readouterr().out.splitlines()]
+    out, said = genia
+    rows = [line.replace("│", " ").split() for line in said.splitlines()]
     for row in (
         "sentences 14,326 1,361 1,360",
         "with coordination 8,101 777 773",
@@ -221,7 +216,7 @@ def test_genia_prints_table_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "sentence of an article in no split list 1,494",
     ):
         assert row.split() in rows
-    small, large = (read_json(tmp_path / f"out/draws/seed-0/{n}.json") for n in (250, 500))
+    small, large = (read_json(out / f"draws/seed-0/{n}.json") for n in (250, 500))
     assert (len(large["labelled"]), len(large["validation"])) == (500, 100)
     assert set(small["labelled"]) < set(large["labelled"])
 

@@ -2,22 +2,17 @@
 
 import tarfile
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pipeline.ground.coordination import Sentence, is_unlabelled_seed
 from pipeline.ground.errors import InputError
+from pipeline.ground.schema import read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import leaves, parse_tree
 from pipeline.mechanisms.readers.genia import SHIPPED_SPLIT, read_genia, read_split_lists
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-ARCHIVE = SHARED / "data/genia/GENIA_treebank_v1.tar.gz"
-needs_shared = pytest.mark.skipif(
-    not ARCHIVE.exists(), reason="needs ../shared, which is not part of the repository"
-)
 PMID = "1967259"  # a training article of the shipped split
 
 
@@ -297,16 +292,16 @@ def test_shipped_split_has_its_sizes() -> None:
     assert sizes == {"train": 1551, "dev": 148, "test": 150}
 
 
-@cache
-def corpus() -> tuple[Sentence, ...]:
-    return tuple(read_genia(ARCHIVE, Tally()))
+@pytest.fixture(scope="module")
+def corpus(genia: tuple[Path, str]) -> tuple[Sentence, ...]:
+    """All of GENIA, as it was read and written."""
+    return tuple(read_sentences(genia[0] / "sentences.parquet"))
 
 
-@needs_shared
-def test_table_1_is_reproduced() -> None:
+def test_table_1_is_reproduced(corpus: tuple[Sentence, ...]) -> None:
     """Sentences, sentences with coordination, instances, evaluable instances (issue 2)."""
     found: dict[str, list[int]] = {}
-    for sentence in corpus():
+    for sentence in corpus:
         evaluable = sum(k.is_evaluable for k in sentence.coordinations)
         row = found.setdefault(sentence.split, [0, 0, 0, 0])
         row[0] += 1
@@ -320,10 +315,9 @@ def test_table_1_is_reproduced() -> None:
     }
 
 
-@needs_shared
-def test_labels_and_seeds_are_reproduced() -> None:
+def test_labels_and_seeds_are_reproduced(corpus: tuple[Sentence, ...]) -> None:
     """Labels of the evaluable test instances, and the sizes of U."""
-    sentences = corpus()
+    sentences = corpus
     labels = Counter(
         k.label for s in sentences if s.split == "test" for k in s.coordinations if k.is_evaluable
     )
@@ -334,11 +328,10 @@ def test_labels_and_seeds_are_reproduced() -> None:
     assert sum(is_unlabelled_seed(s) for s in sentences) == 5927
 
 
-@needs_shared
-def test_trees_words_tags_and_spans_agree_everywhere() -> None:
+def test_trees_words_tags_and_spans_agree_everywhere(corpus: tuple[Sentence, ...]) -> None:
     """On the whole corpus leaves are words, tags are tags, and conjuncts surround the coordinator."""
-    assert len({s.sentence_id for s in corpus()}) == len(corpus()) == 17047
-    for sentence in corpus():
+    assert len({s.sentence_id for s in corpus}) == len(corpus) == 17047
+    for sentence in corpus:
         assert sentence.tree is not None
         tree = parse_tree(sentence.tree)
         assert tuple(leaves(tree)) == sentence.words
@@ -352,7 +345,6 @@ def test_trees_words_tags_and_spans_agree_everywhere() -> None:
             )
 
 
-@needs_shared
 @pytest.mark.parametrize(
     ("sentence_id", "expected"),
     [
@@ -376,10 +368,12 @@ def test_trees_words_tags_and_spans_agree_everywhere() -> None:
     ],
 )  # fmt: skip
 def test_real_sentences(
-    sentence_id: str, expected: list[tuple[str, str, list[tuple[int, int]]]]
+    corpus: tuple[Sentence, ...],
+    sentence_id: str,
+    expected: list[tuple[str, str, list[tuple[int, int]]]],
 ) -> None:
     """Sentences checked by eye: label, coordinator and word spans."""
-    (sentence,) = (s for s in corpus() if s.sentence_id == sentence_id)
+    (sentence,) = (s for s in corpus if s.sentence_id == sentence_id)
     found = [
         (k.label, k.word, [(s.start, s.end) for s in k.conjuncts]) for k in sentence.coordinations
     ]
