@@ -22,7 +22,7 @@ demo: setup
 	@echo "Read what was generated: $(BIN)/conjoin browse data/world/candidates/t5-sync/seed-0"
 
 test: setup check
-	$(RUN) python -m pytest
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile
 
 check: setup
 	$(RUN) ruff check
