@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from pipeline.ground.errors import InputError
 
-__all__ = ["read_batches", "require_columns", "select_like", "value_counts"]
+__all__ = ["column_names", "read_batches", "require_columns", "select_like", "value_counts"]
 
 _BUFFER = 2**20
 """Bytes read at once of a column; without a buffer a whole row group would be, however large."""
@@ -59,6 +59,14 @@ def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> 
     except pa.ArrowInvalid as error:
         raise InputError(f"a value does not fit its column: {error}", path=place) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a Parquet file; none if it cannot be read, which ``read_batches`` will say."""
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError):
+        return []
 
 
 def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:

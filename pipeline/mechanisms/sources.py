@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.ground.batches import read_batches, select_like
+from pipeline.ground.batches import column_names, read_batches, select_like
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import digest_of
 from pipeline.ground.schema import CANDIDATES
@@ -89,7 +89,7 @@ class _Folder:
                 path=self._folder,
                 remedy=f"run `conjoin generate`, or {_KINDS}",
             )
-        if "sealed" in _columns(shards[0]):
+        if "sealed" in column_names(shards[0]):
             raise InputError(
                 "a stand-off release, which leaves its sentences' words out", path=self._folder,
                 remedy="rebuild it with `conjoin rehydrate` first",
@@ -117,13 +117,6 @@ class _Folder:
             for batch in read_batches(path, COLUMNS, _BATCH):
                 yield str(path), first, batch
                 first += len(batch)
-
-
-def _columns(path: Path) -> list[str]:
-    try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError):
-        return []  # whoever reads the file will say what is wrong with it
 
 
 class _Hub:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from pipeline.ground.batches import read_batches, value_counts
+from pipeline.ground.batches import column_names, read_batches, value_counts
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.sharing.generations import generations
@@ -71,10 +70,7 @@ def survey(shards: Shards) -> Survey:
 
 def _count(path: Path, config: str, found: Survey) -> int:
     wanted = ["license"] + (["reason"] if config == "rejected" else [])
-    try:
-        own = "generation" in pq.read_schema(path).names
-    except (pa.ArrowException, OSError):
-        own = False  # ``read_batches`` says what is wrong
+    own = "generation" in column_names(path)
     columns = pa.schema([RELEASED_REJECTS.field(n) for n in wanted + ["generation"] * own])
     rows = 0
     for batch in read_batches(path, columns, 65_536):

@@ -5,18 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from pipeline.ground.batches import read_batches
+from pipeline.ground.batches import column_names, read_batches
 from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES, REJECTS
 from pipeline.mechanisms.sharing.layout import Shards
 from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
 
-__all__ = ["generations", "read_accepted", "read_rejects"]
+__all__ = ["generation_key", "generations", "read_accepted", "read_rejects"]
 
-_KEY = 16  # hex digits of a fingerprint that name a generation
 _OF_FOLDER = {"shards", "fingerprint"}  # of a manifest of ``generate``: not about the rows' making
+
+
+def generation_key(fingerprint: str) -> str:
+    """What a run of ``generate`` is called in the column ``generation``: 16 hex digits."""
+    return fingerprint[:16]
 
 
 def generations(shards: Shards) -> dict[str, Mapping[str, Any]]:
@@ -33,7 +36,7 @@ def generations(shards: Shards) -> dict[str, Mapping[str, Any]]:
         return {}
     fingerprint = str(manifest["fingerprint"])
     about = {key: value for key, value in manifest.items() if key not in _OF_FOLDER}
-    return {fingerprint[:_KEY]: {"fingerprint": fingerprint, **about}}
+    return {generation_key(fingerprint): {"fingerprint": fingerprint, **about}}
 
 
 def read_accepted(shards: Shards) -> Iterator[pa.RecordBatch]:
@@ -59,7 +62,7 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     known = generations(shards)
     for path in files:
-        if _has_generation(path):
+        if "generation" in column_names(path):
             yield from read_batches(path, full)
             continue
         if len(known) != 1:
@@ -73,10 +76,3 @@ def _read(
             keys = pa.array([key] * len(batch), pa.string())
             columns = [keys if f.name == "generation" else batch.column(f.name) for f in full]
             yield pa.RecordBatch.from_arrays(columns, schema=full)
-
-
-def _has_generation(path: Path) -> bool:
-    try:
-        return "generation" in pq.read_schema(path).names
-    except (pa.ArrowException, OSError):
-        return False  # ``read_batches`` will say what is wrong

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pipeline.ground.batches import read_batches
+from pipeline.ground.batches import read_batches, value_counts
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST
@@ -61,9 +60,8 @@ def facts(corpus: Path) -> dict[str, Any]:
     licenses: set[str] = set()
     columns = pa.schema([SENTENCES.field(name) for name in ("split", "license")])
     for batch in read_batches(path, columns, 65_536):
-        for each in pc.value_counts(batch.column("split")).to_pylist():
-            splits[each["values"]] += each["counts"]
-        licenses |= set(pc.unique(batch.column("license")).to_pylist())
+        splits.update(value_counts(batch.column("split")))
+        licenses |= value_counts(batch.column("license")).keys()
     with engine() as database:
         twice = database.execute(
             "SELECT sentence_id FROM read_parquet($1) GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1",

@@ -19,10 +19,11 @@ from pipeline.mechanisms.sharing.distributions import (
 )
 from pipeline.mechanisms.sharing.engine import columns_of
 from pipeline.mechanisms.sharing.layout import Shards
+from pipeline.mechanisms.sharing.origin import SENTENCES_FILE
 
 __all__ = ["compared", "find_reference"]
 
-_FILE, _SPLIT = "sentences.parquet", "train"
+_SPLIT = "train"
 
 _COORDINATIONS = """CREATE OR REPLACE TEMP VIEW coordination AS
 SELECT row, length, c FROM (
@@ -35,8 +36,8 @@ def find_reference(place: Path) -> Path | None:
     """The ``sentences.parquet`` of the nearest folder at or above ``place``; None if there is none."""
     start = Path(os.path.abspath(place))  # without following links: they may lead out of the corpus
     for folder in (start, *start.parents):
-        if (folder / _FILE).is_file():
-            return folder / _FILE
+        if (folder / SENTENCES_FILE).is_file():
+            return folder / SENTENCES_FILE
     return None
 
 
@@ -57,11 +58,11 @@ def compared(
     Raises:
         InputError: there is no such file, it is damaged, or does not hold sentences.
     """
-    path = reference / _FILE if reference.is_dir() else reference
+    path = reference / SENTENCES_FILE if reference.is_dir() else reference
     if not path.is_file():
         raise InputError(
             "no such treebank", path=path,
-            remedy=f"name a corpus folder with a {_FILE}, as `conjoin ingest` writes it",
+            remedy=f"name a corpus folder with a {SENTENCES_FILE}, as `conjoin ingest` writes it",
         )  # fmt: skip
     columns_of(Shards(path, "file", (path,), (), None), SENTENCES)
     words = ", ".join(f"'{word}'" for word in sorted(COORDINATORS))

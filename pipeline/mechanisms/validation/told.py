@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.ground.parquet import MANIFEST
 from pipeline.mechanisms.sharing.digest import RowDigest
+from pipeline.mechanisms.sharing.generations import generation_key
 from pipeline.mechanisms.sharing.layout import Shards
 from pipeline.mechanisms.sharing.licences import combined
 from pipeline.mechanisms.sharing.manifests import FORMAT
@@ -59,7 +60,7 @@ def runs_of(manifest: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] 
         runs = runs if isinstance(runs, dict) else {}
         return {key: run if isinstance(run, dict) else {} for key, run in runs.items()}
     fingerprint = manifest.get("fingerprint")
-    return {fingerprint[:16]: manifest} if isinstance(fingerprint, str) else None
+    return {generation_key(fingerprint): manifest} if isinstance(fingerprint, str) else None
 
 
 def check_manifest(shards: Shards, totals: Totals, sums: Sums, found: Violations) -> None:
