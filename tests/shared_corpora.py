@@ -32,7 +32,7 @@ def source(number: int, license_: str = "CC0-1.0") -> Sentence:
     return Sentence(f"toy/{number:06d}", "d", "train", words, None, None, (), license_)
 
 
-def outcome(number: int, license_: str = "CC0-1.0") -> Candidate | Reject:
+def outcome(number: int, license_: str = "CC0-1.0", shift: float = 0.0) -> Candidate | Reject:
     """What generation makes of that sentence; each seventh is a reject."""
     sentence = source(number, license_)
     span, label = (Span(3, 5), "NP") if number % 3 else (Span(2, 5), "VP")
@@ -40,14 +40,14 @@ def outcome(number: int, license_: str = "CC0-1.0") -> Candidate | Reject:
     text = FILLS[number % len(FILLS)].format(NOUNS[(number + 3) % len(NOUNS)])
     if number % 7 == 6:
         text = ("", "...", " ".join(sentence.words[span.start : span.end]))[number % 3]
-    score = -1.0 - number % 13 / 8
+    score = shift - 1.0 - number % 13 / 8
     fill = Fill(text=text, score=score, score_append=score + 0.25, score_prepend=score - 0.25)
     return make_candidate(reference, fill, "and")
 
 
 def candidate_folder(
     corpus: Path, rows: int = 60, *, first: int = 0, units: int = 3,
-    license_: str = "CC0-1.0", seed: int = 0,
+    license_: str = "CC0-1.0", seed: int = 0, shift: float = 0.0,
 ) -> Path:  # fmt: skip
     """``corpus/candidates/t5-sync/seed-<seed>`` and ``corpus/sentences.parquet``; returns the former.
 
@@ -58,6 +58,7 @@ def candidate_folder(
         units: number of shards of each kind.
         license_: licence of every sentence.
         seed: the run's, in its fingerprint too.
+        shift: what is added to every score.
     """
     sentences = [source(n, license_) for n in range(first + rows)]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
@@ -70,7 +71,7 @@ def candidate_folder(
     folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
     folder.begin()
     for unit in range(units):
-        made = [outcome(n, license_) for n in range(first, first + rows)[unit::units]]
+        made = [outcome(n, license_, shift) for n in range(first, first + rows)[unit::units]]
         kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
         refused = [row for row in made if isinstance(row, Reject)]
         tally = Tally(len(kept), Counter(row.reason for row in refused))

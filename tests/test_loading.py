@@ -60,6 +60,18 @@ def test_programs_of_the_card_run_without_conjoin(
     assert losses[-1] < losses[0] / 2
 
 
+def test_releases_of_equal_size_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    """Same name, rows and bytes, other scores: `datasets` reads the second, not its copy of the first."""
+    loaded = []
+    for place, shift in (("a", 0.0), ("b", 0.25)):
+        out = tmp_path / place / "release"
+        corpus = candidate_folder(tmp_path / place / "toy", shift=shift)
+        run(Release(candidates=corpus, out=out, name="toy"))
+        rows = datasets.load_dataset(str(out), split="train", cache_dir=str(tmp_path / "cache"))
+        loaded.append(list(rows["score"]))
+    assert loaded[1] == [score + 0.25 for score in loaded[0]]
+
+
 def test_documentation_shows_the_same_program() -> None:
     """The documentation trains the tagger with the card's program, to the letter."""
     pages = [page.read_text() for page in sorted(DOCS.glob("**/*.md"))]

@@ -48,12 +48,13 @@ def test_a_corpus_goes_the_whole_way(
     croissant = mlcroissant.Dataset(str(out / "croissant.json"))
     assert not croissant.metadata.ctx.issues.errors
 
-    loaded = datasets.load_dataset(str(out), split="train")
+    cache = str(tmp_path / "cache")
+    loaded = datasets.load_dataset(str(out), split="train", cache_dir=cache)
     assert len(loaded) == rows
     assert digest(loaded.with_format("arrow").iter(500)) == manifest["digests"]["train"]
     streamed = datasets.load_dataset(str(out), split="train", streaming=True)
     assert next(iter(streamed)) == loaded[0]
-    rejected = datasets.load_dataset(str(out), "rejected", split="train")
+    rejected = datasets.load_dataset(str(out), "rejected", split="train", cache_dir=cache)
     assert len(rejected) == manifest["rows"]["rejected"]
 
     validate.run(Validate(place=out))

@@ -46,6 +46,9 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
                 "config_name": CONFIGS[part][0],
                 "data_files": [{"split": "train", "path": f"{CONFIGS[part][1]}/train-*.parquet"}],
                 **({"default": True} if part == "train" else {}),
+                # `datasets` names its copy of a folder after the card alone: without this it would
+                # hand out an older release of equal name and size.
+                "description": f"row digest {manifest['digests'][part]}",
             }
             for part in present
         ],
