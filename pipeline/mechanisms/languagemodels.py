@@ -1,7 +1,7 @@
 """Language models that fill masks: what they must offer, and how they are loaded."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from tokenizers import AddedToken
@@ -22,6 +22,7 @@ from pipeline.ground.errors import ModelError
 from pipeline.mechanisms.checkpoints import check_files, load_config, load_tokenizer, load_weights
 from pipeline.mechanisms.heads import logits_at, positionwise_end
 from pipeline.mechanisms.tokenizers import sentinel_ids
+from pipeline.settings.models import Family
 
 __all__ = [
     "Sentinels",
@@ -75,7 +76,7 @@ def sentinels(tokenizer: PreTrainedTokenizerBase) -> Sentinels:
     return Sentinels(names[0], tuple(ids))
 
 
-def check_language_model(lm: Literal["bert", "t5"], where: str) -> PreTrainedTokenizerBase:
+def check_language_model(lm: Family, where: str) -> PreTrainedTokenizerBase:
     """Refuse, before any weight is read, what cannot serve; else the checkpoint's tokenizer.
 
     Args:

@@ -136,7 +136,7 @@ def probe_generation(settings: Generate) -> tuple[forecast.Probe, int]:
     plan, task = make_plan(settings), task_of(settings)
     where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
     dtype, device = getattr(torch, settings.dtype), best_device()
-    infiller = load_infiller(settings.lm, where, task, dtype=dtype, device=device)
+    infiller = load_infiller(settings.family, where, task, dtype=dtype, device=device)
     pairs = sum(map(plan.pairs_at_most, range(plan.units)))
     units = (plan.references(unit)[0] for unit in range(plan.units))
     sample = next((references for references in units if references), None)

@@ -8,12 +8,13 @@ section per kind, which goes over the plain keys of its level.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pipeline.ground.errors import SettingsError
+from pipeline.settings.models import is_model_name
 
 __all__ = ["Settings", "flag_of"]
 
@@ -31,7 +32,8 @@ class Settings(BaseModel):
         summary: the first line of ``--help``.
         arguments: fields given by position on the command line.
         corpus_field: the field whose folder name chooses the params.yaml entry.
-        variant_field: the field whose value names a nested section, if the stage has kinds.
+        variant_field: the field whose value names a nested section, if the stage has kinds: the
+            names of language models.
         grid_fields: fields whose values are top-level keys of params.yaml, shared with the DVC
             matrix, instead of keys of the section.
     """
@@ -110,11 +112,11 @@ class Settings(BaseModel):
         if cls.variant_field:
             unset = cls.model_fields[cls.variant_field].default
             variant = str({**plain[0], **plain[1], **explicit}.get(cls.variant_field, unset))
-            kinds = get_args(cls.model_fields[cls.variant_field].annotation)
             for key in (k for level in levels for k, v in level.items() if isinstance(v, dict)):
-                if key not in kinds:
+                if not is_model_name(key):
                     raise SettingsError(
-                        f"{cls.stage}.{key}: no such kind; there are: {', '.join(kinds)}",
+                        f"{cls.stage}.{key}: no such kind; a language model is called bert or t5, "
+                        "or like t5-twins",
                         path=params,
                     )
         merged = {key: document[key] for key in cls.grid_fields if key in document}

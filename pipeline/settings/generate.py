@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from pipeline.settings.base import Settings
+from pipeline.settings.models import Family, ModelName, family_of
 
 __all__ = ["Generate"]
 
@@ -21,7 +22,9 @@ class Generate(Settings):
     variant_field: ClassVar[str | None] = "lm"
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    lm: Literal["bert", "t5"] = Field("t5", description="Language model family that fills.")
+    lm: ModelName = Field(
+        "t5", description="Language model that fills: bert, t5, or one called like t5-twins."
+    )
     model: str | None = Field(
         None,
         description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes.",
@@ -72,3 +75,8 @@ class Generate(Settings):
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
         "-sample or -n-best after the former.",
     )
+
+    @property
+    def family(self) -> Family:
+        """The family that the language model is of."""
+        return family_of(self.lm)

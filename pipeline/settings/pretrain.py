@@ -1,17 +1,18 @@
 """Settings of ``conjoin pretrain``."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.settings.base import Settings
+from pipeline.settings.models import Family, ModelName, family_of
 
 __all__ = ["Pretrain"]
 
 
 class Pretrain(Settings):
-    """Train or continue a language model on a corpus's raw training text, or name a ready one."""
+    """Train or continue a language model on raw text, or name a ready one."""
 
     stage: ClassVar[str] = "pretrain"
     summary: ClassVar[str] = "Train or continue a masked LM (bert) or a text-infilling LM (t5)."
@@ -19,17 +20,46 @@ class Pretrain(Settings):
     variant_field: ClassVar[str | None] = "lm"
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    lm: Literal["bert", "t5"] = Field("bert", description="Which language model to train.")
+    lm: ModelName = Field(
+        "bert", description="Language model to train: bert, t5, or one called like t5-twins."
+    )
     ready: str | None = Field(
         None,
         description="Hub name or folder of a ready model: nothing is trained, it is used as is.",
     )
     base: str | None = Field(
-        None, description="Hub name or folder to continue from; unset: from scratch, own tokenizer."
+        None,
+        description="Hub name or folder (models/t5: this corpus's) to continue from; unset: from "
+        "scratch, own tokenizer.",
+    )
+    objective: Literal["corruption", "twins"] = Field(
+        "corruption",
+        description="What is learnt: masked words or spans of raw text; or twins of its natural "
+        "coordinations, which `preparse --coordinated` parsed.",
+    )
+    texts: list[Path] = Field(
+        [],
+        description="More raw text beside the corpus's text.txt: .txt, .gz or .xz files, or folders "
+        "of them.",
+    )
+    segment: Literal["line", "punkt"] = Field(
+        "punkt", description="texts: one sentence per line, or running text that punkt cuts."
+    )
+    repeat: int = Field(
+        1, ge=1, description="How often an epoch has the corpus's own text, beside `texts` once."
+    )
+    held_out: Literal["drop", "count"] = Field(
+        "drop",
+        description="Raw sentences that hold one of the dev or test split: left out, or only counted.",
     )
     steps: int = Field(2000, ge=1, description="Optimizer updates.")
     batch_size: int = Field(32, ge=1, description="Sequences per update (over all processes).")
     max_length: int = Field(128, ge=16, description="Tokens per sequence; longer text is cut.")
+    pack: int = Field(
+        0,
+        ge=0,
+        description="Join consecutive sentences up to so many tokens; 0: each stands alone.",
+    )
     learning_rate: float = Field(1e-3, gt=0, description="Peak AdamW learning rate.")
     warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps that warm up linearly.")
     vocab_size: int = Field(4000, ge=100, description="From scratch: tokenizer vocabulary.")
@@ -47,5 +77,40 @@ class Pretrain(Settings):
     mean_span: float = Field(
         3.0, ge=1, description="t5: mean length of a corrupted span in tokens."
     )
+    span_lengths: Literal["composed", "geometric", "log-uniform"] = Field(
+        "composed",
+        description="Lengths of hidden runs: T5's random cuts of a share of noise; SpanBERT's "
+        "geometric; or each order of magnitude alike, as constituents have them.",
+    )
+    longest_span: int = Field(
+        10, ge=1, description="geometric, log-uniform: the longest hidden run in words."
+    )
+    eval_every: int = Field(
+        1000, ge=1, description="Steps between two looks at held-out text (and one at the end)."
+    )
+    probe: int = Field(
+        200,
+        ge=0,
+        description="Coordinations of the dev split that each look has the twins recover; 0: none.",
+    )
+    checkpoint_every: int = Field(
+        1000, ge=1, description="Steps between two checkpoints, from which a killed run goes on."
+    )
+    dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        "float32",
+        description="Arithmetic; weights stay float32. auto: bfloat16 on a GPU that has it.",
+    )
     seed: int = Field(0, ge=0, description="Seed of initialisation, order and masking.")
-    threads: int = Field(1, ge=1, description="CPU threads.")
+    processes: int = Field(1, ge=1, description="Processes, started by accelerate launch.")
+    threads: int = Field(1, ge=1, description="CPU threads per process.")
+
+    @property
+    def family(self) -> Family:
+        """The family that the language model is of."""
+        return family_of(self.lm)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.objective == "twins" and not (self.base or self.ready):
+            raise ValueError("objective twins adapts a model: name its base, e.g. models/t5")
+        return self

@@ -51,11 +51,11 @@ def run(settings: Generate) -> None:
     out, task = settings.out or _default_out(settings), task_of(settings)
     plan = make_plan(settings)
     where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
-    check_language_model(settings.lm, where)  # before any worker is launched
+    check_language_model(settings.family, where)  # before any worker is launched
 
     def load(device: torch.device) -> Infiller[Any]:
         dtype = getattr(torch, settings.dtype)
-        return load_infiller(settings.lm, where, task, dtype=dtype, device=device)
+        return load_infiller(settings.family, where, task, dtype=dtype, device=device)
 
     def units(device: torch.device) -> UnitFolder:
         return UnitFolder(out, plan.units, _SCHEMAS, _about(settings, where, device))
@@ -148,7 +148,7 @@ def _inert(settings: Generate) -> set[str]:
     inert = set()
     if settings.decoding != "sample":
         inert |= {"temperature", "top_p"}
-    if settings.decoding != "n-best" or settings.lm == "bert":
+    if settings.decoding != "n-best" or settings.family == "bert":
         inert |= {"beams"}
     if settings.spans == "given":
         inert |= {"references"}

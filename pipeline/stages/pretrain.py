@@ -98,7 +98,7 @@ def _new(
     # Before the first use, or the tokenizers' threads outnumber the ones asked for.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plain = [text.text for text in texts]
-    if settings.lm == "bert":
+    if settings.family == "bert":
         tokenizer = train_wordpiece(plain, settings.vocab_size, settings.max_length)
         return new_bert(settings, tokenizer), tokenizer
     tokenizer = train_unigram(plain, settings.vocab_size, settings.max_length)
@@ -107,7 +107,7 @@ def _new(
 
 def _continued(settings: Pretrain) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     where = locate(str(settings.base), settings.corpus)
-    return load_masked_lm(where) if settings.lm == "bert" else load_seq2seq_lm(where)
+    return load_masked_lm(where) if settings.family == "bert" else load_seq2seq_lm(where)
 
 
 def _objective(
@@ -115,7 +115,7 @@ def _objective(
 ) -> tuple[Objective, int]:
     """What to learn, and the most tokens a sentence may have for it."""
     limit = min(settings.max_length, tokenizer.model_max_length)
-    if settings.lm == "bert":
+    if settings.family == "bert":
         types = getattr(model.config, "type_vocab_size", 0) > 1
         pairs = MaskedPairs(
             tokenizer, rate=settings.mask_rate, mean_span=settings.mask_span, types=types

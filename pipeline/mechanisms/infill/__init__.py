@@ -1,6 +1,6 @@
 """Text infilling: one protocol, one module per model family (§3.2)."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -14,6 +14,7 @@ from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm, 
 from pipeline.mechanisms.sync import Synchronizer
 from pipeline.settings.fill import Fill as FillSettings
 from pipeline.settings.generate import Generate
+from pipeline.settings.models import Family
 
 __all__ = [
     "BertInfiller",
@@ -29,7 +30,7 @@ __all__ = [
 
 
 def load_infiller(
-    lm: Literal["bert", "t5"],
+    lm: Family,
     where: str,
     task: Task,
     *,
@@ -80,7 +81,7 @@ def task_of(settings: Generate | FillSettings) -> Task:
         settings.seed,
         settings.refine,
     )
-    if settings.lm != "bert":
+    if not settings.lm.startswith("bert"):
         _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
     return Task(settings.coordinator, synchronizer, settings.sync, decoding)
