@@ -1,9 +1,11 @@
 """The pretrain stage: tokenizers, corruption, and small models that learn."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
     corrupt_spans,
+    Spans,
     draw_spans,
     mask_tokens,
     spread_to_tokens,
@@ -31,6 +34,7 @@ from pipeline.mechanisms.lmbatches import (
     encode_texts,
     steps_of,
 )
+from pipeline.mechanisms import pretraining
 from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.pretraining import _loss_sum
 from pipeline.mechanisms.tokenizers import (
@@ -46,7 +50,7 @@ NOUNS = ("lamp", "harbor", "baker", "boat", "letter", "garden")
 VERBS = ("sold", "found", "painted", "carried")
 TINY: dict[str, Any] = {
     "hidden": 16, "layers": 1, "heads": 2, "vocab_size": 260, "max_length": 64,
-    "batch_size": 8, "steps": 30, "learning_rate": 1e-2, "dropout": 0.0,
+    "batch_size": 8, "steps": 30, "learning_rate": 1e-2, "dropout": 0.0, "eval_every": 10,
 }  # fmt: skip
 
 
@@ -61,6 +65,33 @@ def _corpus(folder: Path, *, train: int = 120) -> Path:
     lines = [join_words(_words(i)).text for i in range(train)]
     write_text(folder / "text.txt", "".join(f"{line}\n" for line in lines))
     return folder
+
+
+def _weights(corpus: Path) -> dict[str, str]:
+    """What a run left of its model, but for how long it took."""
+    files = (corpus / "models").rglob("*")
+    named = {
+        str(p.relative_to(corpus)): p for p in files if p.is_file() and p.name != "timing.json"
+    }
+    return {name: sha256_of(path) for name, path in named.items()}
+
+
+def _looks(corpus: Path, lm: str) -> list[dict[str, Any]]:
+    lines = (corpus / f"models/{lm}/seed-0/history.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _kill_after(updates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let so many updates pass, and then interrupt."""
+    done = iter(range(updates))
+    part = pretraining._own_part
+
+    def counted(*given: Any) -> Any:
+        if next(done, None) is None:
+            raise KeyboardInterrupt
+        return part(*given)
+
+    monkeypatch.setattr(pretraining, "_own_part", counted)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +235,7 @@ def test_masking_is_80_10_10() -> None:
     rng = np.random.default_rng(0)
     ids = rng.integers(10, 1010, (200, 500))
     chosen = rng.random(ids.shape) < 0.2
-    masked, labels = mask_tokens(ids, chosen, Masking(0.2, 4, np.arange(10, 1010)), rng)
+    masked, labels = mask_tokens(ids, chosen, Masking(4, np.arange(10, 1010)), rng)
     assert (labels[~chosen] == IGNORED).all()
     assert (masked[~chosen] == ids[~chosen]).all()
     assert (labels[chosen] == ids[chosen]).all()
@@ -228,6 +259,47 @@ def test_spans_have_the_density_and_length_asked_for(
         spans += int((flags & ~np.concatenate([[False], flags[:-1]])).sum())
     assert noise / (2000 * length) == pytest.approx(density, rel=0.05)
     assert noise / spans == pytest.approx(mean, rel=0.05)
+
+
+@pytest.mark.parametrize("lengths", ["geometric", "log-uniform"])
+def test_lengths_of_spans_follow_their_law(lengths: Literal["geometric", "log-uniform"]) -> None:
+    """In long texts the share hidden is the density, and every length has the law's share of spans."""
+    rng = np.random.default_rng(4)
+    spans = Spans(lengths, 0.2, 3.0, 12)
+    hidden, counts = 0, np.zeros(13)
+    for _ in range(3000):
+        flags = spans.draw(300, rng, 300)
+        hidden += int(flags.sum())
+        edges = np.diff([0, *flags.astype(int), 0])
+        runs = np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
+        counts += np.bincount(runs, minlength=13)
+    assert hidden / (3000 * 300) == pytest.approx(0.2, rel=0.03)
+    law = np.array(
+        [1 / k if lengths == "log-uniform" else (2 / 3) ** (k - 1) for k in range(1, 13)]
+    )
+    assert counts[1:] / counts.sum() == pytest.approx(law / law.sum(), abs=0.006)
+    assert counts[0] == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(["composed", "geometric", "log-uniform"]),
+    st.integers(1, 60), st.floats(0.05, 0.9), st.floats(1, 8), st.integers(1, 30), st.integers(1, 9),
+    st.integers(0, 10**6),
+)  # fmt: skip
+def test_spans_never_touch_nor_cover_everything(
+    lengths: Literal["composed", "geometric", "log-uniform"],
+    words: int, density: float, mean: float, longest: int, most: int, seed: int,
+) -> None:  # fmt: skip
+    """Something is hidden and something shown, in no more runs than there are sentinels."""
+    flags = Spans(lengths, density, mean, longest).draw(words, np.random.default_rng(seed), most)
+    edges = np.diff([0, *flags.astype(int), 0])
+    assert len(flags) == words
+    assert flags.any()
+    assert words == 1 or not flags.all()
+    assert 1 <= (edges == 1).sum() <= most
+    if lengths != "composed" and words > 1:
+        assert (np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)).max() <= longest
 
 
 def test_spans_reach_both_ends_and_every_length() -> None:
@@ -293,10 +365,10 @@ def test_long_and_unusable_sentences_are_counted(unigram: Any) -> None:
 def test_bert_batches_are_pairs(wordpiece: Any, texts: list[NaturalText]) -> None:
     """Inputs are [CLS] A [SEP] B [SEP] with token types, labels only where words were chosen."""
     encoded, _ = encode_texts(wordpiece, texts, 30)
-    objective = MaskedPairs(wordpiece, rate=0.2, mean_span=1.0, types=True)
+    objective = MaskedPairs(wordpiece, spans=Spans("composed", 0.2, 1.0, 1), types=True)
     assert objective.extra == 3
     chosen = whole = 0
-    for batch in steps_of(objective, encoded, batch_size=8, steps=60, seed=0):
+    for _, batch in steps_of(objective, encoded, batch_size=8, steps=60, seed=0):
         ids, labels = batch["input_ids"], batch["labels"]
         original = torch.where(labels == IGNORED, ids, labels)
         for row, types, mask in zip(
@@ -318,7 +390,7 @@ def test_bert_batches_are_pairs(wordpiece: Any, texts: list[NaturalText]) -> Non
 def test_bert_pairs_use_a_sentence_once(wordpiece: Any, texts: list[NaturalText]) -> None:
     """An epoch has every sentence at most once, some in consecutive pairs, some by length."""
     encoded, _ = encode_texts(wordpiece, texts, 30)
-    objective = MaskedPairs(wordpiece, rate=0.2, mean_span=1.0, types=True)
+    objective = MaskedPairs(wordpiece, spans=Spans("composed", 0.2, 1.0, 1), types=True)
     pairs = objective.examples(encoded, np.random.default_rng(3))
     used = Counter(i for pair in pairs for i in pair)
     assert max(used.values()) == 1
@@ -330,13 +402,15 @@ def test_bert_pairs_use_a_sentence_once(wordpiece: Any, texts: list[NaturalText]
 def test_batches_are_a_function_of_seed_and_step(unigram: Any, texts: list[NaturalText]) -> None:
     """The same seed gives the same tensors, a longer run begins with the shorter one."""
     encoded, _ = encode_texts(unigram, texts, 30)
-    objective = CorruptedSentence(unigram, density=0.3, mean_span=3.0)
+    objective = CorruptedSentence(unigram, spans=Spans("composed", 0.3, 3.0, 1))
 
     def drawn(steps: int, seed: int) -> list[list[list[int]]]:
         found = steps_of(objective, encoded, batch_size=8, steps=steps, seed=seed)
-        return [batch["labels"].tolist() for batch in found]
+        return [batch["labels"].tolist() for _, batch in found]
 
     assert drawn(40, 1)[:10] == drawn(10, 1)
+    late = steps_of(objective, encoded, batch_size=8, steps=40, seed=1, first=17)
+    assert [batch["labels"].tolist() for _, batch in late] == drawn(40, 1)[17:]
     assert drawn(10, 1) != drawn(10, 2)
 
 
@@ -352,13 +426,72 @@ def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
         )
     assert cards["a", 30]["validation_loss"] < cards["a", 1]["validation_loss"] - 0.3
     assert cards["a", 30]["loss"] < cards["a", 1]["loss"] - 0.3
-    assert sha256_of(a / "models") == sha256_of(b / "models")
+    assert _weights(a) == _weights(b)
     files = {p.name for p in (a / "models" / lm / "seed-0").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "pretrain.json"} <= files
+    assert {"history.jsonl", "timing.json"} <= files
+    looks = _looks(a, lm)
+    assert [look["step"] for look in looks] == [10, 20, 30]
+    assert looks[-1]["perplexity"] == pytest.approx(np.exp(looks[-1]["validation_loss"]), rel=1e-3)
+    assert looks[0]["tokens"] < looks[1]["tokens"] < looks[2]["tokens"] == cards["a", 30]["tokens"]
+    assert looks[2]["learning_rate"] < looks[1]["learning_rate"] < looks[0]["learning_rate"]
+    assert not list((a / ".pretrain").rglob("*"))
     assert cards["a", 30]["texts"]["kept"] == 120
     load = load_masked_lm if lm == "bert" else load_seq2seq_lm
     model, tokenizer = load(locate(f"models/{lm}", a, 0))
     assert model.config.vocab_size == len(tokenizer)
+
+
+@pytest.mark.parametrize("lm", ["bert", "t5"])
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(
+    lm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Taken up from a checkpoint, with dropout and Adam's memory: the same bytes as in one go."""
+    whole, broken = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
+    asked = {**TINY, "lm": lm, "dropout": 0.2, "checkpoint_every": 8}
+    run(Pretrain(corpus=whole, **asked))
+    _kill_after(24, monkeypatch)
+    for _ in range(3):  # of thirty updates: killed after 24, at once again, and then 14 later
+        with pytest.raises(KeyboardInterrupt):
+            run(Pretrain(corpus=broken, **asked))
+        _kill_after(0, monkeypatch)
+        assert not (broken / "models").exists()
+    monkeypatch.undo()
+    capsys.readouterr()
+    run(Pretrain(corpus=broken, **asked))
+    assert "taken up at step 24\n" in capsys.readouterr().out
+    assert _weights(whole) == _weights(broken)
+    assert _looks(whole, lm) == _looks(broken, lm)
+
+
+def test_a_checkpoint_of_another_run_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other settings or text: one line names them. Other code is used, and said."""
+    corpus = _corpus(tmp_path)
+    asked = {**TINY, "checkpoint_every": 4}
+    _kill_after(9, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run(Pretrain(corpus=corpus, **asked))
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"another run: .*learning_rate 0.01 → 0.02.*remove it$"):
+        run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
+    monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
+    run(Pretrain(corpus=corpus, **asked))
+    assert "taken up at step 8, by another version of the code" in capsys.readouterr().out
+
+
+def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+    """accelerate's processes share each update: the losses are those of one process but for rounding."""
+    one, two = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
+    asked = {**TINY, "steps": 12, "eval_every": 4}
+    run(Pretrain(corpus=one, **asked))
+    command = Pretrain(corpus=two, processes=2, **asked).command_line()
+    subprocess.run([sys.executable, "-m", "pipeline", *command], check=True, capture_output=True)  # noqa: S603
+    for a, b in zip(_looks(one, "bert"), _looks(two, "bert"), strict=True):
+        assert a["validation_loss"] == pytest.approx(b["validation_loss"], abs=2e-3)
+        assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
+        assert a["tokens"] == b["tokens"]
 
 
 def test_another_seed_gives_another_model(tmp_path: Path) -> None:
@@ -445,8 +578,8 @@ def test_the_loss_is_the_models_own(unigram: Any, texts: list[NaturalText]) -> N
     torch.manual_seed(0)
     model = new_t5(Pretrain(corpus=Path(), lm="t5", hidden=32, layers=1, dropout=0), unigram)
     encoded, _ = encode_texts(unigram, texts, 30)
-    objective = CorruptedSentence(unigram, density=0.3, mean_span=3.0)
-    (batch,) = steps_of(objective, encoded, batch_size=8, steps=1, seed=0)
+    objective = CorruptedSentence(unigram, spans=Spans("composed", 0.3, 3.0, 1))
+    ((_, batch),) = steps_of(objective, encoded, batch_size=8, steps=1, seed=0)
     assert (batch["labels"] == IGNORED).any()
     with torch.inference_mode():
         count = int((batch["labels"] != IGNORED).sum())

@@ -5,7 +5,7 @@ batch however many processes share it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,8 +19,8 @@ from pipeline.ground.tally import Tally
 from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
+    Spans,
     corrupt_spans,
-    draw_spans,
     mask_tokens,
     spread_to_tokens,
 )
@@ -129,9 +129,15 @@ def _plan(
 
 
 def steps_of(
-    objective: Objective, texts: Sequence[Text], *, batch_size: int, steps: int, seed: int
-) -> Iterator[Batch]:
-    """The batches of ``steps`` updates."""
+    objective: Objective,
+    texts: Sequence[Text],
+    *,
+    batch_size: int,
+    steps: int,
+    seed: int,
+    first: int = 0,
+) -> Iterator[tuple[int, Batch]]:
+    """The epoch and the batch of each of ``steps`` updates, without the ``first`` so many."""
     step = epoch = 0
     while step < steps:
         for examples in _plan(
@@ -139,7 +145,9 @@ def steps_of(
         ):
             if step == steps:
                 return
-            yield objective.batch(texts, examples, np.random.default_rng([seed, 1, step]))
+            if step >= first:
+                batch = objective.batch(texts, examples, np.random.default_rng([seed, 1, step]))
+                yield epoch, batch
             step += 1
         epoch += 1
 
@@ -160,12 +168,10 @@ class MaskedPairs:
     do, and late positions get their share.
     """
 
-    def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, *, rate: float, mean_span: float, types: bool
-    ) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, spans: Spans, types: bool) -> None:
         ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
-        self._masking = Masking(rate, int(tokenizer.mask_token_id), np.array(ordinary))
-        self._mean_span, self._types = mean_span, types
+        self._masking = Masking(int(tokenizer.mask_token_id), np.array(ordinary))
+        self._spans, self._types = spans, types
         self._pad = tokenizer.pad_token_id
         shown = tokenizer("a", "a", return_special_tokens_mask=True)
         ids, special = shown["input_ids"], shown["special_tokens_mask"]
@@ -220,10 +226,10 @@ class MaskedPairs:
 
     def _chosen(self, text: Text, rng: np.random.Generator) -> NDArray[np.bool_]:
         words = int(text.begins.sum())
-        if self._mean_span > 1:
-            flags = draw_spans(words, self._masking.rate, self._mean_span, rng, words)
+        if self._spans.lengths != "composed" or self._spans.mean > 1:
+            flags = self._spans.draw(words, rng, words)
         else:
-            flags = rng.random(words) < self._masking.rate
+            flags = rng.random(words) < self._spans.density
             flags[rng.integers(words)] |= not flags.any()
         return spread_to_tokens(flags, text.begins)
 
@@ -231,14 +237,12 @@ class MaskedPairs:
 class CorruptedSentence:
     """T5: one sentence with its spans behind sentinels, as generation shows it (§3.2.2)."""
 
-    def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, *, density: float, mean_span: float
-    ) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, spans: Spans) -> None:
         self._sentinels = sentinel_ids(tokenizer)
         if tokenizer.eos_token_id is None or tokenizer.pad_token_id is None:
             raise ModelError("the tokenizer has no end or no padding token", remedy="use a T5")
         self._end, self._pad = int(tokenizer.eos_token_id), int(tokenizer.pad_token_id)
-        self._density, self._mean_span = density, mean_span
+        self._spans, self._composed = spans, spans.lengths == "composed"
 
     def examples(self, texts: Sequence[Text], rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Every sentence once."""
@@ -253,9 +257,11 @@ class CorruptedSentence:
         for (index,) in examples:
             text = texts[index]
             words = int(text.begins.sum())
-            mean = max(1.0, self._mean_span * words / len(text.ids))
-            spans = draw_spans(words, self._density, mean, rng, len(self._sentinels) - 1)
-            noise = spread_to_tokens(spans, text.begins)
+            # T5's mean is one of tokens; the laws of lengths are of words.
+            mean = max(1.0, self._spans.mean * words / len(text.ids))
+            spans = replace(self._spans, mean=mean) if self._composed else self._spans
+            flags = spans.draw(words, rng, len(self._sentinels) - 1)
+            noise = spread_to_tokens(flags, text.begins)
             source, target = corrupt_spans(
                 text.ids.tolist(), noise.tolist(), self._sentinels, self._end
             )

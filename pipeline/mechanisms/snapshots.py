@@ -1,10 +1,10 @@
 """Checkpoints of a training run: whole or absent, the last few, and only for the run that made them.
 
 A checkpoint is a folder ``step-00000500`` with ``tensors.pt`` (weights, optimizer, best weights),
-``scored.parquet`` (candidates examined so far) and ``card.json`` (everything else, what the run
-depends on, and the SHA-256 of the other two). Every draw of Algorithm 1 and every dropout mask is a
-pure function of (seed, step), so the step is also the state of the random generators and the
-position in the stream.
+``rows.parquet`` (``train``: candidates examined so far; ``pretrain``: looks at held-out text) and
+``card.json`` (everything else, what the run depends on, and the SHA-256 of the other two). Every draw
+and every dropout mask is a pure function of (seed, step), so the step is also the state of the random
+generators and the position in the stream.
 """
 
 import shutil
@@ -23,11 +23,11 @@ from pipeline.mechanisms.commits import differences
 
 __all__ = ["Snapshots"]
 
-_TENSORS, _ROWS, _CARD = "tensors.pt", "scored.parquet", "card.json"
-_VERSION = 1
+_TENSORS, _ROWS, _CARD = "tensors.pt", "rows.parquet", "card.json"
+_VERSION = 2
 
 State = tuple[dict[str, Any], dict[str, Any], pa.Table]
-"""Tensors, what JSON can hold, and rows: see ``training.Learner.state``."""
+"""Tensors, what JSON can hold, and rows: see ``training.Learner.state`` and ``pretraining.Course``."""
 
 
 class Snapshots:
@@ -37,13 +37,17 @@ class Snapshots:
         folder: where they are; made when the first is written.
         about: everything the run depends on, which JSON can hold.
         keep: how many of the newest to keep.
+        afresh: how to start over where one of another run is in the way.
 
     Attributes:
         damaged: what was found broken in ``latest`` and why, in the order met.
     """
 
-    def __init__(self, folder: Path, about: Mapping[str, Any], keep: int) -> None:
+    def __init__(
+        self, folder: Path, about: Mapping[str, Any], keep: int, *, afresh: str = "remove it"
+    ) -> None:
         self.folder, self._about, self._keep = folder, dict(about), keep
+        self._afresh = afresh
         self.damaged: list[str] = []
 
     def clear(self) -> None:
@@ -80,8 +84,7 @@ class Snapshots:
                 raise InputError(
                     f"this checkpoint is of another run: {changed}",
                     path=folder,
-                    remedy="give the settings it was made with, or start over: remove it or run "
-                    "with --no-resume",
+                    remedy=f"give the settings it was made with, or start over: {self._afresh}",
                 )
             # torch.load knows no "cpu:0", as accelerate calls it.
             place = device if device.type == "cuda" else device.type

@@ -1,42 +1,41 @@
-"""``conjoin pretrain``: a BERT or a T5 from a corpus's own training text, or a pointer to one."""
+"""``conjoin pretrain``: a BERT or a T5 from raw text, one adapted to twins, or a pointer to one."""
 
-import os
-from dataclasses import asdict
+import shutil
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+import transformers
+from transformers import PreTrainedModel
 
+from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic_folder, write_json
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.checkpoints import READY, locate
+from pipeline.mechanisms import workers
+from pipeline.mechanisms.checkpoints import READY, identity, locate
 from pipeline.mechanisms.embeddings import embed_by_cooccurrence
 from pipeline.mechanisms.initialisation import new_bert, new_t5
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.lmbatches import (
-    CorruptedSentence,
-    MaskedPairs,
-    Objective,
-    encode_texts,
-)
-from pipeline.mechanisms.naturaltext import NaturalText, find_words
-from pipeline.mechanisms.pretraining import Outcome, accelerator, pretrain
-from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
+from pipeline.mechanisms.lmjournal import write_history
+from pipeline.mechanisms.material import Material, gather
+from pipeline.mechanisms.pretraining import Course, accelerator, pretrain
+from pipeline.mechanisms.probe import build_probe
+from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.settings.pretrain import Pretrain
 
 __all__ = ["run"]
 
-_HELD_OUT = 100  # one sentence in so many measures and does not train
+_KEEP = 2  # checkpoints
 
 
 def run(settings: Pretrain) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
 
+    A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``.
+
     Raises:
-        InputError: there is no training text.
+        InputError: there is no training text, or the checkpoint is of another run.
         ModelError: the base model is missing, or lacks a mask token or sentinels.
         SettingsError: the heads do not divide the width.
     """
@@ -47,88 +46,105 @@ def run(settings: Pretrain) -> None:
             write_json(folder / READY, {"name": settings.ready})
         say(f"{settings.lm}: {settings.ready} is used as it is")
         return
-    texts = _texts(settings.corpus / "text.txt")
-    torch.set_num_threads(settings.threads)
-    device = accelerator()
+    work = settings.corpus / ".pretrain" / f"{settings.lm}-seed-{settings.seed}"
+    if settings.processes > 1 and not workers.in_launch():
+        workers.launch(settings.command_line(), settings.processes, work)
+    with workers.working(work, settings.threads) as worker:
+        _train(settings, work, out)
+    if worker.rank == 0:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _train(settings: Pretrain, work: Path, out: Path) -> None:
+    device = accelerator(settings.dtype)
+    base = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
     torch.manual_seed(settings.seed)
-    model, tokenizer = _continued(settings) if settings.base else _new(settings, texts)
-    objective, longest = _objective(settings, model, tokenizer)
-    encoded, tally = encode_texts(tokenizer, texts, longest)
-    if not encoded:
-        raise InputError("no training sentence is usable", path=settings.corpus)
-    held = np.zeros(len(encoded), dtype=bool)
-    drawn = np.random.default_rng([settings.seed, 2])
-    held[drawn.choice(len(encoded), len(encoded) // _HELD_OUT, replace=False)] = True
-    training = [text for text, out_ in zip(encoded, held, strict=True) if not out_]
-    validation = [text for text, out_ in zip(encoded, held, strict=True) if out_]
-    if not settings.base:
-        ids = [text.ids for text in training]
-        embed_by_cooccurrence(model.get_input_embeddings(), ids, settings.seed)
-    outcome = pretrain(model, objective, training, validation, settings=settings, device=device)
+    continued = _load(settings, base) if base else None
+    material = gather(settings, work / "text", continued[1] if continued else None, device)
+    model = continued[0] if continued else _new(settings, material)
+    snapshots = Snapshots(work / "checkpoints", _about(settings, material, base), _KEEP)
+    probe = build_probe(settings.corpus, settings.probe, settings.seed) if settings.probe else None
+
+    def probed(trained: PreTrainedModel) -> dict[str, float]:
+        reading = probe.measure(settings.family, trained, material.tokenizer)  # type: ignore[union-attr]
+        return reading.to_dict()
+
+    course = pretrain(
+        model, material.objective, material.training, material.validation,
+        settings=settings, device=device, snapshots=snapshots, code=code_digest(__name__),
+        probe=probed if probe else None,
+    )  # fmt: skip
     if device.is_main_process:
+        card = _card(settings, material, course, model)
         with atomic_folder(out) as folder:
             model.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-            card = {
-                "lm": settings.lm,
-                "base": settings.base,
-                "vocabulary": len(tokenizer),
-                "texts": tally.to_dict(),
-            }
-            write_json(folder / "pretrain.json", card | asdict(outcome))
-        _tell(out, outcome, tally)
+            material.tokenizer.save_pretrained(folder)
+            write_history(folder, course.looks)
+            write_json(folder / "pretrain.json", card)
+            write_json(folder / "timing.json", _timing(settings, course, device.device))
+        _tell(out, card, course, material)
     device.wait_for_everyone()
 
 
-def _texts(path: Path) -> list[NaturalText]:
-    """Raw text, a sentence a line; dev and test sentences, which models are judged on, are not in it."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="run `conjoin ingest`") from error
-    texts = [find_words(line) for line in lines if line.strip()]
-    if not texts:
-        raise InputError("no sentence to learn from", path=path)
-    return texts
+def _load(settings: Pretrain, base: str) -> tuple[PreTrainedModel, Any]:
+    return load_masked_lm(base) if settings.family == "bert" else load_seq2seq_lm(base)
 
 
-def _new(
-    settings: Pretrain, texts: list[NaturalText]
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    # Before the first use, or the tokenizers' threads outnumber the ones asked for.
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    plain = [text.text for text in texts]
-    if settings.family == "bert":
-        tokenizer = train_wordpiece(plain, settings.vocab_size, settings.max_length)
-        return new_bert(settings, tokenizer), tokenizer
-    tokenizer = train_unigram(plain, settings.vocab_size, settings.max_length)
-    return new_t5(settings, tokenizer), tokenizer
+def _new(settings: Pretrain, material: Material) -> PreTrainedModel:
+    new = new_bert if settings.family == "bert" else new_t5
+    model = new(settings, material.tokenizer)
+    ids = [text.ids for text in material.training]
+    embed_by_cooccurrence(model.get_input_embeddings(), ids, settings.seed)
+    return model
 
 
-def _continued(settings: Pretrain) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    where = locate(str(settings.base), settings.corpus)
-    return load_masked_lm(where) if settings.family == "bert" else load_seq2seq_lm(where)
+def _about(settings: Pretrain, material: Material, base: str | None) -> dict[str, Any]:
+    """Everything the weights depend on: a checkpoint serves only the run that has it alike."""
+    apart = {"corpus", "processes", "checkpoint_every", "texts"}
+    return {
+        "settings": settings.model_dump(mode="json", exclude=apart),
+        "text": material.digest,
+        "base": identity(base) if base else None,
+        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+    }
 
 
-def _objective(
-    settings: Pretrain, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> tuple[Objective, int]:
-    """What to learn, and the most tokens a sentence may have for it."""
-    limit = min(settings.max_length, tokenizer.model_max_length)
-    if settings.family == "bert":
-        types = getattr(model.config, "type_vocab_size", 0) > 1
-        pairs = MaskedPairs(
-            tokenizer, rate=settings.mask_rate, mean_span=settings.mask_span, types=types
-        )
-        return pairs, (limit - pairs.extra) // 2
-    spans = CorruptedSentence(tokenizer, density=settings.density, mean_span=settings.mean_span)
-    return spans, limit - 1
+def _card(
+    settings: Pretrain, material: Material, course: Course, model: PreTrainedModel
+) -> dict[str, Any]:
+    last = course.looks[-1]
+    return {
+        "lm": settings.lm,
+        "family": settings.family,
+        "objective": settings.objective,
+        "base": settings.base,
+        "vocabulary": len(material.tokenizer),
+        "parameters": model.num_parameters(),
+        "steps": course.step,
+        "tokens": course.tokens,
+        "loss": last.loss,
+        "validation_loss": last.validation_loss,
+        "perplexity": last.perplexity,
+        "probe": last.probe,
+        "texts": material.tally.to_dict(),
+        "overlap": {"policy": settings.held_out, "found": dict(material.overlap)},
+        "text_digest": material.digest,
+    }
 
 
-def _tell(out: Path, outcome: Outcome, tally: Tally) -> None:
-    table("training sentences", ("", "count"), tally.rows())
-    held = "none held out" if outcome.validation_loss is None else f"{outcome.validation_loss:.3f}"
+def _timing(settings: Pretrain, course: Course, device: torch.device) -> dict[str, Any]:
+    return {
+        "seconds": round(course.seconds, 1),
+        "tokens_per_second": round(course.tokens / max(course.seconds, 1e-9)),
+        "device": workers.describe(device),
+        "processes": settings.processes,
+        "dtype": settings.dtype,
+    }
+
+
+def _tell(out: Path, card: dict[str, Any], course: Course, material: Material) -> None:
+    table("sentences of raw text", ("", "count"), material.tally.rows())
     say(
-        f"{out}: {outcome.parameters:,} parameters, {outcome.steps:,} updates, "
-        f"{outcome.tokens:,} tokens, loss {outcome.loss:.3f}, validation loss {held}"
+        f"{out}: {card['parameters']:,} parameters, {course.step:,} updates, "
+        f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
     )

@@ -78,7 +78,10 @@ class _Run:
         predictor = self._fresh(settings.seed)
         data = read_data(settings, predictor)
         about = self._about(data)
-        snapshots = Snapshots(self.out / "checkpoints", about, settings.keep)
+        snapshots = Snapshots(
+            self.out / "checkpoints", about, settings.keep,
+            afresh="remove it or run with --no-resume",
+        )  # fmt: skip
         finished = settings.resume and is_finished(self.out, about)
         state = None
         if settings.resume and not finished:
