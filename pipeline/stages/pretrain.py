@@ -20,10 +20,10 @@ from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,
     Objective,
-    encode_texts,
 )
 from pipeline.mechanisms.naturaltext import NaturalText, find_words
 from pipeline.mechanisms.pretraining import Outcome, accelerator, pretrain
+from pipeline.mechanisms.rawtext.store import encode_texts
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
 from pipeline.settings.pretrain import Pretrain
 
