@@ -24,6 +24,7 @@ __all__ = [
     "packed",
 ]
 
+_NAME = "tokens"  # the store's own folder below the one it is given
 _BLOCK = 4096  # sentences encoded together
 _LETTERS = 1 << 22  # characters after which a block ends earlier
 
@@ -125,9 +126,6 @@ class TokenStore(Sequence[Text]):
         return Text(self._ids[begin:end].astype(np.int64), self._begins[begin:end])
 
 
-_NAME = "tokens"
-
-
 def _mapped(path: Path, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
     if not path.stat().st_size:  # which cannot be mapped
         return np.empty(0, dtype=dtype)
@@ -147,7 +145,7 @@ def build_store(
         longest: tokens a sentence may have; longer ones are cut.
         folder: where the store goes, in a folder of its own.
     """
-    small = len(tokenizer) <= 1 << 16
+    small = max(tokenizer.get_vocab().values(), default=0) < 1 << 16
     dtype = np.dtype(np.uint16 if small else np.uint32)
     tallies: list[Tally] = []
     total, own, left = 0, 0, prepared.own
@@ -234,7 +232,7 @@ class _Packed(Sequence[Text]):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Tokens of each run, ``[runs]``."""
-        return np.add.reduceat(lengths_of(self._texts), self._starts[:-1]) if len(self) else _NONE
+        return np.add.reduceat(lengths_of(self._texts), self._starts[:-1])
 
     @overload
     def __getitem__(self, index: int) -> Text: ...
@@ -248,9 +246,6 @@ class _Packed(Sequence[Text]):
         if len(run) == 1:
             return run[0]
         return Text(np.concatenate([t.ids for t in run]), np.concatenate([t.begins for t in run]))
-
-
-_NONE = np.empty(0, dtype=np.int64)
 
 
 def packed(texts: Sequence[Text], tokens: int) -> Sequence[Text]:
