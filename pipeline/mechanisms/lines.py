@@ -43,10 +43,11 @@ class Lines(Iterator[tuple[int, str]]):
         name: the file's name in messages.
         handle: where the bytes come from.
         raw: the file on the disk, whose position tells how far reading is; packed or the same.
+        longest: bytes that a line may have.
     """
 
-    def __init__(self, name: str, handle: BinaryIO, raw: BinaryIO) -> None:
-        self.name = name
+    def __init__(self, name: str, handle: BinaryIO, raw: BinaryIO, longest: int = _LONGEST) -> None:
+        self.name, self._longest = name, longest
         self._handle, self._raw = handle, raw
         self._ahead: deque[str] = deque()
         self._number = 0
@@ -55,7 +56,7 @@ class Lines(Iterator[tuple[int, str]]):
         r"""The next line; only "\n" or "\r\n" ends one, other separators occur inside sentences.
 
         Raises:
-            InputError: not UTF-8, longer than a MiB, or packed data that is damaged.
+            InputError: not UTF-8, longer than is allowed, or packed data that is damaged.
         """
         line = self._ahead.popleft() if self._ahead else self._read(self._number + 1)
         if line is None:
@@ -78,14 +79,14 @@ class Lines(Iterator[tuple[int, str]]):
 
     def _read(self, number: int) -> str | None:
         try:
-            line = self._handle.readline(_LONGEST)
+            line = self._handle.readline(self._longest)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise self._problem(number, f"cannot be read: {error}", "check the file") from error
         if not line:
             return None
-        if len(line) == _LONGEST and not line.endswith(b"\n"):
+        if len(line) == self._longest and not line.endswith(b"\n"):
             raise self._problem(
-                number, f"a line of more than {_LONGEST:,} bytes", "break it into sentences"
+                number, f"a line of more than {self._longest:,} bytes", "break it into sentences"
             )
         try:
             text = line.decode("utf-8")
@@ -114,8 +115,10 @@ class Lines(Iterator[tuple[int, str]]):
 
 
 @contextmanager
-def open_lines(path: Path) -> Iterator[Lines]:
+def open_lines(path: Path, longest: int = _LONGEST) -> Iterator[Lines]:
     """Open a file, or with ``-`` standard input; its first bytes tell whether it is packed.
+
+    A line may have ``longest`` bytes, which bounds the memory that reading takes.
 
     Raises:
         InputError: there is no such file, or it is a folder or closed to us.
@@ -139,4 +142,4 @@ def open_lines(path: Path) -> Iterator[Lines]:
             handle = cast(BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=raw)))
         elif first == b"\xfd7zXZ\x00":
             handle = cast(BinaryIO, stack.enter_context(lzma.LZMAFile(raw)))
-        yield Lines(name, handle, cast(BinaryIO, raw))
+        yield Lines(name, handle, cast(BinaryIO, raw), longest)

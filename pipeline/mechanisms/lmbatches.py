@@ -1,11 +1,11 @@
-"""Batches for pretraining: sentences to token ids, epochs to plans, plans to corrupted tensors.
+"""Batches for pretraining: epochs to plans, plans to corrupted tensors.
 
 A plan is a pure function of (seed, epoch) and a corruption of (seed, step), so a step has the same
 batch however many processes share it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,6 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.ground.errors import ModelError
-from pipeline.ground.tally import Tally
 from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
@@ -24,7 +23,7 @@ from pipeline.mechanisms.corruption import (
     mask_tokens,
     spread_to_tokens,
 )
-from pipeline.mechanisms.naturaltext import NaturalText
+from pipeline.mechanisms.rawtext.store import Text, encode_texts
 from pipeline.mechanisms.tokenizers import sentinel_ids
 
 __all__ = [
@@ -41,56 +40,6 @@ Batch = dict[str, Tensor]
 """Keyword arguments of the model and ``labels``, each ``[sequences, tokens]``."""
 
 _WINDOW = 32  # batches whose sequences are sorted by length together
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A sentence as token ids ``[tokens]``; ``begins`` marks the first token of each word."""
-
-    ids: NDArray[np.int64]
-    begins: NDArray[np.bool_]
-
-
-def encode_texts(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[NaturalText], longest: int
-) -> tuple[list[Text], Tally]:
-    """Sentences as token ids without special tokens.
-
-    Longer ones are cut; the tally keeps whole sentences, and counts the cut ones and those left out
-    under a reason.
-    """
-    tally = Tally()
-    found: list[Text] = []
-    if not texts:
-        return found, tally
-    special = frozenset(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    encoding = tokenizer(
-        [text.text for text in texts],
-        add_special_tokens=False,
-        return_offsets_mapping=True,
-        verbose=False,
-    )
-    for text, ids, offsets in zip(
-        texts, encoding["input_ids"], encoding["offset_mapping"], strict=True
-    ):
-        if not ids:
-            tally.refuse("no tokens")
-        elif special.intersection(ids):
-            tally.refuse("contains a special token of the model")
-        else:
-            words = {start for start, _ in text.offsets}
-            # A SentencePiece-like token may include the space before it, or be that space alone:
-            # then the token after it begins at the same character and goes on with the word.
-            starts = [begin + (text.text[begin : begin + 1] == " ") for begin, _ in offsets]
-            begins = np.array([start in words for start in starts])
-            begins[1:] &= np.diff(starts) > 0
-            begins[0] = True
-            found.append(Text(np.array(ids[:longest], dtype=np.int64), begins[:longest]))
-            if len(ids) > longest:
-                tally.refuse(f"cut to {longest} tokens")
-            else:
-                tally.keep()
-    return found, tally
 
 
 class Objective(Protocol):

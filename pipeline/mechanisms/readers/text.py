@@ -2,17 +2,21 @@
 
 import gzip
 import lzma
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
-
 from pipeline.ground.console import Meter
 from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import InputError, ModelError
+from pipeline.ground.errors import InputError
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.naturaltext import split_words
+from pipeline.mechanisms.segmenting import (
+    Segmenter,
+    guarded,
+    learn_punkt,
+    load_stanza,
+    text_files,
+)
 
 __all__ = ["read_text"]
 
@@ -21,17 +25,6 @@ _OPENERS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.decompress,
     ".txt": bytes,
 }
-
-_PUNKT_SAMPLE = 5_000_000
-"""Characters punkt learns abbreviations from: beyond a few million it finds hardly any more."""
-
-_ABBREVIATIONS = frozenset(
-    {"al", "cf", "dr", "e.g", "etc", "fig", "figs", "i.e", "jr", "mr", "mrs", "ms", "prof", "rev"}
-    | {"sr", "st", "vs"}
-)
-"""Abbreviations that punkt need not learn: a short text has too few of them."""
-
-Segmenter = Callable[[str], list[str]]
 
 
 def read_text(
@@ -54,13 +47,13 @@ def read_text(
         InputError: missing or empty file, not UTF-8, or a line that nltk gives up on.
         ModelError: stanza's English model is not on this machine.
     """
-    files = _files(source)
+    files = text_files(source)
     texts = [(name, _read(path)) for name, path in files]
     cut = _segmenter(segment, [text for _, text in texts])
     with Meter("ingest text", sum(len(text) for _, text in texts)) as meter:
         for name, text in texts:
             for number, sentence in _sentences(text, name, cut, tally, meter):
-                words = tuple(_guarded(split_words, sentence, name))
+                words = tuple(guarded(split_words, sentence, name))
                 tally.keep()
                 yield Sentence(
                     sentence_id=f"text/{name}/{number}",
@@ -72,20 +65,6 @@ def read_text(
                     coordinations=(),
                     license=license_,
                 )
-
-
-def _files(source: Path) -> list[tuple[str, Path]]:
-    if source.is_file():
-        return [(source.name, source)]
-    if not source.is_dir():
-        raise InputError("no such file or folder", path=source, remedy="see `conjoin corpora`")
-    patterns = ("*.txt", "*.txt.gz", "*.txt.xz")
-    paths = sorted(path for pattern in patterns for path in source.rglob(pattern))
-    if not paths:
-        raise InputError(
-            "no .txt, .txt.gz or .txt.xz file in the folder", path=source, remedy="put one there"
-        )
-    return [(path.relative_to(source).as_posix(), path) for path in paths]
 
 
 def _read(path: Path) -> str:
@@ -119,53 +98,14 @@ def _sentences(
             paragraph.append(line.strip())
         ends = not hard_wrapped or not line.strip() or number == len(lines)
         if cut is not None and paragraph and ends:
-            for sentence in _guarded(cut, " ".join(paragraph), name):
+            for sentence in guarded(cut, " ".join(paragraph), name):
                 count += 1
                 yield count, sentence
             paragraph = []
         meter.advance(len(line) + 1)
 
 
-def _guarded(cut: Segmenter, text: str, name: str) -> list[str]:
-    try:
-        return cut(text)
-    except TimeoutError as error:  # nltk stops regular expressions after 5 seconds
-        raise InputError(
-            f"{len(text):,} characters without a break, beginning {text[:30]!r}, are too much",
-            path=name,
-            remedy="break the text into paragraphs with blank lines",
-        ) from error
-
-
 def _segmenter(segment: str, texts: list[str]) -> Segmenter | None:
     if segment == "line":
         return None
-    if segment == "stanza":
-        return _stanza()
-    trainer = PunktTrainer()
-    trainer.INCLUDE_ABBREV_COLLOCS = True
-    left = _PUNKT_SAMPLE
-    for text in texts:
-        trainer.train(text[:left], finalize=False)
-        left -= min(left, len(text))
-    trainer.finalize_training()
-    parameters = trainer.get_params()
-    parameters.abbrev_types |= _ABBREVIATIONS
-    tokenizer = PunktSentenceTokenizer(parameters)
-    return lambda paragraph: [str(sentence) for sentence in tokenizer.tokenize(paragraph)]
-
-
-def _stanza() -> Segmenter:
-    import stanza  # noqa: PLC0415 (torch comes with it, and only this way of cutting needs it)
-
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            pipeline = stanza.Pipeline(
-                "en", processors="tokenize", download_method=None, use_gpu=False, verbose=False
-            )
-    except Exception as error:  # stanza raises its own and torch's, by what is missing
-        raise ModelError(
-            f"stanza's English tokenizer cannot be loaded: {' '.join(str(error).split())[:120]}",
-            remedy="run stanza.download('en', processors='tokenize') or use --segment punkt",
-        ) from error
-    return lambda paragraph: [str(sentence.text) for sentence in pipeline(paragraph).sentences]
+    return load_stanza() if segment == "stanza" else learn_punkt(texts)
