@@ -36,7 +36,9 @@ def build_probe(corpus: Path, count: int, seed: int) -> Probe | None:
         InputError: one of the files is missing or damaged.
     """
     splits: dict[str, list[Sentence]] = {"train": [], "dev": []}
-    for sentence in read_sentences(corpus / "sentences.parquet", lambda s: s.split in splits):
+    for sentence in read_sentences(
+        corpus / "sentences.parquet", lambda s: s.split in splits and bool(s.coordinations)
+    ):
         splits[sentence.split].append(sentence)
     held, tally = held_out(splits["dev"])
     learnt = examples(splits["train"], seed)

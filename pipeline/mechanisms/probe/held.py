@@ -93,11 +93,11 @@ def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
         found = rng.sample(found, _EXAMPLES)
     if not found:
         return []
-    sources = [sentence.words for sentence in sentences if len(sentence.words) > 2]
+    sources = [sentence.words for sentence in sentences if len(sentence.words) > 1]
     lengths = [len(words) for words, _ in found]
     for number in range(len(found) // _NO_PHRASES):
-        words = rng.choice(sources)
-        length = max(2, min(rng.choice(lengths), len(words) - 1))
+        words, length = rng.choice(sources), rng.choice(lengths)
+        length = min(length, len(words) - 1)
         start = rng.randrange(len(words) - length + 1)
         span = Span(start, start + length)
         row = words[span.start : span.end] if number % 2 else tuple(rng.sample(words, length))
