@@ -1,0 +1,98 @@
+"""Does the fill probe measure anything? Fills of known worth, and models, on a corpus.
+
+The conjuncts themselves must read near 100 %, other coordinations' conjuncts at chance, and a
+language model that learnt above the same model with random weights.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from pipeline.ground.console import say, table
+from pipeline.mechanisms.infill import Fill
+from pipeline.mechanisms.initialisation import new_bert, new_t5
+from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
+from pipeline.mechanisms.naturaltext import join_words
+from pipeline.mechanisms.probe import Probe, Reading, build_probe
+from pipeline.settings.models import family_of
+from pipeline.settings.pretrain import Pretrain
+
+COLUMNS = ("filled", "category", "length", "sense", "nearer", "recovered", "exact")
+
+
+def known(probe: Probe) -> dict[str, list[Fill]]:
+    """Fills of known worth: the conjunct, the other conjunct, and another coordination's."""
+    questions = [question.held for question in probe.questions]
+    references = [each.reference for each in questions]
+    first = [each.words[each.span.start : each.span.end] for each in references]
+    second = [each.conjunct for each in questions]
+    rows = {
+        "the conjunct itself": second,
+        "its first word only": [words[:1] for words in second],
+        "its words backwards": [words[::-1] for words in second],
+        "another's conjunct": second[1:] + second[:1],
+        "another's first conjunct": first[1:] + first[:1],
+    }
+    return {name: [Fill(join_words(w).text) for w in words] for name, words in rows.items()}
+
+
+def models(corpus: Path) -> dict[str, Callable[[Probe], Reading]]:
+    """Each language model of the corpus, and one of the same shape with random weights."""
+    found: dict[str, Callable[[Probe], Reading]] = {}
+    for folder in sorted(corpus.glob("models/*/seed-0")):
+        name = folder.parent.name
+        family = family_of(name)
+        load = load_masked_lm if family == "bert" else load_seq2seq_lm
+        model, tokenizer = load(str(folder), torch.float32)
+        size = model.config
+        shape = Pretrain(
+            corpus=corpus,
+            lm=name,
+            hidden=size.hidden_size,
+            layers=size.num_hidden_layers,
+            heads=size.num_attention_heads,
+        )
+        torch.manual_seed(0)
+        fresh = (new_bert if family == "bert" else new_t5)(shape, tokenizer)
+        for label, each in ((name, model), (f"{name}, random weights", fresh)):
+            found[label] = lambda probe, f=family, m=each, t=tokenizer: probe.measure(f, m, t)  # type: ignore[misc]
+    return found
+
+
+def main() -> None:
+    """Print a row for each writer of fills."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus", type=Path, nargs="+")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--json", type=Path, help="write the readings here, too")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    written = {}
+    for corpus in args.corpus:
+        begun = time.process_time()
+        probe = build_probe(corpus, args.count, 0)
+        if probe is None:
+            continue
+        say(f"built in {time.process_time() - begun:.1f} s of one core")
+        readings = {name: (probe.read(fills), 0.0) for name, fills in known(probe).items()}
+        for name, measure in models(corpus).items():
+            begun = time.process_time()
+            readings[name] = (measure(probe), time.process_time() - begun)
+        rows = [
+            [name, *(f"{100 * getattr(reading, c):.1f}" for c in COLUMNS), f"{seconds:.1f}"]
+            for name, (reading, seconds) in readings.items()
+        ]
+        table(
+            f"{corpus}: {len(probe.questions)} coordinations", ["fills by", *COLUMNS, "CPU s"], rows
+        )
+        written[str(corpus)] = {name: reading.to_dict() for name, (reading, _) in readings.items()}
+    if args.json:
+        args.json.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""What the probe asks: natural coordinations of the dev split without their second conjunct."""
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.tally import Tally
+from pipeline.mechanisms.probe.categories import NO_PHRASE, Example, category_of
+from pipeline.mechanisms.spans import Reference
+
+__all__ = ["COORDINATORS", "Held", "examples", "held_out", "ordered", "rng_of"]
+
+COORDINATORS = ("and", "or")
+SHORTEST = 6
+"""Words that a sentence must have without the coordinator and the second conjunct."""
+
+APART = "a conjunct does not touch the coordinator"
+MANY = "not two conjuncts"
+NO_CATEGORY = "label without a category of Table 2"
+OTHER_WORD = "coordinator other than and, or"
+SHORT = f"fewer than {SHORTEST} words without the second conjunct"
+
+_EXAMPLES = 10_000
+"""Conjuncts that the judge learns from at most: fitting 23,000 took twice as long."""
+
+_NO_PHRASES = 3
+"""Conjuncts for each word sequence that is no phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A coordination A cc B: the sentence with A in place of it all, and what was taken out.
+
+    ``reference`` is A in that sentence, ``conjunct`` the words of B, ``category`` its category.
+    """
+
+    reference: Reference
+    coordinator: str
+    conjunct: tuple[str, ...]
+    category: str
+
+
+def held_out(sentences: Iterable[Sentence]) -> tuple[list[Held], Tally]:
+    """Every coordination of some sentences that the probe can ask for, and why not the others."""
+    found, tally = [], Tally()
+    for sentence in sentences:
+        for each in sentence.coordinations:
+            outcome = _held(sentence, each)
+            if isinstance(outcome, str):
+                tally.refuse(outcome)
+            else:
+                tally.keep()
+                found.append(outcome)
+    return found, tally
+
+
+def _held(sentence: Sentence, each: Coordination) -> Held | str:
+    word = each.word.lower()
+    if word not in COORDINATORS:
+        return OTHER_WORD
+    if len(each.conjuncts) != 2:
+        return MANY
+    first, second = each.conjuncts
+    if first.end != each.coordinator or second.start != each.coordinator + 1:
+        return APART
+    category = category_of(each.label, sentence.tags, second)
+    if category is None:
+        return NO_CATEGORY
+    words = (*sentence.words[: first.end], *sentence.words[second.end :])
+    if len(words) < SHORTEST:
+        return SHORT
+    reference = Reference(sentence.sentence_id, words, first, each.label, sentence.license)
+    return Held(reference, word, sentence.words[second.start : second.end], category)
+
+
+def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
+    """What the judge learns from: conjuncts, and word sequences that are no phrase.
+
+    For every three conjuncts there is one such sequence of a conjunct's length: words in a row from
+    anywhere in a sentence, or words of a sentence in any order.
+    """
+    found: list[Example] = []
+    for sentence in sentences:
+        for each in sentence.coordinations:
+            for span in each.conjuncts:
+                category = category_of(each.label, sentence.tags, span)
+                if category is not None:
+                    found.append((sentence.words[span.start : span.end], category))
+    rng = random.Random(seed)
+    if len(found) > _EXAMPLES:
+        found = rng.sample(found, _EXAMPLES)
+    if not found:
+        return []
+    sources = [sentence.words for sentence in sentences if len(sentence.words) > 1]
+    lengths = [len(words) for words, _ in found]
+    for number in range(len(found) // _NO_PHRASES):
+        words, length = rng.choice(sources), rng.choice(lengths)
+        length = min(length, len(words) - 1)
+        start = rng.randrange(len(words) - length + 1)
+        span = Span(start, start + length)
+        row = words[span.start : span.end] if number % 2 else tuple(rng.sample(words, length))
+        found.append((row, NO_PHRASE))
+    return found
+
+
+def ordered(held: Sequence[Held], seed: int) -> list[Held]:
+    """All in the order of the draw: a pure function of the seed and each coordination."""
+    return sorted(held, key=lambda each: (_key(each, seed), each.reference.span, each.conjunct))
+
+
+def rng_of(held: Held, seed: int) -> random.Random:
+    """Random numbers that depend on the seed and this coordination only."""
+    return random.Random(int.from_bytes(_key(held, seed)[:8], "big"))
+
+
+def _key(held: Held, seed: int) -> bytes:
+    span = held.reference.span
+    place = f"{held.reference.sentence_id}\0{span.start}\0{span.end}\0{held.coordinator}"
+    return hashlib.sha256(f"probe/{seed}/{place}".encode()).digest()
