@@ -7,10 +7,13 @@ from pydantic import Field
 
 from pipeline.settings.base import Settings
 
-__all__ = ["TREES_FOLDER", "Preparse"]
+__all__ = ["COORDINATED_FOLDER", "TREES_FOLDER", "Preparse"]
 
 TREES_FOLDER = "trees"
 """Folder of a corpus that ``preparse`` writes and ``generate`` reads."""
+
+COORDINATED_FOLDER = "coordinated"
+"""Folder of a corpus with trees of sentences that hold a coordinator: ``pretrain`` reads it."""
 
 
 class Preparse(Settings):
@@ -35,7 +38,15 @@ class Preparse(Settings):
     parser_hidden: int = Field(64, ge=8, description="train: hidden size.")
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
-    seed: int = Field(0, ge=0, description="Seed of parser training.")
+    coordinated: int = Field(
+        0,
+        ge=0,
+        description="Training sentences outside U with a coordinator to parse as well, for "
+        "`pretrain --objective twins`; of more, so many are drawn.",
+    )
+    seed: int = Field(
+        0, ge=0, description="Seed of parser training and of the draw of coordinated sentences."
+    )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
     threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")

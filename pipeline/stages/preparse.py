@@ -1,7 +1,8 @@
 """Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from accelerate import PartialState
 
 from pipeline.ground import console
 from pipeline.ground.closure import code_digest
-from pipeline.ground.coordination import Sentence, is_unlabelled_seed
-from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.files import folder_lock, sha256_of, write_json
+from pipeline.ground.coordination import Sentence
+from pipeline.ground.errors import ModelError
+from pipeline.ground.files import atomic_folder, folder_lock, sha256_of, write_json
+from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import TREES, UNPARSED, read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import leaves, one_line, parse_tree
@@ -26,53 +28,100 @@ from pipeline.mechanisms.corpus_parser import (
     parser_identity,
     tags_for,
 )
-from pipeline.mechanisms.crew import Make, OnBatch, run_units
+from pipeline.mechanisms.crew import Make, OnBatch, Report, run_units
+from pipeline.mechanisms.parse_plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.mechanisms.parser import Parser
 from pipeline.mechanisms.units import UnitFolder
-from pipeline.settings.preparse import TREES_FOLDER, Preparse
+from pipeline.settings.preparse import COORDINATED_FOLDER, TREES_FOLDER, Preparse
 
 __all__ = ["parse_unit", "run"]
 
 
 def run(settings: Preparse) -> None:
-    """Write ``trees/``, ``preparse.json`` and ``parser/`` into the corpus folder.
+    """Write ``trees/``, ``coordinated/``, ``preparse.json`` and ``parser/`` into the corpus folder.
 
     Raises:
-        InputError: the corpus has no unlabelled sentences or no trees to learn from, or another run
-            writes here.
+        InputError: the corpus has no unlabelled sentences or no trees to learn from, none with a
+            coordinator though such are asked for, or another run writes here.
         ModelError: the parser cannot be loaded or parses nothing.
     """
     source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
-    rows, sizes = _seed_rows(source, settings)
+    plans = [unlabelled_plan(source, settings)]
+    if settings.coordinated:
+        plans.append(coordinated_plan(source, settings))
     card = _parser_card(settings)
     if settings.processes > 1 and not workers.in_launch():
         gpus = card["source"] != TREEBANK and not str(card["source"]).endswith(".pt")
         workers.launch(settings.command_line(), settings.processes, out, gpus=gpus)
+
+    @cache
+    def parser() -> Parser | None:
+        return None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
+
+    # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
     with workers.working(out, settings.threads) as worker:
-        schemas = {"trees": TREES, "rejects": UNPARSED}
-        folder = UnitFolder(out, len(rows), schemas, _about(settings, source, card))
-
-        def prepare() -> Make:
-            parser = (
-                None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
-            )
-
-            def make(index: int, on_batch: OnBatch) -> None:
-                unit = [
-                    sentence
-                    for sentence in read_sentences(source, rows=rows[index])
-                    if is_unlabelled_seed(sentence, settings.min_words)
-                ]
-                parsed, unparsed = parse_unit(unit, parser, settings.batch_size, on_batch)
-                tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
-                folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
-
-            return make
-
-        report = run_units(worker, folder, sizes, prepare, what="preparse", items="sentences")
-        if report:
-            _finish(settings, folder, card)
+        reports = [_parse(settings, card, plan, worker, parser) for plan in plans]
+        tallies = [report[0] for report in reports if report]
+        if not tallies:
+            return
+        if not settings.coordinated:
+            _mark_empty(settings, source)
+        _finish(settings, card, tallies)
+        for _, report in filter(None, reports):
             report.show("sentences")
+
+
+def _parse(
+    settings: Preparse,
+    card: Mapping[str, Any],
+    plan: ParsePlan,
+    worker: workers.Worker,
+    parser: Callable[[], Parser | None],
+) -> tuple[Tally, Report] | None:
+    """Make the units of one plan; returns what came of them to worker 0.
+
+    Raises:
+        ModelError: not one sentence could be parsed.
+    """
+    source = settings.corpus / "sentences.parquet"
+    schemas = {"trees": TREES, "rejects": UNPARSED}
+    about = _about(settings, source, card, plan)
+    folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, about)
+
+    def prepare() -> Make:
+        loaded = parser()
+
+        def make(index: int, on_batch: OnBatch) -> None:
+            unit = list(read_sentences(source, plan.wanted, plan.rows[index]))
+            parsed, unparsed = parse_unit(unit, loaded, settings.batch_size, on_batch)
+            tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
+            folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
+
+        return make
+
+    what = f"preparse ({plan.title})"
+    report = run_units(worker, folder, plan.sizes, prepare, what=what, items="sentences")
+    if report is None:
+        return None
+    tally = folder.tally()
+    console.table(f"Trees of the {plan.title}", ("outcome", "sentences"), tally.rows())
+    if not tally.kept:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
+        raise ModelError(
+            f"not one sentence could be parsed ({reasons})",
+            path=folder.folder,
+            remedy="choose another --parser",
+        )
+    return tally, report
+
+
+def _mark_empty(settings: Preparse, source: Path) -> None:
+    """A folder of coordinated sentences that says there are none: DVC wants every output."""
+    with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
+        inputs = {"sentences": sha256_of(source)}
+        write_json(
+            folder / MANIFEST, {"inputs": inputs, "settings": {"coordinated": 0}, "shards": []}
+        )
 
 
 def _parser_card(settings: Preparse) -> dict[str, Any]:
@@ -85,9 +134,11 @@ def _parser_card(settings: Preparse) -> dict[str, Any]:
         return ensure_parser(settings)
 
 
-def _about(settings: Preparse, source: Path, card: Mapping[str, Any]) -> dict[str, Any]:
+def _about(
+    settings: Preparse, source: Path, card: Mapping[str, Any], plan: ParsePlan
+) -> dict[str, Any]:
     """Everything the trees depend on; its digest is the shards' fingerprint."""
-    fields = {"batch_size", "limit", "min_words", "parser", "threads", "unit"}
+    fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
     return {
         "settings": settings.model_dump(mode="json", include=fields),
         "parser": parser_identity(card),
@@ -102,23 +153,18 @@ def _about(settings: Preparse, source: Path, card: Mapping[str, Any]) -> dict[st
     }
 
 
-def _finish(settings: Preparse, folder: UnitFolder, card: Mapping[str, Any]) -> None:
-    tally, training = folder.tally(), card["training"]
-    if not tally.kept:
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
-        raise ModelError(
-            f"not one sentence could be parsed ({reasons})",
-            path=folder.folder,
-            remedy="choose another --parser",
-        )
+def _finish(settings: Preparse, card: Mapping[str, Any], tallies: Sequence[Tally]) -> None:
+    training = card["training"]
+    coordinated = tallies[1].to_dict() if settings.coordinated else None
     report = {
-        "parser": folder.about["parser"]["name"],
-        "unlabelled": tally.to_dict(),
+        "parser": parser_identity(card)["name"],
+        "unlabelled": tallies[0].to_dict(),
+        # `parser` made these trees too: with `treebank` they are gold, boundaries and all.
+        "coordinated": coordinated and {"asked": settings.coordinated, **coordinated},
         "training": training,
         "min_words": settings.min_words,
     }
     write_json(settings.corpus / "preparse.json", report)
-    console.table("Trees of the unlabelled sentences", ("outcome", "sentences"), tally.rows())
     if training:
         console.say(
             f"parser: {training['trees']} trees, best of {training['epochs']} epochs "
@@ -171,34 +217,3 @@ def _treebank_tree(sentence: Sentence) -> tuple[str | None, str | None]:
     if leaves(parse_tree(sentence.tree)) != list(sentence.words):
         return None, "leaves differ from words"
     return sentence.tree, None
-
-
-def _seed_rows(source: Path, settings: Preparse) -> tuple[list[range], list[int]]:
-    """The units: which rows of the sentences each has, and how many of U are among them.
-
-    Raises:
-        InputError: there is no sentence of U.
-    """
-    rows: list[range] = []
-    sizes: list[int] = []
-    begin = seeds = total = 0
-    for row, sentence in enumerate(read_sentences(source)):
-        if not is_unlabelled_seed(sentence, settings.min_words):
-            continue
-        seeds, total = seeds + 1, total + 1
-        if seeds == settings.unit or total == settings.limit:
-            rows.append(range(begin, row + 1))
-            sizes.append(seeds)
-            begin, seeds = row + 1, 0
-        if total == settings.limit:
-            break
-    if seeds:
-        rows.append(range(begin, row + 1))
-        sizes.append(seeds)
-    if not rows:
-        raise InputError(
-            f"no training sentence without coordination has {settings.min_words} words or more",
-            path=source,
-            remedy="lower --min-words or ingest more text",
-        )
-    return rows, sizes

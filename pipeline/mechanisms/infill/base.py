@@ -30,6 +30,9 @@ __all__ = [
     "Infiller",
     "Task",
     "TwinFiller",
+    "blank_before",
+    "reserved_tokens",
+    "span_text",
 ]
 
 NAN_LOGITS = "NaN logits"
@@ -126,10 +129,8 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self.model, self.tokenizer, self.task = model, tokenizer, task
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
-        # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
-        reserved = [re.escape(token.strip("▁")) for token in tokenizer.all_special_tokens]
-        self._reserved = re.compile("|".join(reserved))
-        self._blank = " " if _blank_counts(tokenizer) else ""
+        self._reserved = reserved_tokens(tokenizer)
+        self._blank = blank_before(tokenizer)
         self._before = self._plain(task.coordinator)
         self._inside_word: dict[int, bool] = {}
 
@@ -172,9 +173,7 @@ class TwinFiller(ABC, Generic[_Encoded]):
 
     def _span(self, text: NaturalText, reference: Reference) -> str:
         """The reference span as the model meets it in the sentence."""
-        start = text.offsets[reference.span.start][0]
-        blank = self._blank if text.text[start - 1 : start] == " " else ""
-        return blank + text.slice(reference.span.start, reference.span.end)
+        return span_text(text, reference, self._blank)
 
     def _plain(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -221,9 +220,31 @@ class TwinFiller(ABC, Generic[_Encoded]):
         return torch.tensor(filled, device=self.model.device)
 
 
-def _blank_counts(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether a word after a blank has other tokens than alone, as in byte-level BPE."""
+def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
+    """Finds a special token of the model in a text."""
+    # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
+    return re.compile("|".join(re.escape(t.strip("▁")) for t in tokenizer.all_special_tokens))
+
+
+def span_text(text: NaturalText, reference: Reference, blank: str) -> str:
+    """The reference span as a model meets it in its sentence.
+
+    Args:
+        text: of the reference's words.
+        reference: says where the span is.
+        blank: ``blank_before`` of the model's tokenizer.
+    """
+    start = text.offsets[reference.span.start][0]
+    before = blank if text.text[start - 1 : start] == " " else ""
+    return before + text.slice(reference.span.start, reference.span.end)
+
+
+def blank_before(tokenizer: PreTrainedTokenizerBase) -> str:
+    """What to put before a text that follows a blank: a blank, where words then have other tokens.
+
+    So it is in byte-level BPE.
+    """
     alone, after, both = (
         tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a", "a a")
     )
-    return bool(alone != after and both == [*alone, *after])
+    return " " if alone != after and both == [*alone, *after] else ""
