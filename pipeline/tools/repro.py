@@ -23,7 +23,7 @@ _PRELOAD = (
     "pipeline.stages.train",
     "datasets",  # train imports it when it opens its candidates
 )
-_UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus"}
+_UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus", "--objective", "--base"}
 
 
 def run(settings: Repro) -> None:
