@@ -114,7 +114,15 @@ def write_trees() -> Callable[..., None]:
             write_rows(path, TREES, rows)
             shards.append({"file": path.name, "rows": len(rows), "sha256": sha256_of(path)})
         inputs = {"sentences": sha256_of(corpus / "sentences.parquet")}
-        write_json(corpus / "trees" / "manifest.json", {"shards": shards, "inputs": inputs})
+        shortest = min((len(s.words) for s in every), default=1)
+        write_json(
+            corpus / "trees" / "manifest.json",
+            {
+                "shards": shards,
+                "inputs": inputs,
+                "settings": {"min_words": shortest, "limit": None},
+            },
+        )
 
     return write
 

@@ -78,7 +78,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         "validation": list(expected.validation),
     }
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
-        "sentences.parquet", "text.txt", "ingest.json", "draws", "no-candidates",
+        "sentences.parquet", "text.txt", "ingest.json", "draws", "nothing",
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import MANIFEST, read_rows
 from pipeline.ground.schema import TREES
 from pipeline.ground.trees import leaves, parse_tree
+from pipeline.mechanisms.goldtrees import GoldRows, find_gold_trees
 from pipeline.mechanisms.spans import (
     Reference,
     Source,
@@ -26,7 +27,7 @@ from pipeline.settings.preparse import TREES_FOLDER
 
 __all__ = ["Plan", "TreeRows", "blocks", "make_plan"]
 
-_Choice = Callable[[Source, str], list[Reference]]
+_Choice = Callable[[Source, str | None], list[Reference]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Plan:
         optional: whether a sentence need not have any.
     """
 
-    trees: TreeRows
+    trees: TreeRows | GoldRows
     rows: tuple[range, ...]
     sizes: tuple[int, ...]
     choose: _Choice
@@ -137,7 +138,9 @@ def make_plan(settings: Generate) -> Plan:
             remedy="add --spans given, or leave --given out",
         )
     folder = settings.corpus / TREES_FOLDER
-    trees = find_trees(folder, settings.corpus / "sentences.parquet")
+    sentences = settings.corpus / "sentences.parquet"
+    gold = settings.trees == "treebank"
+    trees = find_gold_trees(sentences, folder) if gold else find_trees(folder, sentences)
     count = min(settings.limit or len(trees), len(trees))
     if settings.spans == "given":
         if settings.given is None:
@@ -150,7 +153,9 @@ def make_plan(settings: Generate) -> Plan:
     # The first sentences will do, unless something is wrong with all of them.
     if not any(choose(*each) for each in trees.read(range(count))):
         raise InputError(
-            "no sentence offers a reference span", path=folder, remedy="check what preparse printed"
+            "no sentence offers a reference span",
+            path=sentences if gold else folder,
+            remedy="check the treebank's trees" if gold else "check what preparse printed",
         )
     return plan
 
@@ -161,8 +166,10 @@ def blocks(total: int, size: int) -> tuple[range, ...]:
 
 
 def _drawn(
-    constituents: bool, references: int, seed: int, source: Source, bracketing: str
+    constituents: bool, references: int, seed: int, source: Source, bracketing: str | None
 ) -> list[Reference]:
+    if bracketing is None:  # counted among the sentences without a reference span
+        return []
     tree = parse_tree(bracketing)
     if leaves(tree) != list(source.words):
         raise InputError(
@@ -173,7 +180,7 @@ def _drawn(
     return draw_spans(source, tree=tree if constituents else None, references=references, seed=seed)
 
 
-def _given_plan(trees: TreeRows, count: int, path: Path, size: int) -> Plan:
+def _given_plan(trees: TreeRows | GoldRows, count: int, path: Path, size: int) -> Plan:
     """Units of given spans: each has all spans of its sentences, ``size`` or a few more.
 
     All are held against their sentences first, so that a mistake in the file stops the run before
@@ -181,7 +188,7 @@ def _given_plan(trees: TreeRows, count: int, path: Path, size: int) -> Plan:
     """
     given = read_given_spans(path)
 
-    def choose(source: Source, _tree: str) -> list[Reference]:
+    def choose(source: Source, _tree: str | None) -> list[Reference]:
         return place_given_spans(source, given.get(source.sentence_id, ()), path)
 
     unplaced = dict(given)

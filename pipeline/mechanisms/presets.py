@@ -14,8 +14,8 @@ __all__ = ["GRID", "as_exp_run", "preset_values"]
 GRID = (
     "corpora",
     "lms",
-    "generators",
-    "contexts",
+    "generations",
+    "releases",
     "labelled",
     "seeds",
     "lm_seeds",

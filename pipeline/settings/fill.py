@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.settings.base import Settings
+from pipeline.settings.models import is_model_name
 
 __all__ = ["Fill"]
 
@@ -20,7 +21,9 @@ class Fill(Settings):
     sentence: str = Field(description="The sentence, as ordinary text.")
     span: str = Field(description="The reference span: a part of the sentence.")
     corpus: Path = Field(Path("data/world"), description="Corpus folder whose models to use.")
-    lm: Literal["bert", "t5", "both"] = Field("both", description="Model families to ask.")
+    lm: str = Field(
+        "both", description="Language model to ask: bert, t5, one called like t5-twins, or both."
+    )
     model: str | None = Field(None, description="Model folder or hub name, for a single --lm.")
     sync: bool = Field(True, description="Without it only S′(1) is filled.")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
@@ -45,3 +48,10 @@ class Fill(Settings):
     coordinator: str = Field(
         "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
     )
+
+    @field_validator("lm")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        if value != "both" and not is_model_name(value):
+            raise ValueError("must be bert, t5, both, or a name like t5-twins")
+        return value

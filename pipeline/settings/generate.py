@@ -49,6 +49,11 @@ class Generate(Settings):
     spans: Literal["constituents", "random", "given"] = Field(
         "constituents", description="How reference spans are chosen (§3.3)."
     )
+    trees: Literal["parsed", "treebank"] = Field(
+        "parsed",
+        description="Whose trees of U the spans are drawn from: those of preparse, or the gold ones of "
+        "the same sentences (what the parser costs).",
+    )
     given: Path | None = Field(
         None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
     )
@@ -73,7 +78,7 @@ class Generate(Settings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-sample or -n-best after the former.",
+        "-gold (trees), -sample or -n-best after the former.",
     )
 
     @property

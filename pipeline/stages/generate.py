@@ -22,6 +22,7 @@ from pipeline.mechanisms import forecast, workers
 from pipeline.mechanisms.candidates import make_candidates
 from pipeline.mechanisms.checkpoints import identity, locate
 from pipeline.mechanisms.crew import Make, OnBatch, Report, run_units
+from pipeline.mechanisms.goldtrees import seeds_of
 from pipeline.mechanisms.infill import Infiller, fill, load_infiller, task_of
 from pipeline.mechanisms.languagemodels import check_language_model
 from pipeline.mechanisms.plan import Plan, make_plan
@@ -116,6 +117,8 @@ def _write(
 
 def _default_out(settings: Generate) -> Path:
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
+    if settings.trees == "treebank":
+        kind += "-gold"
     if settings.decoding != "greedy":
         kind += f"-{settings.decoding}"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
@@ -129,7 +132,7 @@ def _about(settings: Generate, where: str, device: torch.device) -> dict[str, An
         "settings": settings.model_dump(mode="json", exclude=apart),
         "model": identity(where),
         "inputs": {
-            "trees": sha256_of(settings.corpus / TREES_FOLDER / MANIFEST),
+            **_trees(settings),
             "given": sha256_of(given) if given else None,
         },
         "code": code_digest(__name__),
@@ -140,6 +143,17 @@ def _about(settings: Generate, where: str, device: torch.device) -> dict[str, An
             "transformers": transformers.__version__,
         },
         "device": workers.describe(device),
+    }
+
+
+def _trees(settings: Generate) -> dict[str, Any]:
+    """What the spans are drawn from; a parser that was trained again is nothing to gold trees."""
+    folder = settings.corpus / TREES_FOLDER
+    if settings.trees == "parsed":
+        return {"trees": sha256_of(folder / MANIFEST)}
+    return {
+        "sentences": sha256_of(settings.corpus / "sentences.parquet"),
+        "seeds": seeds_of(folder),
     }
 
 

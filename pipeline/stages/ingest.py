@@ -99,7 +99,7 @@ def run(settings: Ingest) -> None:
         write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
         lines = _write_text(settings, sentences)
         _write_draws(settings.out / "draws", draws)
-        _write_none(settings.out / "no-candidates", settings.seeds)
+        _write_nothing(settings.out / "nothing", settings.seeds)
         write_json(
             settings.out / "ingest.json",
             {
@@ -165,13 +165,16 @@ def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
         write_json(path, {"labelled": list(drawn.labelled), "validation": list(drawn.validation)})
 
 
-def _write_none(folder: Path, seeds: Sequence[int]) -> None:
-    """What dvc.yaml names as a baseline's candidates: a cell of the matrix needs a path there.
+def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:
+    """What dvc.yaml names where a cell of the matrix needs a path but reads nothing.
 
-    The draws would do, but then a baseline would be trained again whenever another size is drawn.
+    For a baseline's candidates the draws would do, but then it would be trained again whenever
+    another size is drawn.
     """
     for seed in seeds:
-        write_text(folder / f"seed-{seed}", "Baselines read no candidates.\n")
+        write_text(folder / f"candidates/seed-{seed}", "Baselines read no candidates.\n")
+    write_text(folder / "base", "A language model from scratch begins from no other.\n")
+    write_text(folder / "coordinated", "Raw text is learnt from without parsed coordinations.\n")
 
 
 def _counts(sentences: list[Sentence]) -> dict[str, Any]:

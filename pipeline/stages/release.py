@@ -146,9 +146,11 @@ def _name(shards: Shards, sources: list[Mapping[str, Any]]) -> str:
     """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
     parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
     made = [about.get("settings", {}) for about in generations(shards).values()]
-    parts += sorted(
-        {f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}" for s in made if "lm" in s}
-    )  # fmt: skip
+    parts += sorted({
+        f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
+        f"{'-gold' if s.get('trees') == 'treebank' else ''}"
+        for s in made if "lm" in s
+    })  # fmt: skip
     return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
 
 

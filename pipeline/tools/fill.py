@@ -1,7 +1,5 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
-from typing import Literal
-
 from pipeline.ground.console import say
 from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
 from pipeline.ground.errors import InputError, ModelError
@@ -12,12 +10,13 @@ from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
 from pipeline.mechanisms.naturaltext import join_words, split_words
 from pipeline.mechanisms.spans import UNLABELLED, Reference
 from pipeline.settings.fill import Fill
+from pipeline.settings.models import family_of
 
 __all__ = ["find_span", "run"]
 
 
 def run(settings: Fill) -> None:
-    """Print the coordinated sentence of each model family, with brackets and scores.
+    """Print the coordinated sentence of each language model, with brackets and scores.
 
     Raises:
         InputError: the span is not a part of the sentence or is all of it, or the sentence is longer
@@ -28,14 +27,13 @@ def run(settings: Fill) -> None:
     words = tuple(split_words(settings.sentence))
     span = find_span(words, settings.span)
     reference = Reference("given", words, span, UNLABELLED, "unknown")
-    families: tuple[Literal["bert", "t5"], ...]
-    families = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
-    if settings.model and len(families) > 1:
+    names = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
+    if settings.model and len(names) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
     task = task_of(settings)
-    for lm in families:
-        name = settings.model or f"models/{lm}"
-        infiller = load_infiller(lm, locate(name, settings.corpus, settings.seed), task)
+    for lm in names:
+        where = locate(settings.model or f"models/{lm}", settings.corpus, settings.seed)
+        infiller = load_infiller(family_of(lm), where, task)
         fills = fill(infiller, [reference])[0]
         if fills[0].reason in UNUSABLE_SOURCE:
             raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.ground.console import say, table
+from pipeline.ground.errors import InputError
 from pipeline.mechanisms.cells import Cell
 from pipeline.mechanisms.durations import Duration, Durations
 from pipeline.mechanisms.forecast import duration, size
@@ -14,6 +15,7 @@ from pipeline.mechanisms.grid import grid
 from pipeline.mechanisms.outlook import Outlook
 from pipeline.mechanisms.overlay import PARAMS
 from pipeline.mechanisms.presets import as_exp_run, preset_values
+from pipeline.mechanisms.rawplaces import check_texts
 from pipeline.mechanisms.schedule import makespan
 from pipeline.settings.repro import Plan
 
@@ -43,6 +45,7 @@ def run(settings: Plan) -> None:
         values = preset_values(document, settings.preset, settings.corpus, PARAMS)
         stale = pipeline.stale(cells)
         outlook = Outlook(cells, Durations(document), probing=settings.probe)
+        absent = _absent_text(cells)
     times = {cell.name: outlook.time(cell) for cell in cells if cell in stale}
     planned = _Planned(cells, stale, times)
     name = f"{settings.preset or 'params.yaml'} on {', '.join(document.get('corpora', []))}"
@@ -51,7 +54,17 @@ def run(settings: Plan) -> None:
     _tell_disk(planned, outlook, settings.jobs)
     for obstacle in outlook.obstacles:
         say(f"no probe yet: {obstacle}")
+    if absent:
+        say(f"not to be run yet: {absent}")
     _tell_commands(settings, values)
+
+
+def _absent_text(cells: Sequence[Cell]) -> str:
+    try:
+        check_texts(cells)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _tell_time(planned: _Planned, settings: Plan, name: str) -> None:

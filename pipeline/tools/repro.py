@@ -12,6 +12,7 @@ from pipeline.mechanisms.cells import Cell, Cells
 from pipeline.mechanisms.durations import Durations
 from pipeline.mechanisms.grid import grid
 from pipeline.mechanisms.lanes import Done, run_cells
+from pipeline.mechanisms.rawplaces import check_texts
 from pipeline.settings.repro import Repro
 
 __all__ = ["run"]
@@ -23,19 +24,21 @@ _PRELOAD = (
     "pipeline.stages.train",
     "datasets",  # train imports it when it opens its candidates
 )
-_UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus"}
+_UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus", "--objective", "--base"}
 
 
 def run(settings: Repro) -> None:
     """Bring every cell up to date; nothing that is up to date is run again.
 
     Raises:
-        InputError: there is no DVC pipeline here, or a cell did not write what it should.
+        InputError: there is no DVC pipeline here, a cell did not write what it should, or the raw
+            text is missing that a language model is to read.
         SettingsError: ``skip`` is no regular expression, or leaves nothing to do; no such preset;
             ``set`` names no place in params.yaml.
         CellError: a cell failed.
     """
     with grid(settings) as (pipeline, cells, document):
+        check_texts(cells)
         _run(settings, pipeline, cells, document)
 
 

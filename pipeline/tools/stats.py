@@ -202,6 +202,7 @@ def _how(about: Mapping[str, Any] | None) -> str:
         over = f" ({over})" if over else ""
         parts.append(f"synchronized{over}" if settings["sync"] else "one context only")
     parts += [f"{k} {settings[k]}" for k in ("decoding", "spans", "seed") if k in settings]
+    parts += ["trees of the treebank"] if settings.get("trees") == "treebank" else []
     return ", ".join(parts)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.mechanisms.documents.columns import REASONS
 from pipeline.mechanisms.documents.markup import code, grid
+from pipeline.mechanisms.documents.methods import model_name
 
 __all__ = [
     "acceptance",
@@ -115,7 +116,7 @@ def models(manifest: Mapping[str, Any]) -> str | None:
     for key, generation in manifest["generations"].items():
         versions = generation.get("versions", {})
         tools = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-        family = str(generation.get("settings", {}).get("lm", "–")).upper()
+        family = model_name(generation.get("settings", {}), "–")
         model = code(generation.get("model") or "not recorded")
         rows.append([code(key), family, model, tools or "–", generation.get("device") or "–"])
     columns = ["generation", "family", "model", "versions", "device"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["TREEBANK", "method", "parser_of", "parsers", "synchronized"]
+__all__ = ["TREEBANK", "method", "model_name", "parser_of", "parsers", "synchronized"]
 
 TREEBANK = "treebank"
 """What trees say of their parser if they came with the source."""
@@ -28,10 +28,18 @@ def method(manifest: Mapping[str, Any]) -> str:
 
 def parser_of(manifest: Mapping[str, Any], generation: Mapping[str, Any]) -> str | None:
     """The parser of the trees that a run read, if the trees at hand are those."""
+    if generation.get("settings", {}).get("trees") == TREEBANK:
+        return TREEBANK
     used = generation.get("inputs", {}).get("trees")
     trees = [source["trees"] for source in manifest["sources"] if source.get("trees")]
     found = (str(t["parser"]) for t in trees if t["sha256"] == used and t.get("parser"))
     return next(found, None)
+
+
+def model_name(settings: Mapping[str, Any], unknown: str) -> str:
+    """A language model as prose has it: BERT, T5, T5-twins."""
+    family, hyphen, rest = str(settings["lm"]).partition("-") if "lm" in settings else ("", "", "")
+    return f"{family.upper()}{hyphen}{rest}" or unknown
 
 
 def parsers(manifest: Mapping[str, Any]) -> list[str | None]:

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.mechanisms.documents.methods import TREEBANK, method, parser_of, parsers, synchronized
+from pipeline.mechanisms.documents.methods import (
+    TREEBANK,
+    method,
+    model_name,
+    parser_of,
+    parsers,
+    synchronized,
+)
 from pipeline.mechanisms.documents.notices import notices
 
 __all__ = ["prose"]
@@ -66,7 +73,7 @@ def _collection(manifest: Mapping[str, Any]) -> str:
     ways: dict[tuple[str, str], list[str]] = {}
     for generation in manifest["generations"].values():
         s = generation.get("settings", {})
-        family = str(s["lm"]).upper() if "lm" in s else "the language model"
+        family = model_name(s, "the language model")
         families = ways.setdefault(_way(s, parser_of(manifest, generation)), [])
         if family not in families:
             families.append(family)

@@ -49,7 +49,8 @@ def read_genia(
     has its categories without functions, no null elements, and ``S1`` around it.
 
     Args:
-        source: the archive, the unpacked folder, or a folder that holds either.
+        source: the archive, the unpacked folder, or a folder that holds either; its folder ``text`` is
+            not looked into.
         tally: counts kept sentences, and those of articles in no list.
         split_lists: folder with ``{train,dev,test}.pmids``; the shipped split if None.
 
@@ -117,7 +118,11 @@ def read_split_lists(folder: Path) -> dict[str, str]:
 def _articles(source: Path) -> list[tuple[str, bytes]]:
     """Pairs of shown path and content of every .xml file, in the order of file names."""
     if source.is_dir():
-        files = sorted(source.rglob("*.xml"), key=lambda path: (path.name, path))
+        # Below text/ lies what only language models read.
+        files = sorted(
+            (p for p in source.rglob("*.xml") if p.relative_to(source).parts[0] != "text"),
+            key=lambda path: (path.name, path),
+        )
         if files:
             return [(str(path), path.read_bytes()) for path in files]
         archives = sorted([*source.glob("*.tar.gz"), *source.glob("*.tgz")])
