@@ -9,6 +9,7 @@ from pipeline.mechanisms.reporting.runs import Run
 from pipeline.mechanisms.reporting.systems import (
     GENERATORS,
     VARIATIONS,
+    generator_name,
     parts_of,
     short_name,
     system_key,
@@ -157,7 +158,7 @@ def _own(runs: Sequence[Run]) -> list[str]:
         if changed:
             facts.append(
                 f"{short_name(system)}, which the paper does not have, differs from "
-                f"{GENERATORS[generator]} in {'; '.join(changed)}."
+                f"{generator_name(generator)} in {'; '.join(changed)}."
             )
     return facts
 
