@@ -140,7 +140,9 @@ def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
     Call it when the limits stand. Names of lines that end together are set below one another.
     """
     ordered = sorted(ends, key=lambda end: end[1])
-    low, high = (float(limit) for limit in axes.transScale.transform([(1, y) for y in axes.get_ylim()])[:, 1])
+    low, high = (
+        float(limit) for limit in axes.transScale.transform([(1, y) for y in axes.get_ylim()])[:, 1]
+    )
     levels = axes.transScale.transform([(1, value) for _, value in ordered])[:, 1]
     places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
     for (key, _), place in zip(ordered, places, strict=True):

@@ -33,9 +33,8 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
             parts.append(_costs(without))
         parts = [part for part in parts if part]
         if parts:
-            facts.append(
-                f"The filter on candidates of {generator_name(generator)}. {' '.join(_sentence(p) for p in parts)}"
-            )
+            told = " ".join(_sentence(part) for part in parts)
+            facts.append(f"The filter on candidates of {generator_name(generator)}. {told}")
     return facts
 
 

@@ -85,7 +85,6 @@ def generator_name(generator: str) -> str:
     return GENERATORS.get(family, family) + (f" ({told})" if told else "")
 
 
-
 def system_name(system: str) -> str:
     """The paper's words for a system; unknown names are shown as they are."""
     if system == BASELINE:
