@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.ground.files import digest_of
-from pipeline.mechanisms.reporting.systems import BASELINE, GENERATORS, parts_of, short_name
+from pipeline.mechanisms.reporting.systems import BASELINE, GENERATORS, beside, parts_of, short_name
 
 __all__ = [
     "GRID",
@@ -87,10 +87,16 @@ def key_of(system: str, systems: Iterable[str] = ()) -> Key:
     parts = parts_of(system)
     if parts and _in_paper(system):
         return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
-    strange = sorted(s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
-    return Key(
-        name, _OTHERS[strange.index(system) % len(_OTHERS)], "4 1.5 1.5 1.5" if parts else ""
-    )
+    others = (s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
+    strange = sorted({_coloured(s) for s in others})
+    colour = _OTHERS[strange.index(_coloured(system)) % len(_OTHERS)]
+    return Key(name, colour, _DASHES.get(parts[1], "4 1.5 1.5 1.5") if parts else "")
+
+
+def _coloured(system: str) -> str:
+    """By what a system that the paper lacks has its colour: its generator, for the rows of Table 3."""
+    parts = parts_of(system)
+    return parts[0] if parts and parts[1] in _DASHES else system
 
 
 def _in_paper(system: str) -> bool:
@@ -147,7 +153,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
     places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
     for (key, _), place in zip(ordered, places, strict=True):
         axes.text(
-            1.02, place, key.name.replace(", ", " "), color=paint(key.colour), fontsize=8,
+            1.02, place, beside(key.name), color=paint(key.colour), fontsize=8,
             va="center_baseline", transform=axes.transAxes,
         )  # fmt: skip
 

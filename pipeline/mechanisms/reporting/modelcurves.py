@@ -20,18 +20,20 @@ _COLUMNS = ("model", "seed", "step", "epoch", "tokens", "loss", "learning_rate",
 def model_gallery(models: Sequence[LanguageModel]) -> Gallery | None:
     """Probe and perplexity over the tokens read, one line for each model; None without histories."""
     told = [model for model in models if model.looks]
-    panels = []
+    panels: list[Panel] = []
+    shares = [100 * r["probe"][s] for m in told for r in m.looks for s in _DRAWN if s in r["probe"]]
+    limits = (0.0, min(100.0, 1.1 * max(shares, default=0.0)) or 1.0)  # of all four panels
     for share in _DRAWN:
         curves = [
             [(r["tokens"], 100 * r["probe"][share]) for r in m.looks if share in r["probe"]]
             for m in told
         ]
-        panels += _panel(f"Fill probe: {share}", "of the probed, %", told, curves)
+        panels += _panel(f"Fill probe: {share}", "of the probed, %", told, curves, limits)
     curves = [
         [(r["tokens"], float(r["perplexity"])) for r in m.looks if r.get("perplexity")]
         for m in told
     ]
-    panels += _panel("Perplexity on held-out text", "", told, curves, logarithmic=True)
+    panels += _panel("Perplexity on held-out text", "", told, curves, None)
     if not panels:
         return None
     names = list(dict.fromkeys(m.name for m in told))
@@ -57,9 +59,13 @@ def model_curves(models: Sequence[LanguageModel]) -> str:
 
 
 def _panel(
-    title: str, y_label: str, models: Sequence[LanguageModel], curves: Sequence[Points], *,
-    logarithmic: bool = False,
-) -> list[Panel]:  # fmt: skip
+    title: str,
+    y_label: str,
+    models: Sequence[LanguageModel],
+    curves: Sequence[Points],
+    limits: tuple[float, float] | None,
+) -> list[Panel]:
+    """No panel without points; without limits the upright axis is logarithmic and fits the values."""
     drawn = [(model, curve) for model, curve in zip(models, curves, strict=True) if curve]
     if not drawn:
         return []
@@ -71,11 +77,14 @@ def _panel(
         for model, curve in drawn
     ]
     values = [value for _, curve in drawn for _, value in curve]
-    limits = (0.0, min(100.0, 1.1 * max(values)) or 1.0)
-    if logarithmic:
-        limits = (0.8 * min(values), 1.25 * max(values))
     svg = line_chart(
-        lines, y_label, (0, last / scale), limits, name=title, x_label=unit, logarithmic=logarithmic
+        lines,
+        y_label,
+        (0, last / scale),
+        limits or (0.8 * min(values), 1.25 * max(values)),
+        name=title,
+        x_label=unit,
+        logarithmic=limits is None,
     )
     ends = "; ".join(f"{model.phrase} ends at {curve[-1][1]:.0f}" for model, curve in drawn)
     return [Panel(title, f"{title} over tokens read: {ends}", svg)]

@@ -23,43 +23,56 @@ def language_models(models: Sequence[LanguageModel]) -> Chapter:
     tables = [_made(models)]
     if any("texts" in m.card for m in trained):
         tables.append(_read(trained))
+    if trained:
+        tables.append(_took(trained))
     if any(m.card.get("perplexity") is not None or m.probe for m in trained):
         tables.append(_judged(trained))
     gallery = model_gallery(trained)
-    named = [
-        (_called(m, models), f"{m.ready}, a ready model used as it is") for m in models if m.ready
-    ]
     section = Section(
-        "Language models", (), [gallery] if gallery else [], tables, named=named,
-        name="language-models",
-    )  # fmt: skip
+        "Language models", (), [gallery] if gallery else [], tables, name="language-models"
+    )
     return [section], list(_missing(trained))
 
 
 def _made(models: Sequence[LanguageModel]) -> Table:
-    rows = []
-    for model in models:
-        card = model.card
-        base = model.ready or card.get("base") or "from scratch"
-        rows.append((
-            _called(model, models), _objective(model), str(base),
-            *(_count(card.get(key)) for key in ("parameters", "steps", "tokens")),
-            *(_count(model.timing.get(key)) for key in ("seconds", "tokens_per_second")),
-            str(model.timing.get("device", "–")),
-        ))  # fmt: skip
+    rows = [
+        (
+            _called(model, models), model.name, _objective(model),
+            str(model.ready or model.card.get("base") or "from scratch"),
+            *(_count(model.card.get(key)) for key in ("parameters", "vocabulary")),
+        )
+        for model in models
+    ]  # fmt: skip
     return Table(
         "What they are",
-        ("Model", "objective", "base", "parameters", "updates", "tokens read", "seconds",
-         "tokens/s", "device"),
-        tuple(Row(row, begins=True) for row in rows),
-        names=3,
-        note="Tokens read: over all epochs, without padding; of a continued model those since its base.",
-    )  # fmt: skip
+        ("Model", "name", "learnt from", "base", "parameters", "vocabulary"),
+        tuple(Row(row) for row in rows),
+        names=4,
+        repeats=True,
+    )
+
+
+def _took(models: Sequence[LanguageModel]) -> Table:
+    rows = [
+        (
+            _called(model, models),
+            *(_count(model.card.get(key)) for key in ("steps", "tokens")),
+            *(_count(model.timing.get(key)) for key in ("seconds", "tokens_per_second")),
+            str(model.timing.get("device", "–")),
+        )
+        for model in models
+    ]
+    return Table(
+        "What their training took",
+        ("Model", "updates", "tokens read", "seconds", "tokens/s", "device"),
+        tuple(Row(row) for row in rows),
+        note="Tokens read: over all epochs; of a continued model those since its base.",
+    )
 
 
 def _objective(model: LanguageModel) -> str:
     if model.ready:
-        return "–"
+        return "– (ready, used as it is)"
     objective = str(model.card.get("objective", "corruption"))
     if objective == "twins":
         return "twins of natural coordinations"

@@ -14,6 +14,7 @@ __all__ = [
     "BASELINE",
     "GENERATORS",
     "VARIATIONS",
+    "beside",
     "candidates_key",
     "candidates_name",
     "candidates_parts",
@@ -100,6 +101,18 @@ def system_name(system: str) -> str:
 def short_name(system: str) -> str:
     """A system's name where there is little room, as beside a picture."""
     return system_name(system).replace("+ generation by ", "").replace(" (no generation)", "")
+
+
+def beside(name: str) -> str:
+    """A short name for beside a line or a row of a picture, where each letter is taken from the axes."""
+    for words, word in (
+        (_KINDS["twins"], "twins"),
+        (_KINDS["gold"], "gold trees"),
+        (", −", " −"),
+        (", ∗", " ∗"),
+    ):
+        name = name.replace(words, word)
+    return name
 
 
 def system_phrase(system: str) -> str:
