@@ -687,7 +687,7 @@ def test_systems_have_the_papers_names_and_order() -> None:
 def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:
     """The draw gives distinct candidates with the verdict of their list, anew by another seed."""
     folder = corpus / "runs/t5/100/seed-0"
-    source = [(0, folder / "scored.parquet", corpus / "candidates/t5-sync/seed-0")]
+    source = (0, folder / "scored.parquet", corpus / "candidates/t5-sync/seed-0")
     accepted, rejected = draw_examples(source, 6, 0)
     assert len(accepted) == len(rejected) == 6
     assert all(e.accepted and e.probability >= 0.7 for e in accepted)
@@ -701,7 +701,7 @@ def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:
 def test_examples_are_drawn_from_what_the_oracle_judged(corpus: Path) -> None:
     """Where a folder has verdicts only candidates with one are drawn, and each bears its own."""
     folder = corpus / "runs/t5/100/seed-0"
-    source = [(0, folder / "scored.parquet", corpus / "candidates/t5-sync/seed-0")]
+    source = (0, folder / "scored.parquet", corpus / "candidates/t5-sync/seed-0")
     verdicts = read_verdicts(corpus)
     drawn = [e for half in draw_examples(source, 1000, 0, verdicts) for e in half]
     numbers = {int(e.candidate_id.rpartition("-")[2]) for e in drawn}
@@ -709,7 +709,7 @@ def test_examples_are_drawn_from_what_the_oracle_judged(corpus: Path) -> None:
     assert all(number % 3 for number in numbers)
     words = ("right", "odd", "other", "ungrammatical")
     assert all(e.verdict == words[int(e.candidate_id.rpartition("-")[2]) % 4] for e in drawn)
-    unjudged = {key: verdict for key, verdict in verdicts.items() if key[0] != source[0][2]}
+    unjudged = {key: verdict for key, verdict in verdicts.items() if key[0] != source[2]}
     plain = [e for half in draw_examples(source, 1000, 0, unjudged) for e in half]
     assert {e.verdict for e in plain} == {None}
     assert len(plain) > len(drawn)
@@ -862,7 +862,7 @@ def test_a_judged_candidate_that_is_gone_is_an_error(corpus: Path) -> None:
     """Judgements of other candidates than those in the folder are refused with a remedy."""
     scored = corpus / "runs/t5/100/seed-0/scored.parquet"
     with pytest.raises(InputError, match="train"):
-        draw_examples([(0, scored, corpus / "candidates/bert-sync/seed-0")], 3, 0)
+        draw_examples((0, scored, corpus / "candidates/bert-sync/seed-0"), 3, 0)
 
 
 def test_reference_is_marked_inside_its_brackets() -> None:
@@ -928,7 +928,7 @@ def test_acceptance_by_length_groups_words_as_the_audit_does(corpus: Path) -> No
     assert acceptance_by_length(old) == ([], {})
     assert reuse(old) == losses(old) == []
     assert len(acceptance(old)) == 1
-    sections, missing = progress(old, 100, "100 labelled sentences")
+    sections, missing = progress(old, 100, "100 labelled sentences", corpus)
     assert [section.name for section in sections] == ["acceptance", "learning-curves"]
     assert "No acceptance by length of the fill for 100 labelled sentences" in missing[0]
 
@@ -1016,7 +1016,7 @@ def test_runs_of_candidates_from_elsewhere_are_reported_without_their_text(tmp_p
     assert "Candidates whose text is not at hand in the corpus folder: ../tiny/candidates/t5-sync/seed-9 " \
         "(of 1 run of t5); someone/released (of 1 run of t5)." in text  # fmt: skip
     assert "No examples of generation by T5" in text
-    assert "### Generation by BERT, 100 labelled sentences: accepted" in text
+    assert "### Generation by BERT, 100 labelled sentences, seed 0: accepted" in text
 
 
 def test_same_input_gives_same_bytes(corpus: Path, tmp_path: Path) -> None:
@@ -1035,7 +1035,7 @@ def test_markdown_keeps_markup_as_text(corpus: Path) -> None:
     text = (corpus / "report/report.md").read_text()
     for line in text.splitlines():
         if NASTY in line:
-            assert re.fullmatch(r"- 0\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+", line), line
+            assert re.fullmatch(r"- 0\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+ `t5-sync-\d+`", line), line
     assert NASTY in text
     assert "**60.00 ± 1.00**" in text
     assert code_span("a") == "`a`"

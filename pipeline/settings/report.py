@@ -20,3 +20,7 @@ class Report(Settings):
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     examples: int = Field(20, ge=0, description="Accepted and rejected candidates to show, each.")
     seed: int = Field(0, ge=0, description="Seed of the drawn examples.")
+    judgements: Path | None = Field(
+        None,
+        description="Verdicts of people on the examples: a CSV file of candidate_id,sensible,note.",
+    )

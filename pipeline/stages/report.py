@@ -16,18 +16,26 @@ from pipeline.ground import console
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_text
 from pipeline.mechanisms.reporting import chapters
-from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
+from pipeline.mechanisms.reporting.audits import read_audit
 from pipeline.mechanisms.reporting.drawing import PALETTE
-from pipeline.mechanisms.reporting.examples import draw_examples
-from pipeline.mechanisms.reporting.findings import better_generator, findings
+from pipeline.mechanisms.reporting.examplelists import example_lists
+from pipeline.mechanisms.reporting.findings import findings
 from pipeline.mechanisms.reporting.histories import history_files
+from pipeline.mechanisms.reporting.judgements import (
+    Judgements,
+    blank_sheet,
+    loses_verdicts,
+    read_judgements,
+)
+from pipeline.mechanisms.reporting.languagemodels import read_models
+from pipeline.mechanisms.reporting.modelcurves import model_curves
+from pipeline.mechanisms.reporting.modeltables import language_models
 from pipeline.mechanisms.reporting.paper_tables import accuracy_table
 from pipeline.mechanisms.reporting.pictures import sheet
 from pipeline.mechanisms.reporting.progress import progress
 from pipeline.mechanisms.reporting.results import Metrics
-from pipeline.mechanisms.reporting.runs import Run, candidates_at_hand, not_at_hand, read_runs
+from pipeline.mechanisms.reporting.runs import read_runs
 from pipeline.mechanisms.reporting.sections import ExampleList, Section
-from pipeline.mechanisms.reporting.systems import system_key, system_phrase
 from pipeline.mechanisms.reporting.tables import Table, code_span, markdown, plain
 from pipeline.settings.report import Report
 
@@ -56,11 +64,17 @@ def run(settings: Report) -> None:
     points = findings(metrics)
     before = [
         chapters.results(metrics, accuracy),
-        progress(runs, metrics.main, metrics.phrase(metrics.main)),
+        progress(runs, metrics.main, metrics.phrase(metrics.main), corpus),
         chapters.audit(found, why, metrics),
     ]
-    examples, unshown = _examples(settings, metrics, runs)
-    after = chapters.origin(corpus, metrics, runs, found)
+    judgements, unjudged = _judgements(settings)
+    examples, unshown = example_lists(
+        metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
+    )
+    models = read_models(corpus)
+    after = [language_models(models), chapters.origin(corpus, metrics, runs, found)]
+    out = corpus / "report"
+    judging = _sheet(out / "judgements.csv", examples, judgements, settings)
     picture = chapters.picture(metrics)
     context = {
         "corpus": corpus.resolve().name,
@@ -72,15 +86,23 @@ def run(settings: Report) -> None:
         "verdicts": _VERDICTS,
         "audited": any(e.verdict for group in examples for e in (*group.accepted, *group.rejected)),
         "seed": settings.seed,
-        "after": after[0],
-        "missing": [*(text for _, missing in before for text in missing), *unshown, *after[1]],
+        "judging": judging,
+        "sensible": judgements.sensible,
+        "notes": judgements.notes,
+        "after": [section for sections, _ in after for section in sections],
+        "missing": [
+            *(text for _, missing in before for text in missing),
+            *unshown,
+            *unjudged,
+            *(text for _, missing in after for text in missing),
+        ],
     }
-    out = corpus / "report"
     for name in ("report.md", "report.html"):
         write_text(out / name, _render(name, context))
     for name, text in history_files(runs).items():
         write_text(out / name, text)
-    named = [section for sections, _ in (*before, after) for section in sections if section.name]
+    write_text(out / "language-models.csv", model_curves(models))
+    named = [section for sections, _ in (*before, *after) for section in sections if section.name]
     about = metrics.phrase(metrics.main)
     overall = Section(
         f"Accuracy and gain, {about}", galleries=[picture] if picture else [], name="accuracy"
@@ -166,35 +188,43 @@ def _metrics(corpus: Path) -> Metrics:
     return metrics
 
 
-def _examples(
-    settings: Report, metrics: Metrics, runs: Sequence[Run]
-) -> tuple[list[ExampleList], list[str]]:
-    """Table 4 for each system that filters, at the main |L|: the better generator's stands open."""
-    if not settings.examples:
-        return [], []
-    size = metrics.main
-    filtering = [run for run in runs if run.mode == "filter" and run.labelled == size]
-    if not filtering:
-        return [], ["No examples: no run that filters candidates."] if runs else []
-    verdicts = read_verdicts(settings.corpus)
-    better = better_generator(metrics)
-    found: list[ExampleList] = []
-    sources = {run.folder: candidates_at_hand(run, settings.corpus) for run in filtering}
-    lacking = not_at_hand([run for run in filtering if not sources[run.folder]])
-    missing = [f"{lacking} Examples cannot show them."] if lacking else []
-    order = sorted({run.system for run in filtering}, key=lambda s: (s != better, system_key(s)))
-    for system in order:
-        drawn = [
-            (run.seed, scored, shards)
-            for run in filtering
-            if run.system == system
-            and (shards := sources[run.folder])
-            and (scored := run.folder / "scored.parquet").is_file()
-        ]
-        if not drawn:
-            missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
-            continue
-        lists = draw_examples(drawn, settings.examples, settings.seed, verdicts)
-        title = f"{system_phrase(system)}, {metrics.phrase(size)}"
-        found.append(ExampleList(title, *lists, folded=bool(found)))
-    return found, missing
+def _judgements(settings: Report) -> tuple[Judgements, list[str]]:
+    """The verdicts of people, if there are any, and a line where the file named is not there."""
+    if settings.judgements is None:
+        return Judgements(), []
+    if not settings.judgements.is_file():
+        text = f"No judgements by hand: {settings.judgements} is not there."
+        console.say(text)
+        return Judgements(), [text]
+    return read_judgements(settings.judgements), []
+
+
+def _sheet(
+    path: Path, examples: Sequence[ExampleList], judgements: Judgements, settings: Report
+) -> list[str]:
+    """Write the sheet to fill in, unless that would lose verdicts; what to say of judging."""
+    shown = {e.candidate_id: e for group in examples for e in (*group.accepted, *group.rejected)}
+    if not shown:
+        return []
+    words = []
+    given = settings.judgements is not None and settings.judgements.resolve() == path.resolve()
+    safe = judgements.of(shown) if given else judgements
+    if loses_verdicts(path, safe):
+        words.append(
+            f"{path.name} beside this page holds verdicts that a new sheet would lose, and is left as it is."
+        )
+        console.say(f"{path}: {words[0]}")
+    else:
+        write_text(path, blank_sheet(shown.values(), judgements, settings.seed))
+    if left := len(shown.keys() - judgements.sensible.keys()):
+        words.append(
+            f"To have {f'the other {left}' if judgements.sensible else 'them'} judged by hand, write yes or "
+            f"no under “sensible” in {path.name} beside this page, which tells neither the system nor what "
+            f"the filter said, and run conjoin report CORPUS --judgements CORPUS/report/{path.name}."
+        )
+    if strange := len(judgements.sensible.keys() - shown.keys()):
+        words.append(
+            f"{strange:,} of the {len(judgements.sensible):,} judgements are of candidates not shown here."
+        )
+        console.say(f"{settings.judgements}: {words[-1]}")
+    return words

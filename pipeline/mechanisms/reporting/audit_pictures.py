@@ -7,7 +7,7 @@ from pipeline.mechanisms.reporting.audits import Audit, labels_of
 from pipeline.mechanisms.reporting.drawing import Key, key_of
 from pipeline.mechanisms.reporting.dumbbells import Pair, dumbbells
 from pipeline.mechanisms.reporting.sections import Gallery
-from pipeline.mechanisms.reporting.systems import GENERATORS, short_name
+from pipeline.mechanisms.reporting.systems import candidates_parts, generator_name, short_name
 
 __all__ = ["filter_gallery", "generation_gallery"]
 
@@ -18,11 +18,14 @@ _LEFT_OUT = f"A share of fewer than {_ENOUGH} judged is not drawn."
 def generation_gallery(audit: Audit) -> Gallery | None:
     """By label, synchronized against not: a panel for each generator that has both."""
     panels = []
-    for generator, name in GENERATORS.items():
-        with_, without = (audit.of_candidates(f"{generator}-{c}") for c in ("sync", "no-sync"))
+    told = [parts for e in audit.generation if (parts := candidates_parts(e["candidates"]))]
+    models = list(dict.fromkeys(model for model, _, _ in told))
+    for model in models:
+        with_, without = (audit.of_candidates(f"{model}-{c}") for c in ("sync", "no-sync"))
         if with_ and without:
             about = ("synchronized", "not synchronized")
-            colour = key_of(generator).colour
+            colour = key_of(model, models).colour
+            name = generator_name(model)
             panels.append(dumbbells(name, _pairs(with_, without), colour, about))
     if not panels:
         return None

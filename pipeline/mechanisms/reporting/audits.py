@@ -10,7 +10,7 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
 from pipeline.ground.parquet import read_rows
 from pipeline.ground.schema import VERDICTS
-from pipeline.mechanisms.reporting.systems import GENERATORS, system_key
+from pipeline.mechanisms.reporting.systems import candidates_key, system_key
 
 __all__ = ["SHARES", "Audit", "labels_of", "read_audit", "read_verdicts"]
 
@@ -52,7 +52,7 @@ def read_audit(corpus: Path) -> tuple[Audit | None, str]:
     try:
         if not document["oracle"]:
             return None, "no grammar made this corpus, so nothing knows which annotations are right"
-        generation = sorted(document["generation"], key=lambda e: _folder_key(e["candidates"]))
+        generation = sorted(document["generation"], key=lambda e: candidates_key(e["candidates"]))
         filtered = sorted(
             document["filter"], key=lambda e: (e["labelled"], system_key(e["system"]))
         )
@@ -95,10 +95,3 @@ def _need(entry: Mapping[str, Any], keys: Sequence[str]) -> None:
     missing = [key for key in keys if key not in entry]
     if missing:
         raise KeyError(*missing)
-
-
-def _folder_key(folder: str) -> tuple[int, bool, str]:
-    order: Sequence[str] = list(GENERATORS)
-    generator = folder.partition("-")[0]
-    known = generator in order
-    return order.index(generator) if known else len(order), "no-sync" in folder, folder

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.reporting.languagemodels import read_models
 from pipeline.mechanisms.reporting.runs import Run
 from pipeline.mechanisms.reporting.systems import (
     GENERATORS,
     VARIATIONS,
+    generator_name,
     parts_of,
     short_name,
     system_key,
@@ -75,7 +77,7 @@ def _corpus(corpus: Path) -> str:
 
 def _models(corpus: Path) -> list[str]:
     """How the generators came to be, where that is not the paper's way."""
-    facts = []
+    facts, told = [], set[str]()
     for generator, (ready, name) in _PAPERS.items():
         paths = sorted((corpus / "models" / generator).glob("**/pretrain.json"))
         if paths:
@@ -84,6 +86,13 @@ def _models(corpus: Path) -> list[str]:
             used = str(read_json(path).get("name", "unknown"))
             if not used.endswith(ready):
                 facts.append(f"{GENERATORS[generator]} is {used}; the paper’s generator is {name}.")
+    for model in read_models(corpus):
+        if model.card.get("objective") == "twins" and model.name not in told:
+            told.add(model.name)
+            facts.append(
+                f"{generator_name(model.name)}, which the paper does not have, goes on from "
+                f"{model.card.get('base')} with twins of natural coordinations."
+            )
     return facts
 
 
@@ -157,7 +166,7 @@ def _own(runs: Sequence[Run]) -> list[str]:
         if changed:
             facts.append(
                 f"{short_name(system)}, which the paper does not have, differs from "
-                f"{GENERATORS[generator]} in {'; '.join(changed)}."
+                f"{generator_name(generator)} in {'; '.join(changed)}."
             )
     return facts
 

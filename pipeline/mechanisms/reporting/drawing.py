@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.ground.files import digest_of
-from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, short_name
+from pipeline.mechanisms.reporting.systems import BASELINE, GENERATORS, beside, parts_of, short_name
 
 __all__ = [
     "GRID",
@@ -85,17 +85,23 @@ def key_of(system: str, systems: Iterable[str] = ()) -> Key:
     if system == BASELINE:
         return Key(name, "--c-baseline")
     parts = parts_of(system)
-    if parts and parts[1] in _DASHES:
+    if parts and _in_paper(system):
         return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
-    strange = sorted(s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
-    return Key(
-        name, _OTHERS[strange.index(system) % len(_OTHERS)], "4 1.5 1.5 1.5" if parts else ""
-    )
+    others = (s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
+    strange = sorted({_coloured(s) for s in others})
+    colour = _OTHERS[strange.index(_coloured(system)) % len(_OTHERS)]
+    return Key(name, colour, _DASHES.get(parts[1], "4 1.5 1.5 1.5") if parts else "")
+
+
+def _coloured(system: str) -> str:
+    """By what a system that the paper lacks has its colour: its generator, for the rows of Table 3."""
+    parts = parts_of(system)
+    return parts[0] if parts and parts[1] in _DASHES else system
 
 
 def _in_paper(system: str) -> bool:
     parts = parts_of(system)
-    return parts is not None and parts[1] in _DASHES
+    return parts is not None and parts[0] in GENERATORS and parts[1] in _DASHES
 
 
 def paint(variable: str) -> str:
@@ -139,12 +145,15 @@ def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
 
     Call it when the limits stand. Names of lines that end together are set below one another.
     """
-    low, high = axes.get_ylim()
     ordered = sorted(ends, key=lambda end: end[1])
-    places = spread([(value - low) / (high - low) for _, value in ordered], 0.085)
+    low, high = (
+        float(limit) for limit in axes.transScale.transform([(1, y) for y in axes.get_ylim()])[:, 1]
+    )
+    levels = axes.transScale.transform([(1, value) for _, value in ordered])[:, 1]
+    places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
     for (key, _), place in zip(ordered, places, strict=True):
         axes.text(
-            1.02, place, key.name.replace(", ", " "), color=paint(key.colour), fontsize=8,
+            1.02, place, beside(key.name), color=paint(key.colour), fontsize=8,
             va="center_baseline", transform=axes.transAxes,
         )  # fmt: skip
 

@@ -1,9 +1,10 @@
 """Accepted and rejected candidates to look at (Table 4), and what is in a folder of candidates."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +14,7 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.schema import CANDIDATES, SCORED
 from pipeline.mechanisms.shards import candidate_shards, find_candidates
 
-__all__ = ["Example", "FillStatistics", "draw_examples", "fill_statistics", "marked"]
+__all__ = ["Example", "FillStatistics", "draw_examples", "fill_statistics", "marked", "place_of"]
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 
@@ -64,19 +65,29 @@ def marked(
     return before, inside, after
 
 
+def place_of(seed: int, candidate_id: str) -> str:
+    """Where a candidate stands in a draw: candidates are drawn in ascending order of this.
+
+    The SHA-256 digest, in hexadecimal, of ``SEED CANDIDATE_ID``: nobody chose it, and neither the
+    order of files nor the number of judgements moves it.
+    """
+    return hashlib.sha256(f"{seed} {candidate_id}".encode()).hexdigest()
+
+
 def draw_examples(
-    runs: Iterable[tuple[int, Path, Path]],
+    run: tuple[int, Path, Path],
     count: int,
     seed: int,
     verdicts: Mapping[tuple[Path, str], str] | None = None,
 ) -> tuple[list[Example], list[Example]]:
-    """``count`` accepted and ``count`` rejected candidates from what the runs examined.
+    """``count`` accepted and ``count`` rejected candidates from what one run examined.
 
-    Judgements are drawn uniformly over all runs together, without repeating a candidate. Fewer come
-    back where there are fewer.
+    A candidate counts once, as the run judged it last. Those of each kind that come first by
+    ``place_of`` are drawn: a function of ``seed`` and of the candidates' ids alone. Fewer come back
+    where there are fewer.
 
     Args:
-        runs: (seed of the run, its ``scored.parquet``, its folder of candidate shards).
+        run: its seed, its ``scored.parquet``, its folder of candidate shards.
         count: how many of each.
         seed: seed of the draw.
         verdicts: (folder of shards, candidate) → the oracle's verdict. The oracle judged a sample,
@@ -85,48 +96,39 @@ def draw_examples(
     Raises:
         InputError: a file is damaged, or a judged candidate is not in the folder.
     """
-    pools: dict[bool, list[tuple[int, Path, dict[str, object]]]] = {True: [], False: []}
-    sources = list(runs)
-    tables = [(number, shards, _table(scored, SCORED)) for number, scored, shards in sources]
-    known = verdicts or {}
-    audited = {folder for folder, _ in known}
-    taken: set[str] = set()
-    for accepted in (True, False):
-        rows = [
-            (which, row)
-            for which, (_, _, table) in enumerate(tables)
-            for row, verdict in enumerate(table.column("accepted").to_pylist())
-            if verdict is accepted
-        ]
-        Random(f"{seed} {accepted}").shuffle(rows)
-        for which, row in rows:
-            if len(pools[accepted]) == count:
-                break
-            number, shards, table = tables[which]
-            judged = table.slice(row, 1).to_pylist()[0]
-            if shards in audited and (shards, judged["candidate_id"]) not in known:
-                continue
-            if judged["candidate_id"] not in taken:
-                taken.add(judged["candidate_id"])
-                pools[accepted].append((number, shards, judged))
+    number, scored, shards = run
+    known = {
+        name: verdict for (folder, name), verdict in (verdicts or {}).items() if folder == shards
+    }
+    # Rows stand in the order of the judgements, so a later one replaces an earlier.
+    last = {
+        str(row["candidate_id"]): row
+        for row in _table(scored, SCORED).to_pylist()
+        if not known or row["candidate_id"] in known
+    }
+    order = sorted(last, key=lambda name: place_of(seed, name))
+    drawn = {
+        side: [last[name] for name in order if last[name]["accepted"] is side][:count]
+        for side in (True, False)
+    }
     found = find_candidates(
-        {(shards, str(j["candidate_id"])) for p in pools.values() for _, shards, j in p}
+        {(shards, str(row["candidate_id"])) for rows in drawn.values() for row in rows}
     )
 
-    def example(number: int, shards: Path, judged: dict[str, object]) -> Example:
-        candidate = found[shards, str(judged["candidate_id"])]
+    def example(row: Mapping[str, Any]) -> Example:
+        candidate = found[shards, row["candidate_id"]]
         return Example(
             candidate_id=candidate.candidate_id,
             label=candidate.label,
             pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
-            probability=float(str(judged["probability"])),
-            accepted=bool(judged["accepted"]),
-            step=int(str(judged["step"])),
+            probability=row["probability"],
+            accepted=row["accepted"],
+            step=row["step"],
             seed=number,
-            verdict=known.get((shards, candidate.candidate_id)),
+            verdict=known.get(candidate.candidate_id),
         )
 
-    return [example(*e) for e in pools[True]], [example(*e) for e in pools[False]]
+    return [example(row) for row in drawn[True]], [example(row) for row in drawn[False]]
 
 
 def fill_statistics(folders: Iterable[Path]) -> FillStatistics:

@@ -10,7 +10,7 @@ from pipeline.mechanisms.reporting.findings import gain_words
 from pipeline.mechanisms.reporting.paper_tables import points
 from pipeline.mechanisms.reporting.results import Metrics, more_than_noise
 from pipeline.mechanisms.reporting.runs import Run
-from pipeline.mechanisms.reporting.systems import GENERATORS
+from pipeline.mechanisms.reporting.systems import generator_name, parts_of, system_key
 
 __all__ = ["filter_facts"]
 
@@ -21,8 +21,8 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
     """For each generator at the main |L|: whether its filter cleans, and whether it costs."""
     size, facts = metrics.main, []
     filtering = {run.system for run in runs if run.mode == "filter" and run.labelled == size}
-    for generator, name in GENERATORS.items():
-        if generator not in filtering:
+    for generator in sorted(filtering, key=system_key):
+        if parts_of(generator) != (generator, None):
             continue
         entry = next(
             (e for e in (audit.filtered(size) if audit else ()) if e["system"] == generator), None
@@ -33,9 +33,8 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
             parts.append(_costs(without))
         parts = [part for part in parts if part]
         if parts:
-            facts.append(
-                f"The filter on candidates of {name}. {' '.join(_sentence(p) for p in parts)}"
-            )
+            told = " ".join(_sentence(part) for part in parts)
+            facts.append(f"The filter on candidates of {generator_name(generator)}. {told}")
     return facts
 
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from pipeline.mechanisms.comparison import Comparison
 from pipeline.mechanisms.reporting.drawing import INK, MUTED, Panel, draw, dress, key_of, paint
 from pipeline.mechanisms.reporting.results import Result
-from pipeline.mechanisms.reporting.systems import BASELINE, short_name
+from pipeline.mechanisms.reporting.systems import BASELINE, beside, short_name
 
 __all__ = ["Mark", "ablation_dots", "accuracy_dots", "accuracy_mark", "gain_dots", "gain_mark"]
 
@@ -114,4 +114,4 @@ def _signed(form: str, value: float) -> str:
 
 
 def _label(system: str) -> str:
-    return short_name(system).replace(", ", " ")
+    return beside(short_name(system))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from pipeline.mechanisms.reporting.drawing import MUTED, Key, draw, dress, label_ends, paint
 
@@ -36,6 +36,8 @@ def line_chart(
     name: str = "",
     mark: float = 0,
     named: bool = False,
+    x_label: str = "updates",
+    logarithmic: bool = False,
 ) -> str:
     """An inline SVG of the lines.
 
@@ -47,6 +49,8 @@ def line_chart(
         name: of the picture, which no other of the page has.
         mark: number of updates at which a dashed upright stands; 0 for none.
         named: whether the lines' names stand at their ends.
+        x_label: what the level axis counts, where that is not updates.
+        logarithmic: whether the upright axis is; its values are above 0.
     """
 
     def plot(axes: Axes) -> None:
@@ -55,11 +59,18 @@ def line_chart(
         for line in lines:
             _plot(axes, line)
         axes.set_xlim(*x_limits)
+        if logarithmic:
+            axes.set_yscale("log")
         axes.set_ylim(*y_limits)
-        dress(axes, "updates", y_label)
+        dress(axes, x_label, y_label)
         whole = y_limits[1] - y_limits[0] >= 4
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=whole, steps=[1, 2, 5, 10]))
+        if logarithmic:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+            axes.yaxis.set_major_formatter("{x:,.0f}")
+            axes.yaxis.set_minor_locator(NullLocator())
+        else:
+            axes.yaxis.set_major_locator(MaxNLocator(5, integer=whole, steps=[1, 2, 5, 10]))
         if named:
             label_ends(axes, [(line.key, line.points[-1][1]) for line in lines if not line.thin])
 

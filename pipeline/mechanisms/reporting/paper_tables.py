@@ -12,6 +12,7 @@ from pipeline.mechanisms.reporting.systems import (
     short_name,
     variation_name,
     variation_of,
+    varied,
 )
 from pipeline.mechanisms.reporting.tables import Row, Table, percent
 
@@ -57,7 +58,7 @@ def interval(gain: Comparison) -> str:
 def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     """Table 2: overall, the gain over the baseline, and each category, at one |L|.
 
-    Systems of Table 3 alone are left to it.
+    Variations, which stand in Table 3 alone, are left to it.
     """
     shown = [r for r in metrics.block(labelled) if variation_of(r.system) is None]
     gains = metrics.gains(shown)
@@ -84,12 +85,11 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     system with the baseline.
     """
     known = [r for r in metrics.block(labelled) if r.system == BASELINE or parts_of(r.system)]
-    if not any(variation_of(r.system) for r in known):
+    there = {result.system for result in known}
+    if not any(variation_of(name) or varied(name) in there for name in there):
         return None
     gains = metrics.gains(known)
     against = metrics.ablations(labelled)
-
-    there = {result.system for result in known}
 
     def nested(system: str) -> bool:
         """Whether it stands below the generator that it varies."""
@@ -112,7 +112,8 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         tuple(rows),
         note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
         "S′(1) is filled, and the predictor sets the boundaries itself. Δ: points over the full method, "
-        "which is the generator’s own row above; ∗ marks what the paper does not have."
+        "which is the generator’s own row above, and for a name with brackets the generator without what "
+        "they say; ∗ and brackets mark what the paper does not have."
         + (" Gains, intervals and bold as in the table above." if gains else ""),
     )
 

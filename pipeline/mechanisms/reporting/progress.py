@@ -1,8 +1,10 @@
 """The chapter on how training went: acceptance, candidates read, learning curves, loss."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pipeline.mechanisms.reporting import acceptances, curves
+from pipeline.mechanisms.reporting.acceptancetable import acceptance_table
 from pipeline.mechanisms.reporting.drawing import key_of
 from pipeline.mechanisms.reporting.runs import BY_LENGTH, Run
 from pipeline.mechanisms.reporting.sections import Chapter, Gallery, Section
@@ -11,20 +13,25 @@ from pipeline.mechanisms.reporting.systems import system_key
 __all__ = ["progress"]
 
 
-def progress(runs: Sequence[Run], size: int, about: str) -> Chapter:
-    """How training went at one |L|, called ``about``: acceptance, reuse, learning curves and loss."""
+def progress(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Chapter:
+    """How training went at one |L|, called ``about``: acceptance, reuse, learning curves and loss.
+
+    Raises:
+        InputError: a shard of the runs' candidates is damaged.
+    """
     if not runs:
         return [], ["No learning curves, acceptance figures or examples: no run folders here."]
     block = [run for run in runs if run.labelled == size]
     accepted, learned = _accepting(block), _learning(block)
+    counted = acceptance_table(block, corpus)
     sections = [
-        Section(f"{title}, {about}", galleries=galleries, name=name)
-        for title, galleries, name in (
-            ("Acceptance over training", accepted, "acceptance"),
-            ("Candidates read in training", _reading(block), "candidates-read"),
-            ("Learning curves", learned, "learning-curves"),
+        Section(f"{title}, {about}", galleries=galleries, tables=tables, name=name)
+        for title, galleries, tables, name in (
+            ("Acceptance over training", accepted, [counted] if counted else [], "acceptance"),
+            ("Candidates read in training", _reading(block), [], "candidates-read"),
+            ("Learning curves", learned, [], "learning-curves"),
         )
-        if galleries
+        if galleries or tables
     ]
     missing = []
     if not learned:

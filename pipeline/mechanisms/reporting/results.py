@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.mechanisms.comparison import Comparison
 from pipeline.mechanisms.metrics import CRITERIA
-from pipeline.mechanisms.reporting.systems import BASELINE, parts_of, system_key
+from pipeline.mechanisms.reporting.systems import BASELINE, system_key, varied
 
 __all__ = ["ENOUGH", "FULL", "Metrics", "Result", "more_than_noise"]
 
@@ -134,11 +134,11 @@ class Metrics:
         return {system: gain for system, gain in found.items() if gain}
 
     def ablations(self, labelled: int) -> dict[str, Comparison]:
-        """Variation → its gain over the generator that it varies, in the order of Table 3."""
+        """Variation → its gain over the system that it varies, in the order of Table 3."""
         found = {}
         for result in self.block(labelled):
-            generator, variation = parts_of(result.system) or ("", None)
-            gain = self.gain(labelled, result.system, generator) if variation else None
+            other = varied(result.system)
+            gain = self.gain(labelled, result.system, other) if other else None
             if gain:
                 found[result.system] = gain
         return found

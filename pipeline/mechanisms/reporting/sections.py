@@ -49,9 +49,13 @@ Chapter = tuple[list[Section], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class ExampleList:
-    """What one system accepted and rejected; ``folded`` lists open on demand."""
+    """What one system accepted and rejected; ``folded`` lists open on demand.
+
+    ``judged`` says how much of it people found sensible; empty where nobody was asked.
+    """
 
     title: str
     accepted: Sequence[Example] = field(repr=False)
     rejected: Sequence[Example] = field(repr=False)
     folded: bool = False
+    judged: str = ""

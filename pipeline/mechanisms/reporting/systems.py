@@ -1,10 +1,24 @@
-"""The systems of params.yaml and the paper's words for them (Tables 2 and 3)."""
+"""The systems of params.yaml and the paper's words for them (Tables 2 and 3).
+
+A system is called after its generator, ``t5`` or a language model like ``t5-twins``; then, if its
+reference spans are not the parser's, after those, ``t5-gold``; then after its variation,
+``t5-twins-no-filter``. A folder of candidates is called after its model and its context,
+``t5-twins-no-sync``.
+"""
+
+import re
+
+from pipeline.settings.models import family_of
 
 __all__ = [
     "BASELINE",
     "GENERATORS",
     "VARIATIONS",
+    "beside",
+    "candidates_key",
     "candidates_name",
+    "candidates_parts",
+    "generator_name",
     "is_baseline",
     "parts_of",
     "short_name",
@@ -13,6 +27,7 @@ __all__ = [
     "system_phrase",
     "variation_name",
     "variation_of",
+    "varied",
 ]
 
 BASELINE = "baseline"
@@ -20,10 +35,15 @@ GENERATORS = {"bert": "BERT", "t5": "T5"}
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """Suffix of a system's name → the row of Table 3 it is; other suffixes are this project's own."""
 
+_KINDS = {"twins": "adapted on twins", "gold": "spans from gold trees"}
+"""Words of a generator's name after its family: what made its candidates otherwise."""
+
 _PHRASES = {
     "no-filter": " without filtering",
     "self-train": " with self-training instead of synchronization",
 }
+_CONTEXTS = {"sync": "synchronized", "no-sync": "not synchronized", "gold": _KINDS["gold"]}
+_FOLDER = re.compile(r"((?:bert|t5)(?:-[a-z0-9]+)*?)-(no-sync|sync|gold)((?:-.+)?)")
 
 
 def is_baseline(system: str) -> bool:
@@ -34,15 +54,36 @@ def is_baseline(system: str) -> bool:
 def parts_of(system: str) -> tuple[str, str | None] | None:
     """A system of params.yaml as (generator, variation): ``t5-no-filter`` → (t5, no-filter).
 
-    None for names this project does not know, and for the baseline.
+    What made other candidates belongs to the generator: ``t5-twins-no-filter`` → (t5-twins,
+    no-filter). None for names this project does not know, and for the baseline.
     """
-    generator, _, variation = system.partition("-")
-    return (generator, variation or None) if generator in GENERATORS else None
+    family, *words = system.split("-")
+    if family not in GENERATORS:
+        return None
+    count = next((n for n, word in enumerate(words) if word not in _KINDS), len(words))
+    return "-".join([family, *words[:count]]), "-".join(words[count:]) or None
+
+
+def varied(system: str) -> str | None:
+    """The system that this one is to be compared with, because it changes one thing in it.
+
+    A variation's generator; of a generator with a word after its family that without the last of
+    them (``t5-twins`` → ``t5``). None for the paper's own method, the baseline and unknown names.
+    """
+    generator, variation = parts_of(system) or ("", None)
+    return generator if variation else generator.rpartition("-")[0] or None
 
 
 def variation_name(variation: str) -> str:
     """The row of Table 3 a variation is; one that the paper lacks, in the words of its suffix."""
     return VARIATIONS.get(variation, f"∗ {variation.replace('-', ' ')}")
+
+
+def generator_name(generator: str) -> str:
+    """A generator, or a language model, in words: ``t5-twins`` → T5 (adapted on twins)."""
+    family, *kinds = generator.split("-")
+    told = ", ".join(_KINDS.get(kind, kind) for kind in kinds)
+    return GENERATORS.get(family, family) + (f" ({told})" if told else "")
 
 
 def system_name(system: str) -> str:
@@ -53,13 +94,25 @@ def system_name(system: str) -> str:
     if parts is None:
         return system
     generator, variation = parts
-    name = f"+ generation by {GENERATORS[generator]}"
+    name = f"+ generation by {generator_name(generator)}"
     return f"{name}, {variation_name(variation)}" if variation else name
 
 
 def short_name(system: str) -> str:
     """A system's name where there is little room, as beside a picture."""
     return system_name(system).replace("+ generation by ", "").replace(" (no generation)", "")
+
+
+def beside(name: str) -> str:
+    """A short name for beside a line or a row of a picture, where each letter is taken from the axes."""
+    for words, word in (
+        (_KINDS["twins"], "twins"),
+        (_KINDS["gold"], "gold trees"),
+        (", −", " −"),
+        (", ∗", " ∗"),
+    ):
+        name = name.replace(words, word)
+    return name
 
 
 def system_phrase(system: str) -> str:
@@ -71,17 +124,21 @@ def system_phrase(system: str) -> str:
         return f"“{system}”"
     generator, variation = parts
     phrase = _PHRASES.get(variation, f" ({variation.replace('-', ' ')})") if variation else ""
-    return f"generation by {GENERATORS[generator]}{phrase}"
+    return f"generation by {generator_name(generator)}{phrase}"
 
 
-def system_key(system: str) -> tuple[int, int, str]:
-    """Sorting key: the baseline, the paper's rows in the paper's order, then unknown names."""
+def system_key(system: str) -> tuple[int, tuple[int, ...], int, str]:
+    """Sorting key: the baseline, the paper's rows in the paper's order, then unknown names.
+
+    A family's other generators follow its own rows, each before its variations.
+    """
     parts = parts_of(system)
     if parts is None:
-        return (0 if is_baseline(system) else 9), 0, system
+        return (0 if is_baseline(system) else 9), (), 0, system
+    generator, variation = parts
     order = (None, *VARIATIONS)
-    rank = order.index(parts[1]) if parts[1] in order else len(order)
-    return 1 + list(GENERATORS).index(parts[0]), rank, system
+    rank = order.index(variation) if variation in order else len(order)
+    return (*_generator_key(generator), rank, system)
 
 
 def variation_of(system: str) -> str | None:
@@ -90,13 +147,36 @@ def variation_of(system: str) -> str | None:
     return parts[1] if parts else None
 
 
+def candidates_parts(folder: str) -> tuple[str, str, str] | None:
+    """A folder of candidates as (language model, context, how fills are chosen).
+
+    ``t5-twins-no-sync-sample`` → (t5-twins, no-sync, sample); None for names of another form.
+    """
+    found = _FOLDER.fullmatch(folder)
+    return (found[1], found[2], found[3].removeprefix("-")) if found else None
+
+
 def candidates_name(folder: str) -> str:
     """A folder of candidates in words: ``bert-no-sync`` → BERT, not synchronized."""
-    generator, _, context = folder.partition("-")
-    if generator not in GENERATORS:
+    parts = candidates_parts(folder)
+    if parts is None:
         return folder
-    for prefix, words in (("no-sync", "not synchronized"), ("sync", "synchronized")):
-        if context == prefix or context.startswith(f"{prefix}-"):
-            rest = context.removeprefix(prefix).removeprefix("-").replace("-", " ")
-            return f"{GENERATORS[generator]}, {words}" + (f", {rest}" if rest else "")
-    return folder
+    model, context, rest = parts
+    words = f"{generator_name(model)}, {_CONTEXTS[context]}"
+    return words + (f", {rest.replace('-', ' ')}" if rest else "")
+
+
+def candidates_key(folder: str) -> tuple[int, tuple[int, ...], int, str]:
+    """Sorting key: families, in them their models, of each the synchronized; then unknown names."""
+    parts = candidates_parts(folder)
+    if parts is None:
+        return 9, (), 0, folder
+    return (*_generator_key(parts[0]), list(_CONTEXTS).index(parts[1]), folder)
+
+
+def _generator_key(generator: str) -> tuple[int, tuple[int, ...]]:
+    """Its family's place, and that of each word after it."""
+    order = list(_KINDS)
+    words = generator.split("-")[1:]
+    ranks = tuple(order.index(word) if word in order else len(order) for word in words)
+    return 1 + list(GENERATORS).index(family_of(generator)), ranks

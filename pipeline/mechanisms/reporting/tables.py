@@ -23,13 +23,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table ready to print: the first ``names`` columns are text, the others numbers."""
+    """A table ready to print: the first ``names`` columns are text, the others numbers.
+
+    Where several are text, the page shows the first of them once for each block, unless it ``repeats``.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     names: int = 1
     note: str = ""
+    repeats: bool = False
 
 
 def percent(mean: float | None, sd: float | None = None) -> str:

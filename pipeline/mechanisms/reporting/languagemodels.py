@@ -1,0 +1,96 @@
+"""The language models of a corpus, as the report reads them back from ``models/``."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import read_json
+from pipeline.mechanisms.reporting.systems import generator_name
+from pipeline.settings.models import family_of, is_model_name
+
+__all__ = ["PROBE", "LanguageModel", "read_models"]
+
+PROBE = ("recovered", "category", "length", "sense", "exact", "filled")
+"""Shares of a fill probe: fractions of its ``n`` coordinations."""
+
+_REMEDY = "remove the model's folder and run `conjoin pretrain` again"
+_FAMILIES = {"bert": 0, "t5": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """One folder ``models/NAME/seed-K``.
+
+    ``ready`` names the ready model that is used as it is; then ``card`` (pretrain.json), ``timing``
+    (timing.json) and ``looks`` (history.jsonl, a record for each look at held-out text) are empty.
+    Models that earlier versions trained have a card alone.
+    """
+
+    name: str
+    seed: str
+    ready: str | None
+    card: Mapping[str, Any] = field(repr=False)
+    timing: Mapping[str, Any] = field(repr=False)
+    looks: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    @property
+    def phrase(self) -> str:
+        """What it is called: ``T5 (adapted on twins)``."""
+        return generator_name(self.name)
+
+    @property
+    def probe(self) -> Mapping[str, Any]:
+        """Its fill probe at the end; empty where there is none."""
+        return self.card.get("probe") or {}
+
+
+def read_models(corpus: Path) -> list[LanguageModel]:
+    """Every language model of a corpus: BERTs, then T5s, the one called like its family first.
+
+    Raises:
+        InputError: a file is malformed.
+    """
+    cards = [
+        path
+        for form in ("*/pretrain.json", "*/ready.json", "*/*/pretrain.json", "*/*/ready.json")
+        for path in sorted((corpus / "models").glob(form))
+    ]
+    found = [model for path in cards if (model := _read(path, corpus / "models"))]
+    return sorted(found, key=lambda m: (_FAMILIES[family_of(m.name)], m.name, m.seed))
+
+
+def _read(path: Path, models: Path) -> LanguageModel | None:
+    folder = path.parent
+    name, *rest = folder.relative_to(models).parts
+    if not is_model_name(name):
+        return None
+    seed = rest[0].removeprefix("seed-") if rest else "0"
+    card = read_json(path)
+    timing = folder / "timing.json"
+    about = read_json(timing) if timing.is_file() else {}
+    if not isinstance(card, dict) or not isinstance(about, dict):
+        raise InputError("not the card of a language model", path=path, remedy=_REMEDY)
+    if path.name == "ready.json":
+        return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
+    return LanguageModel(name, seed, None, card, about, _looks(folder / "history.jsonl"))
+
+
+def _looks(path: Path) -> tuple[Mapping[str, Any], ...]:
+    if not path.is_file():
+        return ()
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            record = json.loads(line)
+            probe = record.get("probe") or {}
+            shares = {key: float(probe[key]) for key in PROBE if probe.get(key) is not None}
+            records.append({**record, "tokens": int(record["tokens"]), "step": int(record["step"]),
+                            "probe": shares, "n": probe.get("n")})  # fmt: skip
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"not a look of pretraining: {line[:40]!r}", path=path, line=number, remedy=_REMEDY
+            ) from error
+    return tuple(records)
