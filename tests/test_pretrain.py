@@ -16,12 +16,13 @@ from transformers import AutoTokenizer
 
 from pipeline.ground.errors import InputError, ModelError, SettingsError
 from pipeline.ground.files import sha256_of, write_text
+from pipeline.mechanisms import pretraining
 from pipeline.mechanisms.checkpoints import READY, locate
 from pipeline.mechanisms.corruption import (
     IGNORED,
     Masking,
-    corrupt_spans,
     Spans,
+    corrupt_spans,
     draw_spans,
     mask_tokens,
     spread_to_tokens,
@@ -31,12 +32,11 @@ from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmbatches import (
     CorruptedSentence,
     MaskedPairs,
-    encode_texts,
     steps_of,
 )
-from pipeline.mechanisms import pretraining
 from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.pretraining import _loss_sum
+from pipeline.mechanisms.rawtext.store import encode_texts
 from pipeline.mechanisms.tokenizers import (
     SENTINELS,
     sentinel_ids,
@@ -287,7 +287,7 @@ def test_lengths_of_spans_follow_their_law(lengths: Literal["geometric", "log-un
     st.integers(1, 60), st.floats(0.05, 0.9), st.floats(1, 8), st.integers(1, 30), st.integers(1, 9),
     st.integers(0, 10**6),
 )  # fmt: skip
-def test_spans_never_touch_nor_cover_everything(
+def test_spans_never_touch_nor_cover_everything(  # noqa: PLR0917 - what hypothesis draws
     lengths: Literal["composed", "geometric", "log-uniform"],
     words: int, density: float, mean: float, longest: int, most: int, seed: int,
 ) -> None:  # fmt: skip
@@ -482,7 +482,7 @@ def test_a_checkpoint_of_another_run_is_not_used(
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
-    """accelerate's processes share each update: the losses are those of one process but for rounding."""
+    """Accelerate's processes share each update: the losses are those of one process but for rounding."""
     one, two = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
     asked = {**TINY, "steps": 12, "eval_every": 4}
     run(Pretrain(corpus=one, **asked))

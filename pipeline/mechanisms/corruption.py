@@ -91,8 +91,9 @@ class Spans:
 
     A fill stands for a whole constituent, and those have no typical length: of the constituents that
     generation may coordinate in GENIA's gold trees, 14 % have one word, 17 % two, 29 % three to five,
-    26 % six to twelve and 13 % more. ``log-uniform`` gives each doubling of length the same weight, P(k) ∝ 1/k; ``geometric`` is
-    SpanBERT's law, P(k) ∝ (1 − 1/mean)^(k−1) (Joshi et al., 2020, §3.1); both up to ``longest``.
+    26 % six to twelve and 13 % more. ``log-uniform`` gives each doubling of length the same weight,
+    P(k) ∝ 1/k; ``geometric`` is SpanBERT's law, P(k) ∝ (1 − 1/mean)^(k−1) (Joshi et al., 2020,
+    §3.1); both up to ``longest``.
     ``composed`` is T5's: a share of noise, cut at random into spans of a mean length (see
     ``draw_spans``).
 

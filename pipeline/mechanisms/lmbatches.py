@@ -23,7 +23,7 @@ from pipeline.mechanisms.corruption import (
     mask_tokens,
     spread_to_tokens,
 )
-from pipeline.mechanisms.rawtext.store import Text, encode_texts
+from pipeline.mechanisms.rawtext.store import Text, lengths_of
 from pipeline.mechanisms.tokenizers import sentinel_ids
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "CorruptedSentence",
     "MaskedPairs",
     "Objective",
-    "Text",
-    "encode_texts",
     "steps_of",
 ]
 
@@ -45,28 +43,29 @@ _WINDOW = 32  # batches whose sequences are sorted by length together
 class Objective(Protocol):
     """What a family learns from: how sentences are put together, and what is hidden of them."""
 
-    def examples(self, texts: Sequence[Text], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    def examples(self, texts: Sequence[Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
         """One epoch of examples, each the indices of its sentences."""
         ...
 
     def batch(
-        self, texts: Sequence[Text], examples: Sequence[tuple[int, ...]], rng: np.random.Generator
+        self, texts: Sequence[Any], examples: Sequence[tuple[int, ...]], rng: np.random.Generator
     ) -> Batch:
         """The corrupted tensors of one batch."""
         ...
 
 
 def _plan(
-    objective: Objective, texts: Sequence[Text], batch_size: int, rng: np.random.Generator
+    objective: Objective, texts: Sequence[Any], batch_size: int, rng: np.random.Generator
 ) -> list[list[tuple[int, ...]]]:
     """One epoch of batches: shuffled, of similar length within; a remainder waits for the next."""
     examples = objective.examples(texts, rng)
+    lengths = lengths_of(texts).tolist()
     examples = [examples[i] for i in rng.permutation(len(examples))]
     window = _WINDOW * batch_size
     ordered: list[tuple[int, ...]] = []
     for begin in range(0, len(examples), window):
         part = examples[begin : begin + window]
-        ordered += sorted(part, key=lambda example: sum(len(texts[i].ids) for i in example))
+        ordered += sorted(part, key=lambda example: sum(lengths[i] for i in example))
     if len(ordered) <= batch_size:
         return [ordered]
     # The remainder is taken from a random place: always the longest would be a bias.
@@ -79,7 +78,7 @@ def _plan(
 
 def steps_of(
     objective: Objective,
-    texts: Sequence[Text],
+    texts: Sequence[Any],
     *,
     batch_size: int,
     steps: int,

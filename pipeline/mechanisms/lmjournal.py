@@ -33,7 +33,7 @@ class Look:
     learning_rate: float
     validation_loss: float | None
     perplexity: float | None
-    probe: Mapping[str, float] | None
+    probe: Mapping[str, Any] | None
 
     def line(self, of: int) -> str:
         """One line for whoever watches."""
@@ -54,7 +54,7 @@ _SHOWN = ("recovered", "category", "length", "sense")
 
 
 def perplexity(loss: float | None) -> float | None:
-    """e to the loss, of a loss in nats per predicted token."""
+    """E to the loss, of a loss in nats per predicted token."""
     return None if loss is None else round(math.exp(min(loss, 50.0)), 3)
 
 

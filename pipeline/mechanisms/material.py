@@ -1,6 +1,5 @@
 """What a pretraining learns from: text or twins, split into training and held out, and a tokenizer."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,17 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from pipeline.ground.console import say, table
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, sha256_of, write_json
+from pipeline.ground.parquet import MANIFEST
 from pipeline.ground.schema import read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.corruption import Spans
 from pipeline.mechanisms.lmbatches import CorruptedSentence, MaskedPairs, Objective
 from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans, read_twins
-from pipeline.mechanisms.rawtext.overlap import Overlap
+from pipeline.mechanisms.rawtext.overlap import REASONS, Overlap
 from pipeline.mechanisms.rawtext.prepared import Prepared, prepare
 from pipeline.mechanisms.rawtext.store import Selection, TokenStore, build_store, packed
 from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
+from pipeline.settings.preparse import COORDINATED_FOLDER
 from pipeline.settings.pretrain import Pretrain
 
 __all__ = ["Material", "gather"]
@@ -33,14 +34,10 @@ _TOKENIZER_SENTENCES = 1_000_000  # that an own tokenizer is learnt from
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Attributes:
-    tokenizer: the base's, or trained here.
-    objective: what is hidden of ``training`` and ``validation``.
-    training: sentences (or twins) to learn from.
-    validation: those held out; may be empty.
-    tally: sentences kept and refused, by reason.
-    overlap: raw sentences that hold a dev or test sentence, by how.
-    digest: of the text.
+    """``objective`` hides parts of ``training`` and ``validation``, sentences or twins.
+
+    ``tokenizer`` is the base's, or was trained here; ``tally`` counts sentences kept and refused, by
+    reason, ``overlap`` those that hold a dev or test sentence, by how; ``digest`` is of the text.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -69,8 +66,7 @@ def gather(
     Raises:
         InputError: there is nothing to learn from.
     """
-    if settings.objective == "twins":
-        assert base is not None  # the settings see to it
+    if settings.objective == "twins" and base:  # the settings see to a base
         return _twins(settings, *base)
     if device.is_main_process:
         _write_text(settings, folder, base)
@@ -78,7 +74,7 @@ def gather(
     facts = read_json(folder / _FACTS)
     tokenizer = base[1] if base else AutoTokenizer.from_pretrained(folder / _TOKENIZER)
     objective, _ = _corruption(settings, tokenizer, base)
-    store = TokenStore.open(folder)
+    store = TokenStore(folder)
     held = np.zeros(store.own, dtype=bool)
     drawn = np.random.default_rng([settings.seed, 2])
     count = min(store.own // _HELD_OUT, _MOST_HELD_OUT)
@@ -126,7 +122,7 @@ def _write_text(
     refused = prepared.tally.refused + tally.refused
     facts = {
         "texts": Tally(tally.kept, refused).to_dict(),
-        "overlap": dict(prepared.overlap),
+        "overlap": _overlap(prepared),
         "digest": prepared.digest,
     }
     write_json(folder / _FACTS, facts)
@@ -143,11 +139,17 @@ def _say_overlap(prepared: Prepared, held_out: Overlap | None, drop: bool) -> No
     if held_out is None:
         say("no sentences.parquet: raw text was not held against a dev or test split")
         return
-    found = sum(prepared.overlap.values())
+    found = _overlap(prepared)
     what = "left out" if drop else "counted, and kept as --held-out count asks"
-    say(f"{found:,} raw sentences hold a dev or test sentence: {what}")
+    say(f"{sum(found.values()):,} raw sentences hold a dev or test sentence: {what}")
     if found:
-        table("dev or test in raw text", ("how", "sentences"), sorted(prepared.overlap.items()))
+        table("dev or test in raw text", ("how", "sentences"), list(found.items()))
+
+
+def _overlap(prepared: Prepared) -> dict[str, int]:
+    """Raw sentences that hold a dev or test sentence, by how: left out, or only noted."""
+    found = prepared.noted + prepared.tally.refused
+    return {reason: found[reason] for reason in REASONS if found[reason]}
 
 
 def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenizerBase:
@@ -188,27 +190,20 @@ def _twins(
     settings: Pretrain, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> Material:
     limit = min(settings.max_length, tokenizer.model_max_length)
-    objective: Objective
-    if settings.family == "bert":
-        objective = TwinMasks(tokenizer, types=_has_types((model, tokenizer)))
-    else:
-        objective = TwinSpans(tokenizer)
-    twins, tally = read_twins(settings.corpus, objective, limit)
-    if not twins:
-        raise InputError(
-            "no natural coordination to make twins of", path=settings.corpus,
-            remedy="run `conjoin preparse CORPUS --coordinated 5000`",
-        )  # fmt: skip
-    drawn = np.random.default_rng([settings.seed, 2])
-    order = drawn.permutation(len(twins))
+    objective = (
+        TwinMasks(tokenizer, types=_has_types((model, tokenizer)))
+        if settings.family == "bert"
+        else TwinSpans(tokenizer)
+    )
+    twins, tally = read_twins(settings.corpus, tokenizer, limit)
+    # Of the last sentences: the two directions of one coordination must not be parted.
     count = min(len(twins) // _HELD_OUT, _MOST_HELD_OUT)
-    held, kept = np.sort(order[:count]), np.sort(order[count:])
     return Material(
         tokenizer=tokenizer,
         objective=objective,
-        training=[twins[i] for i in kept],
-        validation=[twins[i] for i in held],
+        training=twins[: len(twins) - count],
+        validation=twins[len(twins) - count :],
         tally=tally,
-        overlap=Counter(),
-        digest=sha256_of(settings.corpus / "coordinated"),
+        overlap={},
+        digest=sha256_of(settings.corpus / COORDINATED_FOLDER / MANIFEST),
     )

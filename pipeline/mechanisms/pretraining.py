@@ -9,7 +9,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,11 +28,12 @@ from pipeline.mechanisms.lmjournal import Look, look_table, looks_of, perplexity
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.settings.pretrain import Pretrain
 
-__all__ = ["Course", "accelerator", "pretrain"]
+__all__ = ["Course", "Probing", "accelerator", "pretrain"]
 
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
-Probing = Callable[[PreTrainedModel], dict[str, float]]
+Probing = Callable[[PreTrainedModel], dict[str, Any]]
+"""What a look asks the model beside the loss on held-out text, and the answers by name."""
 
 
 @dataclass(slots=True)
@@ -138,12 +138,10 @@ def pretrain(
         ModelError: the loss is no longer a number.
         InputError: the checkpoint there is of another run, or cannot be written.
     """
-    model.train()
-    optimizer = torch.optim.AdamW(
-        decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
-    )
-    wrapped, optimizer = device.prepare(model, optimizer)
-    course = _taken_up(snapshots, code, model, optimizer, device)
+    run = _Run(model, objective, settings, device)
+    if snapshots:
+        run.take_up(snapshots, code)
+    course = run.course
     begun = time.monotonic() - course.seconds
     rate = _Rate(course.tokens)
     batches = steps_of(
@@ -151,99 +149,126 @@ def pretrain(
         seed=settings.seed, first=course.step,
     )  # fmt: skip
     with Meter(f"pretrain {settings.lm}", settings.steps, first=course.step) as meter:
-        for course.epoch, whole in batches:
-            for group in optimizer.param_groups:
-                group["lr"] = settings.learning_rate * _ramp(settings, course.step)
-            # Each process its own dropout, and none that depends on earlier updates.
-            seed = np.random.SeedSequence([settings.seed, 3, course.step, device.process_index])
-            torch.manual_seed(int(seed.generate_state(1)[0]))
-            course.tokens += int(whole["attention_mask"].sum())
-            loss = _loss_sum(wrapped, _own_part(whole, device), model) / _predicted(whole)
-            device.backward(loss * device.num_processes)
-            device.clip_grad_norm_(wrapped.parameters(), _CLIP)
-            optimizer.step()
-            optimizer.zero_grad()
-            course.step += 1
-            course.losses.append(float(device.reduce(loss.detach())))
-            if not math.isfinite(course.losses[-1]):
-                raise ModelError(
-                    f"the loss is {course.losses[-1]} at step {course.step}",
-                    remedy="lower the learning rate",
-                )
-            note = f"loss {float(np.mean(course.losses[-50:])):.3f}, {rate(course.tokens):,.0f} tokens/s"
-            meter.advance(note=note)
+        for course.epoch, batch in batches:
+            run.update(batch)
+            loss = float(np.mean(course.losses[-50:]))
+            meter.advance(note=f"loss {loss:.3f}, {rate(course.tokens):,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
-                _look(course, model, objective, validation, settings, device, probe)
+                run.look(validation, probe)
             course.seconds = time.monotonic() - begun
             if snapshots and course.step % settings.checkpoint_every == 0:
-                _keep(snapshots, course, code, model, optimizer, device)
+                run.keep(snapshots, code)
     return course
 
 
-def _taken_up(
-    snapshots: Snapshots | None,
-    code: str,
-    model: PreTrainedModel,
-    optimizer: Any,
-    device: Accelerator,
-) -> Course:
-    """The course so far, with weights and optimizer as they were; a new one where there is none."""
-    found = snapshots.latest(device.device) if snapshots else None
-    for fault in snapshots.damaged if snapshots and device.is_main_process else ():
-        say(f"checkpoint set aside: {fault}")
-    if found is None:
-        return Course()
-    tensors, facts, rows = found
-    model.load_state_dict(tensors["model"])
-    optimizer.load_state_dict(tensors["optimizer"])
-    other = facts.pop("code") != code
-    if device.is_main_process:
-        changed = ", by another version of the code: not the same run as without a break"
-        say(f"taken up at step {facts['step']:,}{changed if other else ''}")
-    return Course(**facts, looks=looks_of(rows))
+class _Run:
+    """A model in training: its optimizer, and how far it is."""
 
-
-def _keep(
-    snapshots: Snapshots,
-    course: Course,
-    code: str,
-    model: PreTrainedModel,
-    optimizer: Any,
-    device: Accelerator,
-) -> None:
-    if device.is_main_process:
-        tensors = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        snapshots.write(
-            course.step, (tensors, {**course.facts(), "code": code}, look_table(course.looks))
+    def __init__(
+        self, model: PreTrainedModel, objective: Objective, settings: Pretrain, device: Accelerator
+    ) -> None:
+        self._model, self._objective = model, objective
+        self._settings, self._device = settings, device
+        self.course = Course()
+        model.train()
+        optimizer = torch.optim.AdamW(
+            decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
         )
-    device.wait_for_everyone()
+        self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
+    def take_up(self, snapshots: Snapshots, code: str) -> None:
+        """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
+        found = snapshots.latest(self._device.device)
+        for fault in snapshots.damaged if self._device.is_main_process else ():
+            say(f"checkpoint set aside: {fault}")
+        if found is None:
+            return
+        tensors, facts, rows = found
+        self._model.load_state_dict(tensors["model"])
+        self._optimizer.load_state_dict(tensors["optimizer"])
+        other = facts.pop("code") != code
+        self.course = Course(**facts, looks=looks_of(rows))
+        if self._device.is_main_process:
+            changed = ", by another version of the code: not the same run as without a break"
+            say(f"taken up at step {self.course.step:,}{changed if other else ''}")
 
-def _look(
-    course: Course,
-    model: PreTrainedModel,
-    objective: Objective,
-    validation: Sequence[Any],
-    settings: Pretrain,
-    device: Accelerator,
-    probe: Probing | None,
-) -> None:
-    """Add a look at held-out text; the losses since the last one are spent."""
-    loss = _evaluate(model, objective, validation, settings, device)
-    look = Look(
-        step=course.step,
-        epoch=course.epoch,
-        tokens=course.tokens,
-        loss=round(float(np.mean(course.losses)), 4),
-        learning_rate=settings.learning_rate * _ramp(settings, course.step - 1),
-        validation_loss=loss,
-        perplexity=perplexity(loss),
-        probe=probe(model) if probe else None,
-    )
-    course.looks.append(look)
-    course.losses.clear()
-    if device.is_main_process:
-        say(look.line(settings.steps))
+    def keep(self, snapshots: Snapshots, code: str) -> None:
+        """Write a checkpoint."""
+        if self._device.is_main_process:
+            tensors = {
+                "model": self._model.state_dict(),
+                "optimizer": self._optimizer.state_dict(),
+            }
+            facts = {**self.course.facts(), "code": code}
+            snapshots.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
+        self._device.wait_for_everyone()
+
+    def update(self, whole: Batch) -> None:
+        """One step of the optimizer on a batch that all processes share."""
+        course, device = self.course, self._device
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._rate(course.step)
+        # Each process its own dropout, and none that depends on earlier updates.
+        entropy = [self._settings.seed, 3, course.step, device.process_index]
+        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
+        part = _own_part(whole, device)
+        loss = _loss_sum(self._wrapped, part, self._model) / _predicted(whole)
+        device.backward(loss * device.num_processes)
+        device.clip_grad_norm_(self._wrapped.parameters(), _CLIP)
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        course.step += 1
+        course.tokens += int(whole["attention_mask"].sum())
+        course.losses.append(float(device.reduce(loss.detach())))
+        if not math.isfinite(course.losses[-1]):
+            raise ModelError(
+                f"the loss is {course.losses[-1]} at step {course.step}",
+                remedy="lower the learning rate",
+            )
+
+    def look(self, validation: Sequence[Any], probe: Probing | None) -> None:
+        """Add a look at held-out text; the losses since the last one are spent."""
+        course = self.course
+        loss = self._evaluate(validation)
+        look = Look(
+            step=course.step,
+            epoch=course.epoch,
+            tokens=course.tokens,
+            loss=round(float(np.mean(course.losses)), 4),
+            learning_rate=self._rate(course.step - 1),
+            validation_loss=loss,
+            perplexity=perplexity(loss),
+            probe=probe(self._model) if probe else None,
+        )
+        course.looks.append(look)
+        course.losses.clear()
+        if self._device.is_main_process:
+            say(look.line(self._settings.steps))
+
+    def _rate(self, step: int) -> float:
+        """The learning rate: linear warm-up, then linear decay to zero after the last step."""
+        settings = self._settings
+        warm = max(1, round(settings.warmup * settings.steps))
+        if step < warm:
+            return settings.learning_rate * ((step + 1) / warm)
+        return settings.learning_rate * ((settings.steps - step) / max(1, settings.steps - warm))
+
+    @torch.inference_mode()
+    def _evaluate(self, texts: Sequence[Any]) -> float | None:
+        """Mean loss over one epoch of held-out text, the same on every process."""
+        if not texts:
+            return None
+        size = self._settings.batch_size
+        count = max(1, math.ceil(len(texts) / size))
+        total, predicted = 0.0, 0
+        self._model.eval()  # type: ignore[no-untyped-call]
+        for _, batch in steps_of(self._objective, texts, batch_size=size, steps=count, seed=0):
+            moved = {name: value.to(self._device.device) for name, value in batch.items()}
+            with self._device.autocast():
+                total += float(_loss_sum(self._model, moved, self._model))
+            predicted += _predicted(batch)
+        self._model.train()
+        return round(total / predicted, 4)
 
 
 class _Rate:
@@ -264,43 +289,3 @@ def _own_part(batch: Batch, device: Accelerator) -> Batch:
         part = {name: value[:1] for name, value in batch.items()}
         part["labels"] = torch.full_like(part["labels"], IGNORED)
     return {name: value.to(device.device) for name, value in part.items()}
-
-
-def _ramp(settings: Pretrain, step: int) -> float:
-    """Linear warm-up, then linear decay to zero at the last step, as a share of the peak rate."""
-    warm = max(1, round(settings.warmup * settings.steps))
-    if step < warm:
-        return (step + 1) / warm
-    return (settings.steps - step) / max(1, settings.steps - warm)
-
-
-@contextmanager
-def _evaluating(model: PreTrainedModel) -> Any:
-    model.eval()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        model.train()
-
-
-@torch.inference_mode()
-def _evaluate(
-    model: PreTrainedModel,
-    objective: Objective,
-    texts: Sequence[Any],
-    settings: Pretrain,
-    device: Accelerator,
-) -> float | None:
-    """Mean loss over one epoch of held-out text, the same on every process."""
-    if not texts:
-        return None
-    count = max(1, math.ceil(len(texts) / settings.batch_size))
-    total, predicted = 0.0, 0
-    with _evaluating(model), device.autocast():
-        for _, batch in steps_of(
-            objective, texts, batch_size=settings.batch_size, steps=count, seed=0
-        ):
-            moved = {name: value.to(device.device) for name, value in batch.items()}
-            total += float(_loss_sum(model, moved, model))
-            predicted += _predicted(batch)
-    return round(total / predicted, 4)

@@ -10,7 +10,6 @@ from transformers import PreTrainedModel
 
 from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
-from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic_folder, write_json
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.checkpoints import READY, identity, locate
@@ -19,7 +18,7 @@ from pipeline.mechanisms.initialisation import new_bert, new_t5
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmjournal import write_history
 from pipeline.mechanisms.material import Material, gather
-from pipeline.mechanisms.pretraining import Course, accelerator, pretrain
+from pipeline.mechanisms.pretraining import Course, Probing, accelerator, pretrain
 from pipeline.mechanisms.probe import build_probe
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.settings.pretrain import Pretrain
@@ -60,19 +59,13 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     base = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
     torch.manual_seed(settings.seed)
     continued = _load(settings, base) if base else None
-    material = gather(settings, work / "text", continued[1] if continued else None, device)
+    material = gather(settings, work / "text", continued, device)
     model = continued[0] if continued else _new(settings, material)
     snapshots = Snapshots(work / "checkpoints", _about(settings, material, base), _KEEP)
-    probe = build_probe(settings.corpus, settings.probe, settings.seed) if settings.probe else None
-
-    def probed(trained: PreTrainedModel) -> dict[str, float]:
-        reading = probe.measure(settings.family, trained, material.tokenizer)  # type: ignore[union-attr]
-        return reading.to_dict()
-
     course = pretrain(
         model, material.objective, material.training, material.validation,
         settings=settings, device=device, snapshots=snapshots, code=code_digest(__name__),
-        probe=probed if probe else None,
+        probe=_probe(settings, material),
     )  # fmt: skip
     if device.is_main_process:
         card = _card(settings, material, course, model)
@@ -84,6 +77,20 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
             write_json(folder / "timing.json", _timing(settings, course, device.device))
         _tell(out, card, course, material)
     device.wait_for_everyone()
+
+
+def _probe(settings: Pretrain, material: Material) -> Probing | None:
+    """What a look asks the model, where there is a dev split to ask about."""
+    if not settings.probe or not (settings.corpus / "sentences.parquet").is_file():
+        return None
+    probe = build_probe(settings.corpus, settings.probe, seed=0)
+    if probe is None:
+        return None
+
+    def read(model: PreTrainedModel) -> dict[str, Any]:
+        return probe.measure(settings.family, model, material.tokenizer).to_dict()
+
+    return read
 
 
 def _load(settings: Pretrain, base: str) -> tuple[PreTrainedModel, Any]:

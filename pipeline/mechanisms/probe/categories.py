@@ -93,7 +93,8 @@ class Judge:
 
     def _bags(self, phrases: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
         """Feature columns of all phrases in a row, and where each phrase's begin."""
-        columns, starts = [], []
+        columns: list[int] = []
+        starts: list[int] = []
         for words in phrases:
             starts.append(len(columns))
             known = {self._columns.get(feature, 0) for feature in _features(words)}

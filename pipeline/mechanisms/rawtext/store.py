@@ -123,7 +123,7 @@ class TokenStore(Sequence[Text]):
             return Selection(self, np.arange(len(self))[index])
         at = range(len(self))[index]
         begin, end = self._bounds[at], self._bounds[at + 1]
-        return Text(self._ids[begin:end].astype(np.int64), self._begins[begin:end])
+        return Text(self._ids[begin:end].astype(np.int64), self._begins[begin:end].astype(np.bool_))
 
 
 def _mapped(path: Path, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
