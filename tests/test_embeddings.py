@@ -1,9 +1,14 @@
 """Initial embeddings from co-occurrence."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
+from pipeline.mechanisms import embeddings
 from pipeline.mechanisms.embeddings import cooccurrences, embed_by_cooccurrence, ppmi_svd
 
 VOCABULARY = 12
@@ -21,6 +26,44 @@ def test_pairs_are_weighted_by_inverse_distance() -> None:
     assert found == {
         (5, 1): 2.0, (5, 6): 0.5, (5, 7): 1 / 3, (1, 6): 1.0, (1, 7): 0.5, (6, 7): 1.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 10**6])
+def test_counts_have_the_bits_of_one_long_sum(block: int) -> None:
+    """Blocks of any size give what adding every weight in order of distance gives."""
+    rng = np.random.default_rng(3)
+    texts = [rng.integers(5, size=n) for n in (0, 1, 2, 3, 400, 5, 900, 4)]
+    sums: dict[tuple[int, int], float] = {}
+    for distance in range(1, 5):
+        for ids in texts:
+            for pair in zip(ids[:-distance].tolist(), ids[distance:].tolist(), strict=True):
+                sums[pair] = sums.get(pair, 0.0) + 1.0 / distance
+    first, second, weight = cooccurrences(texts, 5, block=block)
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == sorted(sums)
+    assert weight.tolist() == [sums[pair] for pair in sorted(sums)]
+
+
+def test_of_many_tokens_evenly_spaced_sentences_count() -> None:
+    """With room for half of the tokens every other sentence counts; with enough room all do."""
+    texts = [np.array([i, i + 1]) for i in range(10)]
+    assert cooccurrences(texts, 12, most=10)[0].tolist() == [0, 2, 4, 6, 8]
+    assert cooccurrences(texts, 12, most=20)[0].tolist() == list(range(10))
+    assert cooccurrences([], 12)[0].tolist() == []
+
+
+def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than a block and one sentence are counted at once, and all are counted."""
+    sizes: list[int] = []
+    counted = embeddings._counted
+
+    def watched(texts: list[NDArray[np.int64]], vocabulary: int) -> Any:
+        sizes.append(sum(map(len, texts)))
+        return counted(texts, vocabulary)
+
+    monkeypatch.setattr(embeddings, "_counted", watched)
+    cooccurrences([np.arange(7)] * 100, 12, block=50)
+    assert sum(sizes) == 700
+    assert max(sizes) < 50 + 7
 
 
 def test_tokens_of_like_distribution_are_alike() -> None:
