@@ -16,7 +16,7 @@ from pipeline.ground.files import read_json, sha256_of
 from pipeline.ground.parquet import read_rows, write_rows
 from pipeline.ground.schema import SENTENCES, TREES, read_sentences, sentence_row
 from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms import coordinated, lmtwins
+from pipeline.mechanisms import coordinated
 from pipeline.mechanisms.coordinated import (
     Hidden,
     hidden_conjuncts,
@@ -25,17 +25,12 @@ from pipeline.mechanisms.coordinated import (
 )
 from pipeline.mechanisms.corruption import IGNORED
 from pipeline.mechanisms.infill import BertInfiller, T5Infiller, Task
+from pipeline.mechanisms.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.lmtwins import (
-    MaskedTwin,
-    SpanTwin,
-    TwinMasks,
-    TwinSpans,
-    encode_twins,
-    read_twins,
-)
+from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans, read_twins
 from pipeline.mechanisms.parse_plan import coordinated_plan
 from pipeline.mechanisms.spans import Reference, Source
+from pipeline.mechanisms.twin_inputs import UNEVEN, MaskedTwin, SpanTwin, encode_twins
 from pipeline.settings.preparse import Preparse
 from pipeline.stages import preparse
 
@@ -196,9 +191,9 @@ def test_targets_keep_to_generations_lengths(tiny_bert: Path, tiny_t5: Path) -> 
     one = len(AutoTokenizer.from_pretrained(tiny_t5)("man", add_special_tokens=False)["input_ids"])
     assert one == len(AutoTokenizer.from_pretrained(tiny_t5).tokenize("lamp"))
     cases = ((1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (4, 1))
-    assert [outcome(tiny_bert, *each) for each in cases] == ["kept"] * 2 + [lmtwins.UNEVEN] * 4
-    assert [outcome(tiny_t5, *each) for each in cases] == ["kept"] * 4 + [lmtwins.UNEVEN] * 2
-    assert outcome(tiny_bert, 2, 2, 18) == outcome(tiny_t5, 2, 2, 7) == lmtwins.TOO_LONG
+    assert [outcome(tiny_bert, *each) for each in cases] == ["kept"] * 2 + [UNEVEN] * 4
+    assert [outcome(tiny_t5, *each) for each in cases] == ["kept"] * 4 + [UNEVEN] * 2
+    assert outcome(tiny_bert, 2, 2, 18) == outcome(tiny_t5, 2, 2, 7) == TOO_LONG
     assert outcome(tiny_bert, 2, 2, 19) == outcome(tiny_t5, 2, 2, 8) == "kept"
 
 
@@ -211,7 +206,7 @@ def test_words_the_model_cannot_write_are_left_out(tiny_bert: Path) -> None:
         [Hidden(reference, "and", "狗"), Hidden(special, "and", "dog"), Hidden(reference, "and", "dog")],
         tokenizer, 160,
     )  # fmt: skip
-    assert found[:2] == [lmtwins.SPECIAL_IN_FILL, lmtwins.SOURCE_HAS_SPECIAL]
+    assert found[:2] == [SPECIAL_IN_FILL, SOURCE_HAS_SPECIAL]
     assert isinstance(found[2], MaskedTwin)
 
 
