@@ -89,6 +89,19 @@ def test_fill_prints_both_families_with_brackets(
     assert t5.startswith("t5: The old man saw [a dog] and [")
 
 
+def test_fill_asks_a_model_by_its_name(
+    tmp_path: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An adapted model has a folder of its own; a name of no family is refused."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "t5-twins").symlink_to(tiny_t5)
+    sentence = "The old man saw a dog near the harbor."
+    run(Fill(sentence=sentence, span="a dog", corpus=tmp_path, lm="t5-twins"))
+    assert capsys.readouterr().out.startswith("t5-twins: The old man saw [a dog] and [")
+    with pytest.raises(SettingsError, match=r"fill\.lm = 'gpt': must be bert, t5, both, or a name"):
+        Fill.build({"sentence": sentence, "span": "a dog", "lm": "gpt"}, None)
+
+
 def test_fill_prints_several_fills(
     tmp_path: Path, tiny_bert: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
