@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import COMMANDS, app, main
-from pipeline.ground.errors import InputError
+from pipeline.ground.errors import InputError, SettingsError
 from pipeline.settings.base import flag_of
 from pipeline.settings.fill import Fill
 from pipeline.tools.fill import find_span, run
