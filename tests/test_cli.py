@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import COMMANDS, app, main
-from pipeline.ground.errors import InputError
+from pipeline.ground.errors import InputError, SettingsError
 from pipeline.settings.base import flag_of
 from pipeline.settings.fill import Fill
 from pipeline.tools.fill import find_span, run
@@ -87,6 +87,19 @@ def test_fill_prints_both_families_with_brackets(
     bert, t5 = capsys.readouterr().out.splitlines()
     assert bert.startswith("bert: The old man saw [a dog] and [")
     assert t5.startswith("t5: The old man saw [a dog] and [")
+
+
+def test_fill_asks_a_model_by_its_name(
+    tmp_path: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An adapted model has a folder of its own; a name of no family is refused."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "t5-twins").symlink_to(tiny_t5)
+    sentence = "The old man saw a dog near the harbor."
+    run(Fill(sentence=sentence, span="a dog", corpus=tmp_path, lm="t5-twins"))
+    assert capsys.readouterr().out.startswith("t5-twins: The old man saw [a dog] and [")
+    with pytest.raises(SettingsError, match=r"fill\.lm = 'gpt': must be bert, t5, both, or a name"):
+        Fill.build({"sentence": sentence, "span": "a dog", "lm": "gpt"}, None)
 
 
 def test_fill_prints_several_fills(

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.ground.coordination import Candidate, Span
 from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.ground.files import folder_lock, read_json
+from pipeline.ground.files import folder_lock, read_json, sha256_of, write_json
 from pipeline.ground.schema import (
     CANDIDATES,
     REJECTS,
@@ -104,6 +104,26 @@ def test_models_of_each_seed_are_found(corpus: Path, tiny_t5: Path) -> None:
     assert rows_of(corpus / "candidates" / "t5-sync" / "seed-3")
     with pytest.raises(ModelError, match=r"seed-0: no config"):
         run(settings(corpus, seed=4, limit=3))
+
+
+def test_an_adapted_model_fills_spans_of_gold_trees(corpus: Path, tiny_t5: Path) -> None:
+    """Its name is in the folder's; a parser trained again is nothing to gold trees, another U is."""
+    (corpus / "models" / "t5-twins").symlink_to(tiny_t5)
+    wanted = settings(corpus, lm="t5-twins", trees="treebank", limit=4)
+    run(wanted)
+    out = corpus / "candidates/t5-twins-sync-gold/seed-0"
+    first = read_json(out / "manifest.json")
+    assert sum(shard["rows"] for shard in first["shards"]) == 8
+    assert first["settings"]["trees"] == "treebank"
+    assert first["inputs"]["sentences"] == sha256_of(corpus / "sentences.parquet")
+    manifest = corpus / "trees" / "manifest.json"
+    told = read_json(manifest)
+    write_json(manifest, told | {"shards": []})
+    run(wanted)
+    assert read_json(out / "manifest.json") == first
+    write_json(manifest, told | {"settings": {"min_words": 9, "limit": None}})
+    run(wanted)
+    assert read_json(out / "manifest.json")["fingerprint"] != first["fingerprint"]
 
 
 def test_impossible_decoding_stops_before_anything_is_written(corpus: Path) -> None:

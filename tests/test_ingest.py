@@ -80,6 +80,10 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
         "sentences.parquet", "text.txt", "ingest.json", "draws", "nothing",
     }  # fmt: skip
+    nothing = out / "nothing"  # every path that params.yaml names for what is not read
+    assert {p.relative_to(nothing).as_posix() for p in nothing.rglob("*") if p.is_file()} == {
+        "base", "coordinated", "candidates/seed-0", "candidates/seed-3",
+    }  # fmt: skip
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from pipeline.ground.coordination import Sentence, Span
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import read_json, write_json
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SENTENCES, sentence_row
 from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.plan import make_plan
 from pipeline.mechanisms.spans import Source, draw_spans
@@ -65,6 +68,44 @@ def test_sentences_without_a_span_are_counted(
     references, without = plan_of(tmp_path).references(0)
     assert {r.sentence_id for r in references} == {"s1"}
     assert without == 2
+
+
+def test_gold_trees_are_those_of_the_sentences_that_preparse_parsed(corpus: Path) -> None:
+    """The parser's trees may be any; other sentences are not U's; one without a gold tree is counted."""
+    expected = plan_of(corpus).references(0)[0]
+    every = [sentence(number) for number in range(23)]
+    mixed = [
+        replace(every[0], sentence_id="dev", split="dev"),
+        *every[:9],
+        replace(every[1], sentence_id="short", words=WORDS[:4]),
+        replace(every[2], sentence_id="treeless", tree=None),
+        *every[9:],
+        replace(every[3], sentence_id="other", tree=every[4].tree),
+    ]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, mixed))
+    with pytest.raises(InputError, match="trees of other sentences"):
+        plan_of(corpus)
+    plan = plan_of(corpus, trees="treebank", unit=8)
+    found = [plan.references(unit) for unit in range(plan.units)]
+    assert [reference for each, _ in found for reference in each] == expected
+    assert [without for _, without in found] == [0, 0, 1, 0, 0, 0, 1]
+    manifest = corpus / "trees" / "manifest.json"
+    told = read_json(manifest)
+    write_json(manifest, told | {"settings": {"min_words": 7, "limit": 3}})
+    assert plan_of(corpus, trees="treebank").references(0)[0] == expected[:6]
+
+
+def test_a_corpus_without_gold_trees_is_one_line(corpus: Path) -> None:
+    """As is one of which nobody has said yet what U is."""
+    bare = [replace(sentence(number), tree=None) for number in range(3)]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, bare))
+    with pytest.raises(
+        InputError, match="no sentence of U has a tree of the treebank; this corpus"
+    ):
+        plan_of(corpus, trees="treebank")
+    unfinished(corpus)
+    with pytest.raises(InputError, match="no such file; run `conjoin preparse` first"):
+        plan_of(corpus, trees="treebank")
 
 
 def given(corpus: Path, *rows: dict[str, object]) -> Path:

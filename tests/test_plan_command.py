@@ -186,6 +186,7 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     assert table["t5 (genia)"] == ["40,000", "5,000", "8.0", "pairs, by the sentences of U"]
     assert "time on 2 lanes: at least 0 s" in shown
     assert "49 cells have no estimate" in shown
+    assert "not to be run yet: data/raw/genia/text: no raw text for the language models" in shown
 
 
 def test_sizes_and_durations_are_said_in_words() -> None:

@@ -1,5 +1,6 @@
 """Presets: which cells each one has, and params.yaml as it was when a run is over or killed."""
 
+import itertools
 import re
 import shlex
 import shutil
@@ -14,13 +15,18 @@ from dvc.utils.hydra import apply_overrides
 from pipeline.ground.errors import InputError, SettingsError
 from pipeline.ground.files import write_json
 from pipeline.mechanisms.cells import Cell
+from pipeline.mechanisms.commands import settings_of
 from pipeline.mechanisms.grid import grid
 from pipeline.mechanisms.overlay import params_over
 from pipeline.mechanisms.presets import as_exp_run, preset_values
+from pipeline.settings.generate import Generate
+from pipeline.settings.models import is_model_name
 from pipeline.settings.repro import Repro
+from pipeline.stages.generate import default_out
 
 ROOT = Path(__file__).resolve().parents[1]
 PRESETS = ("table2", "table3", "figure4")
+GENIA = ("genia", "genia-cpu")
 PATH = Path("params.yaml")
 
 
@@ -96,7 +102,70 @@ def test_no_command_has_two_spaces(cells: dict[str, list[Cell]]) -> None:
     assert not [command for command in commands if "  " in command]
 
 
-@pytest.mark.parametrize("name", PRESETS)
+def test_lists_begin_alike() -> None:
+    """DVC names cells by the position of a system, a generation, a language model in its list."""
+    document = yaml.safe_load((ROOT / "params.yaml").read_text())
+    grids = [document, *(preset_values(document, name, [], PATH) for name in (*PRESETS, *GENIA))]
+    for key in ("lms", "generations", "systems"):
+        lists = sorted((each[key] for each in grids if key in each), key=len)
+        for shorter, longer in itertools.pairwise(lists):
+            assert longer[: len(shorter)] == shorter, key
+        names = [each["name"] for each in lists[-1]]
+        assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", GENIA)
+def test_genia_makes_only_what_its_systems_read(name: str) -> None:
+    """Every generation is read by a system, every model generates; what a model begins from is made."""
+    document = yaml.safe_load((ROOT / "params.yaml").read_text())
+    values = preset_values(document, name, [], PATH)
+    made = {f"candidates/{each['name']}" for each in values["generations"]}
+    assert {s["candidates"] for s in values["systems"]} - {"nothing/candidates"} == made
+    models = {each["name"]: each for each in values["lms"]}
+    assert {each["lm"] for each in values["generations"]} == set(models)
+    for each in values["generations"]:
+        assert is_model_name(each["lm"])
+        assert re.fullmatch(rf"{each['lm']}-(sync|no-sync)(-gold)?", each["name"])
+    for base in (each["base"] for each in models.values()):
+        assert base == "nothing/base" or base.removeprefix("models/") in models
+    assert values["corpora"] == ["genia"]
+    wanted = ([250, 500], 5) if name == "genia" else ([250], 3)
+    assert (values["labelled"], len(values["seeds"])) == wanted
+
+
+def test_an_adapted_model_comes_after_what_it_is_made_of(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """t5-twins needs T5 and the parsed coordinations, T5 needs the text only, and so on to the runs."""
+    monkeypatch.chdir(project)
+    with grid(Repro(preset="genia-cpu", set=["seeds=[0]"])) as (_, members, _):
+        pass
+
+    def one(pattern: str) -> Cell:
+        (found,) = [cell for cell in members if re.search(pattern, cell.command)]
+        return found
+
+    ingest, preparse = "ingest@genia", "preparse@genia"
+    t5, twins = one("pretrain .*--lm t5 "), one("pretrain .*--lm t5-twins ")
+    assert t5.needs == {ingest}
+    assert twins.needs == {ingest, preparse, t5.name}
+    assert "--objective twins --base models/t5 --seed 0" in twins.command
+    filled = one("generate .*--lm t5-twins ")
+    assert filled.needs == {ingest, preparse, twins.name}
+    gold = one("generate .*--trees treebank ")
+    assert "--lm t5 --sync --trees treebank --seed 0" in gold.command
+    assert filled.name in one("train .*--system t5-twins ").needs
+    assert gold.name in one("train .*--system t5-gold ").needs
+    wanted = settings_of(
+        gold.command.replace("params.yaml", str(project / "params.yaml")), Generate
+    )
+    unset = wanted.model_copy(update={"out": None})
+    assert default_out(unset) == wanted.out
+    assert count(members, "conjoin generate") == 7
+    assert count(members, "conjoin train") == 12
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *GENIA])
 def test_exp_run_sets_the_same(name: str, tmp_path: Path) -> None:
     """The printed command's -S values, read by DVC's Hydra, give params.yaml the preset's values."""
     shutil.copy(ROOT / "params.yaml", tmp_path)

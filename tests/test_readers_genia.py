@@ -232,6 +232,19 @@ def test_archive_folder_and_folder_with_archive_agree(tmp_path: Path) -> None:
     assert unpacked == list(read_genia(holder, Tally()))
 
 
+def test_raw_text_beside_the_treebank_is_not_read(tmp_path: Path) -> None:
+    """What lies below text/ is for language models, whatever its name, with articles or an archive."""
+    (tmp_path / "text/more").mkdir(parents=True)
+    (tmp_path / "text/words.txt").write_text("Cells grow.")
+    (tmp_path / "text/more/notes.xml").write_text("<no article>")
+    (sentence,) = read(tmp_path, c("S", np("dogs")))
+    (tmp_path / f"{PMID}.xml").rename(tmp_path / "article.xml")
+    with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "article.xml", f"x/{PMID}.xml")
+    (tmp_path / "article.xml").unlink()
+    assert list(read_genia(tmp_path, Tally())) == [sentence]
+
+
 def test_malformed_xml_is_told_with_its_line(tmp_path: Path) -> None:
     """An unclosed element names the file and the line."""
     path = tmp_path / f"{PMID}.xml"

@@ -9,6 +9,7 @@ from pipeline.ground.errors import CellError, InputError, SettingsError
 from pipeline.ground.files import read_json
 from pipeline.mechanisms.durations import TIMES
 from pipeline.mechanisms.grid import grid
+from pipeline.mechanisms.rawplaces import check_texts
 from pipeline.settings.repro import Repro
 from pipeline.tools.repro import run
 
@@ -82,6 +83,25 @@ def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.Monkey
     shutil.rmtree(project / ".dvc")
     with pytest.raises(InputError, match="no usable DVC pipeline"):
         run(Repro())
+
+
+def test_missing_raw_text_is_told_before_anything_runs(project: Path) -> None:
+    """The line says where to put what, and how to do without; an empty folder is as good as none."""
+    (project / "dvc.yaml").write_text(
+        "stages:\n  ingest:\n    cmd: echo > a.txt\n    outs: [a.txt]\n  pretrain:\n"
+        "    cmd: conjoin pretrain data/genia --lm t5-x --params params.yaml\n    deps: [a.txt]\n"
+    )
+    (project / "params.yaml").write_text("pretrain: {genia: {texts: [raw/text]}}\n")
+    for _ in range(2):
+        with pytest.raises(
+            InputError,
+            match=r"raw/text: no raw text .* \(pretrain.genia.texts\); put .txt, .*genia.texts=\[\]'",
+        ):
+            run(Repro(jobs=1))
+        (project / "raw/text").mkdir(parents=True, exist_ok=True)
+    assert not (project / "a.txt").exists()
+    with grid(Repro(skip="conjoin pretrain")) as (_, cells, _):
+        check_texts(cells)
 
 
 def test_settings_of_one_run_are_put_back(project: Path) -> None:

@@ -31,7 +31,7 @@ from pipeline.mechanisms.units import UnitFolder
 from pipeline.settings.generate import Generate
 from pipeline.settings.preparse import TREES_FOLDER
 
-__all__ = ["CUT", "WITHOUT", "decode_unit", "run"]
+__all__ = ["CUT", "WITHOUT", "decode_unit", "default_out", "run"]
 
 CUT = "fills cut at three times the reference's length"
 """Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
@@ -49,7 +49,7 @@ def run(settings: Generate) -> None:
         SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
         ModelError: the model lacks a mask token or sentinels.
     """
-    out, task = settings.out or _default_out(settings), task_of(settings)
+    out, task = settings.out or default_out(settings), task_of(settings)
     plan = make_plan(settings)
     where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
     check_language_model(settings.family, where)  # before any worker is launched
@@ -115,7 +115,8 @@ def _write(
     folder.write(index, files, tally, notes)
 
 
-def _default_out(settings: Generate) -> Path:
+def default_out(settings: Generate) -> Path:
+    """Where shards go if no folder is named: dvc.yaml's generations have the same names."""
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
     if settings.trees == "treebank":
         kind += "-gold"

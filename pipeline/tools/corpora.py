@@ -44,7 +44,8 @@ CORPORA = (
         name="GENIA Treebank v1, 1,999 PubMed abstracts (Tateisi et al., 2005)",
         source="http://www.geniaproject.org/genia-corpus/treebank, GENIA_treebank_v1.tar.gz; "
         "split by D. McClosky, shipped as lists of PubMed ids",
-        place="data/raw/genia (the .tar.gz or what is in it)",
+        place="data/raw/genia (the .tar.gz or what is in it; in its folder text/ any English, .txt, "
+        ".txt.gz or .txt.xz, that language models may learn from)",
         licence="CC-BY-3.0 AND LicenseRef-PubMed",
         remark="annotation CC BY 3.0, (c) GENIA Project, redistributable with attribution; "
         "text of the abstracts: PubMed terms",
