@@ -1035,7 +1035,9 @@ def test_markdown_keeps_markup_as_text(corpus: Path) -> None:
     text = (corpus / "report/report.md").read_text()
     for line in text.splitlines():
         if NASTY in line:
-            assert re.fullmatch(r"- 0\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+ `t5-sync-\d+`", line), line
+            assert re.fullmatch(
+                r"- 0\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+ `t5-sync-\d+`", line
+            ), line
     assert NASTY in text
     assert "**60.00 ± 1.00**" in text
     assert code_span("a") == "`a`"
