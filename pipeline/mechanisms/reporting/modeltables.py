@@ -100,12 +100,13 @@ def _read(models: Sequence[LanguageModel]) -> Table:
             "digest of text",
         ),
         tuple(Row(row) for row in rows),
-        note="Of dev or test: raw sentences that hold a sentence of these splits. "
-        + _reasons(models),
+        note=" ".join(
+            ["Of dev or test: raw sentences that hold one of these splits.", *_reasons(models)]
+        ),
     )
 
 
-def _reasons(models: Sequence[LanguageModel]) -> str:
+def _reasons(models: Sequence[LanguageModel]) -> list[str]:
     """Why sentences were refused, and how dev or test was found in them; said once for equal counts."""
     told: dict[str, list[str]] = {}
     for model in models:
@@ -120,7 +121,7 @@ def _reasons(models: Sequence[LanguageModel]) -> str:
                 )
         if parts:
             told.setdefault("; ".join(parts), []).append(_called(model, models))
-    return " ".join(f"{', '.join(names)}: {text}." for text, names in told.items())
+    return [f"{', '.join(names)}: {text}." for text, names in told.items()]
 
 
 def _judged(models: Sequence[LanguageModel]) -> Table:
