@@ -23,10 +23,9 @@ from pipeline.mechanisms.reporting.findings import findings
 from pipeline.mechanisms.reporting.histories import history_files
 from pipeline.mechanisms.reporting.judgements import (
     Judgements,
-    blank_sheet,
-    loses_verdicts,
     read_judgements,
 )
+from pipeline.mechanisms.reporting.judgingsheet import offer_sheet
 from pipeline.mechanisms.reporting.languagemodels import read_models
 from pipeline.mechanisms.reporting.modelcurves import model_curves
 from pipeline.mechanisms.reporting.modeltables import language_models
@@ -35,7 +34,7 @@ from pipeline.mechanisms.reporting.pictures import sheet
 from pipeline.mechanisms.reporting.progress import progress
 from pipeline.mechanisms.reporting.results import Metrics
 from pipeline.mechanisms.reporting.runs import read_runs
-from pipeline.mechanisms.reporting.sections import ExampleList, Section
+from pipeline.mechanisms.reporting.sections import Section
 from pipeline.mechanisms.reporting.tables import Table, code_span, markdown, plain
 from pipeline.settings.report import Report
 
@@ -74,7 +73,9 @@ def run(settings: Report) -> None:
     models = read_models(corpus)
     after = [language_models(models), chapters.origin(corpus, metrics, runs, found)]
     out = corpus / "report"
-    judging = _sheet(out / "judgements.csv", examples, judgements, settings)
+    judging = offer_sheet(
+        out / "judgements.csv", examples, judgements, given=settings.judgements, seed=settings.seed
+    )
     picture = chapters.picture(metrics)
     context = {
         "corpus": corpus.resolve().name,
@@ -197,34 +198,3 @@ def _judgements(settings: Report) -> tuple[Judgements, list[str]]:
         console.say(text)
         return Judgements(), [text]
     return read_judgements(settings.judgements), []
-
-
-def _sheet(
-    path: Path, examples: Sequence[ExampleList], judgements: Judgements, settings: Report
-) -> list[str]:
-    """Write the sheet to fill in, unless that would lose verdicts; what to say of judging."""
-    shown = {e.candidate_id: e for group in examples for e in (*group.accepted, *group.rejected)}
-    if not shown:
-        return []
-    words = []
-    given = settings.judgements is not None and settings.judgements.resolve() == path.resolve()
-    safe = judgements.of(shown) if given else judgements
-    if loses_verdicts(path, safe):
-        words.append(
-            f"{path.name} beside this page holds verdicts that a new sheet would lose, and is left as it is."
-        )
-        console.say(f"{path}: {words[0]}")
-    else:
-        write_text(path, blank_sheet(shown.values(), judgements, settings.seed))
-    if left := len(shown.keys() - judgements.sensible.keys()):
-        words.append(
-            f"To have {f'the other {left}' if judgements.sensible else 'them'} judged by hand, write yes or "
-            f"no under “sensible” in {path.name} beside this page, which tells neither the system nor what "
-            f"the filter said, and run conjoin report CORPUS --judgements CORPUS/report/{path.name}."
-        )
-    if strange := len(judgements.sensible.keys() - shown.keys()):
-        words.append(
-            f"{strange:,} of the {len(judgements.sensible):,} judgements are of candidates not shown here."
-        )
-        console.say(f"{settings.judgements}: {words[-1]}")
-    return words

@@ -15,6 +15,8 @@ from pipeline.mechanisms.rawtext.reading import read_sentences
 
 __all__ = ["Prepared", "prepare"]
 
+_QUOTES = str.maketrans("’‘“”", "''\"\"")
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -79,7 +81,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     counts: list[int] = []
     path = folder / "prepared.txt"
     sources = [read_sentences([own], "line", tally)] if own.stat().st_size else [iter(())]
-    sources += [read_sentences(more, segment, tally)] if more else []
+    sources += [map(_straight, read_sentences(more, segment, tally))] if more else []
     with atomic(path) as temporary, temporary.open("wb") as handle:
         for source in sources:
             for sentence in _clean(source, overlap, drop, tally, noted):
@@ -90,6 +92,11 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     if not tally.kept:
         raise InputError("no sentence to learn from", path=own, remedy=_remedy(tally))
     return Prepared(path, counts[0], tally.kept, tally, noted, digest.hexdigest())
+
+
+def _straight(sentence: str) -> str:
+    """Straight quotes, which treebanks have, and so the sentences that generation shows a model."""
+    return sentence.translate(_QUOTES)
 
 
 def _clean(

@@ -1,21 +1,22 @@
-"""What people said of the candidates shown: read from a file, counted, and a sheet to fill in."""
+"""What people said of the candidates shown: read from a file, counted, with intervals."""
 
 import csv
-import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 
 from pipeline.ground.errors import InputError
-from pipeline.mechanisms.reporting.examples import Example, place_of
+from pipeline.mechanisms.reporting.examples import Example
 
-__all__ = ["Judgements", "blank_sheet", "loses_verdicts", "read_judgements", "wilson"]
+__all__ = ["COLUMNS", "TEXT", "Judgements", "read_judgements", "wilson"]
 
-_COLUMNS = ("candidate_id", "sensible", "note")
-_TEXT = "text"
+COLUMNS = ("candidate_id", "sensible", "note")
+"""Of a file of judgements."""
+
+TEXT = "text"
 """A fourth column, which only the sheet of a report folder has: corpus text is not to be committed."""
-_REMEDY = f"write {','.join(_COLUMNS)} in the first line and yes or no in the second column"
+_REMEDY = f"write {','.join(COLUMNS)} in the first line and yes or no in the second column"
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -68,7 +69,7 @@ def read_judgements(path: Path) -> Judgements:
     """
     sensible, notes = {}, {}
     for line, row in _rows(path):
-        candidate, verdict, note = (cell.strip() for cell in row[: len(_COLUMNS)])
+        candidate, verdict, note = (cell.strip() for cell in row[: len(COLUMNS)])
         if not candidate:
             raise InputError("no candidate_id", path=path, line=line, remedy=_REMEDY)
         if verdict not in {"yes", "no", ""}:
@@ -90,39 +91,6 @@ def read_judgements(path: Path) -> Judgements:
     return Judgements(sensible, notes)
 
 
-def blank_sheet(examples: Iterable[Example], judgements: Judgements, seed: int) -> str:
-    """CSV text to fill in: a line for each candidate, its text, and the verdict where there is one.
-
-    The order is that of the draw over all systems, and neither the system nor the filter's verdict
-    is told: who judges should not know them.
-    """
-    texts = {e.candidate_id: e.text for e in examples}
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*_COLUMNS, _TEXT])
-    for candidate in sorted(texts, key=lambda c: place_of(seed, c)):
-        verdict = {True: "yes", False: "no", None: ""}[judgements.sensible.get(candidate)]
-        writer.writerow([candidate, verdict, judgements.notes.get(candidate, ""), texts[candidate]])
-    return buffer.getvalue()
-
-
-def loses_verdicts(path: Path, kept: Judgements) -> bool:
-    """Whether writing over a sheet would lose work: a verdict or a note that is not among the ``kept``.
-
-    A sheet that cannot be read counts as work.
-    """
-    if not path.is_file():
-        return False
-    try:
-        sheet = read_judgements(path)
-    except InputError:
-        return True
-    return not (
-        sheet.sensible.items() <= kept.sensible.items()
-        and sheet.notes.items() <= kept.notes.items()
-    )
-
-
 def wilson(count: int, total: int) -> tuple[float, float]:
     """The Wilson score interval at 95 % of a share of ``total`` > 0, within [0, 1]."""
     share, z = count / total, _Z
@@ -138,7 +106,7 @@ def _rows(path: Path) -> Iterable[tuple[int, list[str]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = [cell.strip() for cell in next(reader, [])]
-            if header not in ([*_COLUMNS], [*_COLUMNS, _TEXT]):
+            if header not in ([*COLUMNS], [*COLUMNS, TEXT]):
                 what = f"the first line is {','.join(header)!r}"
                 raise InputError(what, path=path, line=1, remedy=_REMEDY)
             for row in reader:

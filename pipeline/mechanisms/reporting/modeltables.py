@@ -1,8 +1,6 @@
 """The chapter on the language models: what each is, what it read, how well it fills, what it took."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pipeline.mechanisms.reporting.languagemodels import LanguageModel
 from pipeline.mechanisms.reporting.modelcurves import model_gallery
@@ -81,23 +79,16 @@ def _objective(model: LanguageModel) -> str:
 
 def _read(models: Sequence[LanguageModel]) -> Table:
     """Sentences kept and refused, and those that hold one of dev or test."""
-    rows, reasons, hits = [], Counter[str](), Counter[str]()
+    rows = []
     for model in models:
         texts, overlap = model.card.get("texts") or {}, model.card.get("overlap") or {}
-        refused, found = texts.get("refused") or {}, overlap.get("found")
-        reasons.update(refused)
-        hits.update(found or {})
+        refused, found = texts.get("refused"), overlap.get("found")
         policy = str(overlap.get("policy", "–"))
         rows.append((
-            _called(model, models), _count(texts.get("kept")), _count(_sum(refused, texts)),
-            _count(sum(found.values()) if found is not None else None), _POLICIES.get(policy, policy),
-            str(model.card.get("text_digest") or "–")[:8],
+            _called(model, models), _count(texts.get("kept")),
+            *(_count(None if counts is None else sum(counts.values())) for counts in (refused, found)),
+            _POLICIES.get(policy, policy), str(model.card.get("text_digest") or "–")[:8],
         ))  # fmt: skip
-    note = "Of dev or test: raw sentences that hold a sentence of these splits, and whether they were read."
-    for what, counts in (("Refused", reasons), ("Of dev or test", hits)):
-        if counts:
-            listed = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
-            note += f" {what}, all models: {listed}."
     return Table(
         "What they read",
         (
@@ -109,8 +100,28 @@ def _read(models: Sequence[LanguageModel]) -> Table:
             "digest of text",
         ),
         tuple(Row(row) for row in rows),
-        note=note,
+        note=" ".join(
+            ["Of dev or test: raw sentences that hold one of these splits.", *_reasons(models)]
+        ),
     )
+
+
+def _reasons(models: Sequence[LanguageModel]) -> list[str]:
+    """Why sentences were refused, and how dev or test was found in them; said once for equal counts."""
+    told: dict[str, list[str]] = {}
+    for model in models:
+        parts = []
+        for what, counts in (
+            ("refused", (model.card.get("texts") or {}).get("refused")),
+            ("of dev or test", (model.card.get("overlap") or {}).get("found")),
+        ):
+            if counts:
+                parts.append(
+                    f"{what}: " + ", ".join(f"{k} {v:,}" for k, v in sorted(counts.items()))
+                )
+        if parts:
+            told.setdefault("; ".join(parts), []).append(_called(model, models))
+    return [f"{', '.join(names)}: {text}." for text, names in told.items()]
 
 
 def _judged(models: Sequence[LanguageModel]) -> Table:
@@ -148,10 +159,6 @@ def _missing(models: Sequence[LanguageModel]) -> Iterator[str]:
 def _called(model: LanguageModel, models: Sequence[LanguageModel]) -> str:
     seeds = {other.seed for other in models}
     return model.phrase + (f", seed {model.seed}" if len(seeds) > 1 else "")
-
-
-def _sum(refused: Mapping[str, int], texts: Mapping[str, Any]) -> int | None:
-    return sum(refused.values()) if texts else None
 
 
 def _count(value: object) -> str:

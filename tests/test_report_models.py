@@ -1,0 +1,219 @@
+"""The report on language models: what each is and read, its fill probe over training, and its CSV."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_report import build, metrics_of
+
+from pipeline.ground.errors import InputError
+from pipeline.ground.files import write_json, write_text
+from pipeline.mechanisms.reporting.acceptancetable import acceptance_table
+from pipeline.mechanisms.reporting.drawing import key_of
+from pipeline.mechanisms.reporting.languagemodels import read_models
+from pipeline.mechanisms.reporting.modelcurves import model_curves, model_gallery
+from pipeline.mechanisms.reporting.modeltables import language_models
+from pipeline.mechanisms.reporting.paper_tables import ablation_table, accuracy_table
+from pipeline.mechanisms.reporting.results import Metrics
+from pipeline.mechanisms.reporting.runs import read_runs
+from pipeline.mechanisms.reporting.systems import (
+    candidates_key,
+    candidates_name,
+    parts_of,
+    short_name,
+    system_key,
+    system_phrase,
+    varied,
+)
+from pipeline.settings.report import Report
+from pipeline.stages.report import run
+
+
+def write_model(corpus: Path, name: str, top: float, **card: Any) -> Path:
+    """A model as ``pretrain`` leaves it, with three looks; ``top`` is what its probe ends at."""
+    folder = corpus / f"models/{name}/seed-0"
+    looks = [
+        {"step": 100 * n, "epoch": n / 2, "tokens": 4_000_000 * n, "loss": 5.0 - n, "learning_rate": 1e-3,
+         "validation_loss": 4.5 - n, "perplexity": 90.0 / (n + 1), "probe": None if n == 0 else
+         {"n": 40, "filled": 0.9, "category": top, "length": top, "sense": top, "recovered": top * n / 2,
+          "exact": 0.01}}
+        for n in range(3)
+    ]  # fmt: skip
+    write_text(folder / "history.jsonl", "".join(json.dumps(look) + "\n" for look in looks))
+    write_json(folder / "timing.json", {"seconds": 61.4, "tokens_per_second": 130293.2, "device": "cpu",
+                                        "processes": 1, "dtype": "float32"})  # fmt: skip
+    write_json(folder / "pretrain.json", {
+        "lm": name, "base": None, "vocabulary": 800, "parameters": 12345, "steps": 200,
+        "tokens": 8_000_000, "loss": 3.0, "validation_loss": 2.5, "perplexity": 30.0,
+        "objective": "corruption", "probe": looks[-1]["probe"],
+        "texts": {"kept": 1000, "refused": {"no words": 3, "equal": 2}}, "text_digest": "abcdef0123",
+        "overlap": {"policy": "drop", "found": {"equal": 2}}, **card,
+    })  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT and a T5 with histories, one adapted from it, a ready one and one of before."""
+    folder = tmp_path_factory.mktemp("data") / "tiny"
+    write_json(folder / "evaluation/metrics.json", metrics_of({"baseline": [0.5]}))
+    write_model(folder, "t5", 0.4)
+    write_model(folder, "t5-twins", 0.6, objective="twins", base="models/t5",
+                overlap={"policy": "count", "found": {"equal": 2}})  # fmt: skip
+    write_json(folder / "models/bert/seed-0/pretrain.json", {
+        "lm": "bert", "base": None, "parameters": 77, "steps": 5, "tokens": 6, "vocabulary": 8,
+        "texts": {"kept": 9, "refused": {}}, "validation_loss": 1.0})  # fmt: skip
+    write_json(
+        folder / "models/bert-hub/seed-0/ready.json", {"name": "google-bert/bert-large-cased"}
+    )
+    write_json(folder / "models/t5/seed-0/config.json", {})
+    run(Report(corpus=folder))
+    return folder
+
+
+def test_names_with_hyphens_are_generators_and_variations() -> None:
+    """A word that made other candidates is the generator's, and what is left is a variation."""
+    assert parts_of("t5-twins") == ("t5-twins", None)
+    assert parts_of("t5-twins-no-filter") == ("t5-twins", "no-filter")
+    assert parts_of("t5-twins-gold") == ("t5-twins-gold", None)
+    assert parts_of("t5-quantile") == ("t5", "quantile")
+    assert [varied(s) for s in ("t5", "t5-twins", "t5-gold", "t5-twins-no-filter", "baseline", "x-y")] == [
+        None, "t5", "t5", "t5-twins", None, None,
+    ]  # fmt: skip
+    assert short_name("t5-gold") == "T5 (spans from gold trees)"
+    assert system_phrase("bert-twins-no-filter") == (
+        "generation by BERT (adapted on twins) without filtering"
+    )
+    order = ["baseline", "bert", "bert-twins", "t5", "t5-no-filter", "t5-quantile", "t5-twins",
+             "t5-twins-no-filter", "t5-gold", "zeta"]  # fmt: skip
+    mixed = sorted(order)
+    assert sorted(mixed, key=system_key) == order
+    folders = [
+        "bert-sync",
+        "t5-sync",
+        "t5-no-sync",
+        "t5-gold",
+        "t5-twins-sync",
+        "t5-twins-no-sync-mean",
+    ]
+    mixed = sorted(folders)
+    assert sorted(mixed, key=candidates_key) == folders
+    assert [candidates_name(f) for f in folders[3:]] == [
+        "T5, spans from gold trees", "T5 (adapted on twins), synchronized",
+        "T5 (adapted on twins), not synchronized, mean",
+    ]  # fmt: skip
+
+
+def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:
+    """Dashes tell a variation; the colours of the paper's generators stay theirs."""
+    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins"]
+    keys = {system: key_of(system, systems) for system in systems}
+    assert keys["t5-twins"].colour == keys["t5-twins-no-filter"].colour
+    assert keys["t5-twins"].dash != keys["t5-twins-no-filter"].dash
+    assert len({key.colour for key in keys.values()}) == len(systems) - 1
+    assert keys["t5"].colour == "--c-t5"
+
+
+def test_other_generators_stand_in_both_tables_and_are_compared_with_the_plain_one() -> None:
+    """Table 2 has a row for each generator; in Table 3 Δ of T5 on twins is over T5."""
+    document = metrics_of(
+        dict.fromkeys(("baseline", "t5", "t5-twins", "t5-twins-no-filter"), (0.5, 0.5, 0.5))
+    )
+    gain = {"system": "t5-twins", "against": "t5", "labelled": 100, "seeds": [0, 1, 2], "gain": 0.04,
+            "low": 0.01, "high": 0.07}  # fmt: skip
+    metrics = Metrics.parse(document | {"comparisons": [gain]})
+    assert [row.cells[0] for row in accuracy_table(metrics, 100).rows] == [
+        "baseline", "T5", "T5 (adapted on twins)",
+    ]  # fmt: skip
+    table = ablation_table(metrics, 100)
+    assert table
+    assert [(row.cells[0], row.level) for row in table.rows] == [
+        ("baseline", 0), ("T5", 0), ("T5 (adapted on twins)", 0), ("− filtering", 1),
+    ]  # fmt: skip
+    assert table.rows[2].cells[2:4] == ("+4.00", "+1.00 … +7.00")
+    assert table.rows[1].cells[2] == "–"
+
+
+def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Path) -> None:
+    """Every figure of the cards stands in its row; a ready model is named; an old one has dashes."""
+    (section,), missing = language_models(read_models(corpus))
+    rows = {
+        table.title: {row.cells[0]: row.cells[1:] for row in table.rows} for table in section.tables
+    }
+    assert list(rows["What they are"]) == ["BERT", "BERT (hub)", "T5", "T5 (adapted on twins)"]
+    assert rows["What they are"]["BERT (hub)"][1:3] == (
+        "– (ready, used as it is)", "google-bert/bert-large-cased",
+    )  # fmt: skip
+    assert rows["What they are"]["T5 (adapted on twins)"] == (
+        "t5-twins", "twins of natural coordinations", "models/t5", "12,345", "800",
+    )  # fmt: skip
+    assert rows["What they read"]["T5"] == ("1,000", "5", "2", "left out", "abcdef01")
+    assert rows["What they read"]["T5 (adapted on twins)"][3] == "kept"
+    assert rows["What they read"]["BERT"] == ("9", "0", "–", "–", "–")
+    assert rows["What their training took"]["T5"] == ("200", "8,000,000", "61", "130,293", "cpu")
+    assert rows["How well they fill"]["T5"] == (
+        "30.0", "40", "90.0", "40.0", "40.0", "40.0", "40.0", "1.0",
+    )  # fmt: skip
+    assert rows["How well they fill"]["BERT"] == ("–",) * 8
+    assert "refused: equal 2, no words 3; of dev or test: equal 2" in section.tables[1].note
+    assert len(missing) == 3
+    assert all("BERT." in text and "T5" not in text and "hub" not in text for text in missing)
+
+
+def test_pictures_have_one_line_for_each_model_with_a_history(corpus: Path) -> None:
+    """Five panels; the alternative text tells the ends, and the file of the picture is written."""
+    gallery = model_gallery(read_models(corpus))
+    assert gallery
+    assert [panel.title for panel in gallery.panels] == [
+        "Fill probe: recovered", "Fill probe: category", "Fill probe: length", "Fill probe: sense",
+        "Perplexity on held-out text",
+    ]  # fmt: skip
+    assert "T5 ends at 40; T5 (adapted on twins) ends at 60" in gallery.panels[0].alt
+    assert "BERT" not in gallery.panels[0].alt
+    assert "million tokens" in gallery.panels[0].svg
+    assert [key.name for key in gallery.keys] == ["T5", "T5 (adapted on twins)"]
+    assert gallery.keys[0].colour != gallery.keys[1].colour
+    assert (corpus / "report/pictures/language-models.svg").is_file()
+    page = (corpus / "report/report.html").read_text()
+    assert len(re.findall("Fill probe: ", page)) >= 4
+
+
+def test_looks_are_a_flat_table(corpus: Path) -> None:
+    """A row for each look; the probe's cells are empty where it was not measured."""
+    rows = list(csv.DictReader((corpus / "report/language-models.csv").open()))
+    assert [(row["model"], row["step"]) for row in rows] == [
+        (name, str(step)) for name in ("t5", "t5-twins") for step in (0, 100, 200)
+    ]
+    assert rows[0]["recovered"] == rows[0]["probed"] == ""
+    assert (rows[2]["recovered"], rows[2]["probed"], rows[2]["perplexity"]) == ("0.4", "40", "30.0")
+    assert model_curves([]).count("\n") == 1
+
+
+def test_a_broken_history_is_named_with_its_line(tmp_path: Path) -> None:
+    """One line: the file, the number of the line, and what to do."""
+    folder = write_model(tmp_path, "t5", 0.1)
+    with (folder / "history.jsonl").open("a") as file:
+        file.write('{"step": 3}\n')
+    with pytest.raises(InputError, match=r"history\.jsonl:4: not a look.*conjoin pretrain"):
+        read_models(tmp_path)
+
+
+def test_acceptance_has_a_row_for_each_system_that_inspects(tmp_path: Path) -> None:
+    """Counts are sums of the cards; candidates elsewhere leave dashes for their fills."""
+    folder = build(tmp_path / "tiny", {"baseline": [0.5], "t5": [0.6, 0.6], "t5-twins": [0.6]})
+    card = folder / "runs/t5-twins/100/seed-0/run.json"
+    document = json.loads(card.read_text())
+    document["settings"]["candidates"] = "someone/released"
+    write_json(card, document)
+    runs = read_runs(folder)
+    table = acceptance_table(runs, folder)
+    assert table
+    rows = {row.cells[0]: row.cells[1:] for row in table.rows}
+    assert list(rows) == ["T5", "T5 (adapted on twins)"]
+    seen = sum(run.card["seen"] for run in runs if run.system == "t5")
+    assert rows["T5"] == ("2", "120", str(seen), "10", "14", f"{1400 / seen:.1f}", "11.7", "2.00")
+    assert rows["T5 (adapted on twins)"][-2:] == ("–", "–")
+    assert acceptance_table([r for r in runs if r.mode == "baseline"], folder) is None
