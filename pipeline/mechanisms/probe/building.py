@@ -86,7 +86,7 @@ def _questions(
             _refuse(tally, UNKNOWN)
         else:
             known.append((each, vector))
-    found = []
+    found: list[Question] = []
     for each, vector in known:
         rivals = _rivals(each, known, seed)
         if not rivals:

@@ -79,7 +79,9 @@ class Judge:
         targets = torch.tensor([self._categories.index(category) for _, category in examples])
         with torch.enable_grad():
             weights = self._weights.requires_grad_()
-            optimizer = torch.optim.LBFGS([weights], max_iter=_ITERATIONS, history_size=8)
+            optimizer = torch.optim.LBFGS(
+                [weights], max_iter=_ITERATIONS, history_size=8, line_search_fn="strong_wolfe"
+            )
 
             def loss() -> Tensor:
                 optimizer.zero_grad()
@@ -93,7 +95,8 @@ class Judge:
 
     def _bags(self, phrases: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
         """Feature columns of all phrases in a row, and where each phrase's begin."""
-        columns, starts = [], []
+        columns: list[int] = []
+        starts: list[int] = []
         for words in phrases:
             starts.append(len(columns))
             known = {self._columns.get(feature, 0) for feature in _features(words)}
