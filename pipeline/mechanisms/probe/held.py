@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.coordination import Coordination, Sentence
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.probe.categories import NO_PHRASE, Example, category_of
 from pipeline.mechanisms.spans import Reference
