@@ -79,7 +79,9 @@ class Judge:
         targets = torch.tensor([self._categories.index(category) for _, category in examples])
         with torch.enable_grad():
             weights = self._weights.requires_grad_()
-            optimizer = torch.optim.LBFGS([weights], max_iter=_ITERATIONS, history_size=8)
+            optimizer = torch.optim.LBFGS(
+                [weights], max_iter=_ITERATIONS, history_size=8, line_search_fn="strong_wolfe"
+            )
 
             def loss() -> Tensor:
                 optimizer.zero_grad()

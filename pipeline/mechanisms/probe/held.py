@@ -2,10 +2,11 @@
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.coordination import Coordination, Sentence
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.probe.categories import NO_PHRASE, Example, category_of
 from pipeline.mechanisms.spans import Reference
@@ -27,6 +28,9 @@ _EXAMPLES = 10_000
 
 _NO_PHRASES = 3
 """Conjuncts for each word sequence that is no phrase."""
+
+_FREQUENT = 20
+"""Occurrences from which a word that is never alone is one that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,9 @@ def _held(sentence: Sentence, each: Coordination) -> Held | str:
 def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
     """What the judge learns from: conjuncts, and word sequences that are no phrase.
 
-    For every three conjuncts there is one such sequence of a conjunct's length: words in a row from
-    anywhere in a sentence, or words of a sentence in any order.
+    For every three conjuncts there is about one such sequence of a conjunct's length: words in a row
+    from anywhere in a sentence, or words of a sentence in any order. A single word is one that is
+    frequent and never a conjunct by itself, because most single words could be.
     """
     found: list[Example] = []
     for sentence in sentences:
@@ -93,16 +98,37 @@ def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
         found = rng.sample(found, _EXAMPLES)
     if not found:
         return []
-    sources = [sentence.words for sentence in sentences if len(sentence.words) > 1]
+    sources = [sentence.words for sentence in sentences if len(sentence.words) > 2]
+    phrases = {_lower(words) for words, _ in found}
+    alone = _never_alone(sources, phrases)
     lengths = [len(words) for words, _ in found]
-    for number in range(len(found) // _NO_PHRASES):
+    wanted = len(found) // _NO_PHRASES
+    for number in range(wanted if sources else 0):
         words, length = rng.choice(sources), rng.choice(lengths)
-        length = min(length, len(words) - 1)
+        if length == 1 and alone:
+            found.append(((rng.choice(alone),), NO_PHRASE))
+            continue
+        length = max(2, min(length, len(words) - 1))
         start = rng.randrange(len(words) - length + 1)
-        span = Span(start, start + length)
-        row = words[span.start : span.end] if number % 2 else tuple(rng.sample(words, length))
-        found.append((row, NO_PHRASE))
+        row = words[start : start + length] if number % 2 else tuple(rng.sample(words, length))
+        if _lower(row) not in phrases:
+            found.append((row, NO_PHRASE))
     return found
+
+
+def _never_alone(sources: Sequence[tuple[str, ...]], phrases: set[tuple[str, ...]]) -> list[str]:
+    """Frequent words that no conjunct consists of, as often as they occur."""
+    counts = Counter(word.lower() for words in sources for word in words)
+    return [
+        word
+        for word, count in sorted(counts.items())
+        if count >= _FREQUENT and (word,) not in phrases
+        for _ in range(count)
+    ]
+
+
+def _lower(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words)
 
 
 def ordered(held: Sequence[Held], seed: int) -> list[Held]:
