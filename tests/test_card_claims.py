@@ -13,6 +13,7 @@ from pipeline.ground.files import read_json
 from pipeline.mechanisms.documents.citation import citation_file
 from pipeline.mechanisms.documents.columns import meanings
 from pipeline.mechanisms.documents.commands import commands
+from pipeline.mechanisms.documents.methods import TREEBANK, model_name, parser_of
 from pipeline.mechanisms.documents.prose import prose
 from pipeline.mechanisms.documents.writing import write_documents
 from pipeline.mechanisms.sharing.layout import find_shards
@@ -172,3 +173,14 @@ def test_the_example_of_choosing_rows_survives_rows_without_a_score(release: Pat
     }
     exec(line, space)  # noqa: S102 - our own card
     assert space["better"]["score"][:] == [0.0]
+
+
+def test_gold_trees_and_adapted_models_are_named() -> None:
+    """Whatever parser's trees lie there, a run on gold trees read none; a model has its own name."""
+    trees = {"parser": "stanza", "sha256": "1"}
+    manifest = {"sources": [{"trees": trees}], "generations": {}}
+    parsed = {"settings": {"trees": "parsed"}, "inputs": {"trees": "1"}}
+    gold = {"settings": {"trees": "treebank"}, "inputs": {"sentences": "2"}}
+    assert [parser_of(manifest, run) for run in (parsed, gold)] == ["stanza", TREEBANK]
+    named = [model_name({"lm": lm}, "?") for lm in ("bert", "t5-twins")]
+    assert [*named, model_name({}, "?")] == ["BERT", "T5-twins", "?"]
