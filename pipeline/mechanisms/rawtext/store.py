@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,7 @@ class TokenStore(Sequence[Text]):
         return Text(self._ids[begin:end].astype(np.int64), self._begins[begin:end].astype(np.bool_))
 
 
-def _mapped(path: Path, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+def _mapped(path: Path, dtype: np.dtype[np.generic]) -> NDArray[Any]:
     if not path.stat().st_size:  # which cannot be mapped
         return np.empty(0, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
