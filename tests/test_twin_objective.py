@@ -266,6 +266,14 @@ def test_preparse_resumes_coordinated_sentences(
     assert "truncated" in said
     assert "units made │ 1 " in said
     assert (sha256_of(corpus / "coordinated"), sha256_of(corpus / "trees")) == before
+    drawn = set()
+    for seed in range(4):  # units of one shape, and other sentences in them
+        preparse.run(_settings(corpus, 4, seed=seed))
+        plan = coordinated_plan(corpus / "sentences.parquet", _settings(corpus, 4, seed=seed))
+        wanted = [s.sentence_id for s in read_sentences(corpus / "sentences.parquet", plan.wanted)]
+        assert _parsed(corpus) == wanted
+        drawn.add(tuple(wanted))
+    assert len(drawn) > 1
     preparse.run(_settings(corpus, 6))
     assert len(_parsed(corpus)) == 6
     assert sha256_of(corpus / "trees") == before[1]
