@@ -464,6 +464,30 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
     assert _looks(whole, lm) == _looks(broken, lm)
 
 
+def test_a_finished_model_is_trained_again_only_if_something_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same command again leaves it; other settings, text or code make another."""
+    corpus = _corpus(tmp_path)
+    asked = {**TINY, "steps": 2, "eval_every": 2}
+
+    def trained(**more: Any) -> bool:
+        capsys.readouterr()
+        run(Pretrain(corpus=corpus, **{**asked, **more}))
+        return "already there and current" not in capsys.readouterr().out
+
+    assert trained()
+    assert not trained()
+    assert not trained(checkpoint_every=1)
+    assert trained(learning_rate=0.5)
+    assert trained()
+    monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
+    assert trained()
+    _corpus(tmp_path, train=90)
+    assert trained()
+    assert not list((corpus / ".pretrain").rglob("*"))
+
+
 def test_a_checkpoint_of_another_run_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

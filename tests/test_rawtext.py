@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.ground.errors import InputError
+from pipeline.ground.files import write_text
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.rawtext import reading
@@ -258,6 +259,14 @@ def test_prepared_text_is_own_then_more(
         assert (done.own, done.noted, done.tally.refused) == (3, held, {BLANK: 2})
     assert list(done.lines()) == list(done.lines())
     assert done.digest == hashlib.sha256(done.path.read_bytes()).hexdigest()
+
+
+def test_quotes_of_more_text_are_straight(tmp_path: Path) -> None:
+    """Books have curved quotes; treebanks, and what generation shows a model, have straight ones."""
+    own = _own(tmp_path, "The cell’s own.\n")
+    write_text(tmp_path / "more.txt", "“It’s here,” he said.\n")
+    done = prepare(own, [tmp_path / "more.txt"], "line", None, True, tmp_path / "work")
+    assert list(done.lines()) == ["The cell’s own.", '"It\'s here," he said.']
 
 
 def test_samples_are_evenly_spaced(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
-from pipeline.ground.files import atomic_folder, write_json
+from pipeline.ground.files import atomic_folder, digest_of, read_json, write_json
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.checkpoints import READY, identity, locate
 from pipeline.mechanisms.embeddings import embed_by_cooccurrence
@@ -26,12 +26,18 @@ from pipeline.settings.pretrain import Pretrain
 __all__ = ["run"]
 
 _KEEP = 2  # checkpoints
+_MAKERS = tuple(
+    f"pipeline.mechanisms.{name}"
+    for name in ("embeddings", "initialisation", "material", "pretraining")
+)
+"""What the weights come from; looks at them change nothing."""
 
 
 def run(settings: Pretrain) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
 
-    A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``.
+    A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``; a model that
+    was made of the same by the same code is left as it is.
 
     Raises:
         InputError: there is no training text, or the checkpoint is of another run.
@@ -60,15 +66,23 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     torch.manual_seed(settings.seed)
     continued = _load(settings, base) if base else None
     material = gather(settings, work / "text", continued, device)
+    about, code = (
+        _about(settings, material, base),
+        digest_of([code_digest(module) for module in _MAKERS]),
+    )
+    made_of = {**about, "code": code}
+    if _is_current(out, made_of):
+        say(f"{out} is already there and current")
+        return
     model = continued[0] if continued else _new(settings, material)
-    snapshots = Snapshots(work / "checkpoints", _about(settings, material, base), _KEEP)
+    snapshots = Snapshots(work / "checkpoints", about, _KEEP)
     course = pretrain(
         model, material.objective, material.training, material.validation,
-        settings=settings, device=device, snapshots=snapshots, code=code_digest(__name__),
+        settings=settings, device=device, snapshots=snapshots, code=code,
         probe=_probe(settings, material),
     )  # fmt: skip
     if device.is_main_process:
-        card = _card(settings, material, course, model)
+        card = _card(settings, material, course, model) | {"made_of": made_of}
         with atomic_folder(out) as folder:
             model.save_pretrained(folder)
             material.tokenizer.save_pretrained(folder)
@@ -77,6 +91,12 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
             write_json(folder / "timing.json", _timing(settings, course, device.device))
         _tell(out, card, course, material)
     device.wait_for_everyone()
+
+
+def _is_current(out: Path, made_of: dict[str, Any]) -> bool:
+    """Whether the model there is finished and was made of this: hours of work are not done again."""
+    card = out / "pretrain.json"
+    return card.is_file() and bool(read_json(card).get("made_of") == made_of)
 
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:

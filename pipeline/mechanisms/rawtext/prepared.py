@@ -80,8 +80,11 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     tally, noted, digest = Tally(), Counter[str](), hashlib.sha256()
     counts: list[int] = []
     path = folder / "prepared.txt"
-    sources = [read_sentences([own], "line", tally)] if own.stat().st_size else [iter(())]
-    sources += [map(_straight, read_sentences(more, segment, tally))] if more else []
+    sources: list[Iterator[str]] = [iter(())]
+    if own.stat().st_size:
+        sources = [read_sentences([own], "line", tally)]
+    if more:
+        sources.append(map(_straight, read_sentences(more, segment, tally)))
     with atomic(path) as temporary, temporary.open("wb") as handle:
         for source in sources:
             for sentence in _clean(source, overlap, drop, tally, noted):

@@ -1,3 +1,1 @@
 """Readers of corpora: each is a generator of ``Sentence`` that counts what it refuses in a ``Tally``."""
-
-__all__: list[str] = []
