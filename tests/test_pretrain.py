@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from pipeline.ground.coordination import Sentence
 from pipeline.ground.errors import InputError, ModelError, SettingsError
 from pipeline.ground.files import sha256_of, write_text
+from pipeline.ground.parquet import write_rows
+from pipeline.ground.schema import SENTENCES, sentence_row
 from pipeline.mechanisms import pretraining
 from pipeline.mechanisms.checkpoints import READY, locate
 from pipeline.mechanisms.corruption import (
@@ -36,6 +39,7 @@ from pipeline.mechanisms.lmbatches import (
 )
 from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.pretraining import _loss_sum
+from pipeline.mechanisms.rawtext.overlap import CONTAINS
 from pipeline.mechanisms.rawtext.store import encode_texts
 from pipeline.mechanisms.tokenizers import (
     SENTINELS,
@@ -43,9 +47,12 @@ from pipeline.mechanisms.tokenizers import (
     train_unigram,
     train_wordpiece,
 )
+from pipeline.settings.ingest import Ingest
 from pipeline.settings.pretrain import Pretrain
+from pipeline.stages import ingest
 from pipeline.stages.pretrain import run
 
+ROOT = Path(__file__).resolve().parents[1]
 NOUNS = ("lamp", "harbor", "baker", "boat", "letter", "garden")
 VERBS = ("sold", "found", "painted", "carried")
 TINY: dict[str, Any] = {
@@ -516,6 +523,51 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
         assert a["validation_loss"] == pytest.approx(b["validation_loss"], abs=2e-3)
         assert a["loss"] == pytest.approx(b["loss"], abs=2e-3)
         assert a["tokens"] == b["tokens"]
+
+
+def test_the_probe_of_a_tiny_model_rises_on_the_embedded_corpus(tmp_path: Path) -> None:
+    """In 300 updates a small T5 goes from nothing to phrases that could stand beside the reference."""
+    corpus = tmp_path / "world"
+    world = Ingest(
+        reader="world", source=ROOT / "data/raw/world", out=corpus, sentences=3000, raw=6000,
+        labelled=["20"],
+    )  # fmt: skip
+    ingest.run(world)
+    settings = Pretrain(
+        corpus=corpus, lm="t5", hidden=64, layers=2, heads=4, vocab_size=700, dropout=0, steps=300,
+        batch_size=48, learning_rate=6e-3, density=0.3, eval_every=30, probe=100, held_out="count",
+    )  # fmt: skip
+    run(settings)
+    probes = [look["probe"] for look in _looks(corpus, "t5")]
+    first, last = probes[0], probes[-1]
+    assert last["n"] == first["n"] > 40
+    assert first["category"] < 0.05
+    assert last["category"] > first["category"] + 0.1
+    assert last["recovered"] > first["recovered"]
+    assert last["sense"] > first["sense"]
+    card = json.loads((corpus / "models/t5/seed-0/pretrain.json").read_text())
+    assert card["probe"] == last
+
+
+@pytest.mark.parametrize("held_out", ["drop", "count"])
+def test_no_held_out_sentence_is_learnt_from(
+    held_out: Literal["drop", "count"], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What more text has of the dev and test split is left out, or only counted; either is printed."""
+    corpus = _corpus(tmp_path / "c")
+    judged = "Nobody else would ever write this very sentence ."
+    rows = [
+        Sentence(f"x/{split}", "d", split, tuple(judged.split()), None, None, (), "CC0-1.0")
+        for split in ("train", "test")
+    ]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, rows))
+    write_text(tmp_path / "more.txt", f"A plain sentence. As they say, {judged[:-2]}! Another.\n")
+    asked: dict[str, Any] = {**TINY, "steps": 1, "texts": [tmp_path / "more.txt"], "probe": 0}
+    run(Pretrain(corpus=corpus, held_out=held_out, **asked))
+    assert "1 raw sentences hold a dev or test sentence" in capsys.readouterr().out
+    card = json.loads((corpus / "models/bert/seed-0/pretrain.json").read_text())
+    assert card["overlap"] == {"policy": held_out, "found": {CONTAINS: 1}}
+    assert card["texts"]["kept"] == 122 + (held_out == "count")
 
 
 def test_another_seed_gives_another_model(tmp_path: Path) -> None:
