@@ -10,6 +10,7 @@ from torch import nn
 
 from pipeline.mechanisms import embeddings
 from pipeline.mechanisms.embeddings import cooccurrences, embed_by_cooccurrence, ppmi_svd
+from pipeline.mechanisms.rawtext.store import Selection, Text, TokenIds
 
 VOCABULARY = 12
 # Tokens 1 and 2 stand in the same places, 3 and 4 in others; 5-9 are their company; 10, 11 unseen.
@@ -49,6 +50,23 @@ def test_of_many_tokens_evenly_spaced_sentences_count() -> None:
     assert cooccurrences(texts, 12, most=10)[0].tolist() == [0, 2, 4, 6, 8]
     assert cooccurrences(texts, 12, most=20)[0].tolist() == list(range(10))
     assert cooccurrences([], 12)[0].tolist() == []
+
+
+def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
+    """A view of texts gives the same pairs, and the texts left out are never looked at."""
+    rng = np.random.default_rng(3)
+    texts = [Text(rng.integers(0, 9, 7), np.ones(7, dtype=bool)) for _ in range(40)]
+    plain = cooccurrences([text.ids for text in texts], 9, most=70)
+    looked: list[int] = []
+
+    class Watched(Selection):
+        def __getitem__(self, index: int) -> Text:  # type: ignore[override]
+            looked.append(index)
+            return super().__getitem__(index)
+
+    viewed = cooccurrences(TokenIds(Watched(texts, range(40))), 9, most=70)
+    assert all((a == b).all() for a, b in zip(plain, viewed, strict=True))
+    assert len(looked) == 10
 
 
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:

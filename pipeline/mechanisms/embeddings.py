@@ -54,7 +54,9 @@ def _blocks(
     texts: Sequence[NDArray[np.int64]], most: int, block: int
 ) -> Iterator[list[NDArray[np.int64]]]:
     """Runs of at least ``block`` tokens, of all texts or of evenly spaced ones."""
-    tokens = sum(len(ids) for ids in texts)
+    # A view of stored text knows its lengths without reading it.
+    lengths = getattr(texts, "lengths", None)
+    tokens = sum(map(len, texts)) if lengths is None else int(lengths.sum())
     count = len(texts) if tokens <= most else max(1, len(texts) * most // tokens)
     part: list[NDArray[np.int64]] = []
     size = 0

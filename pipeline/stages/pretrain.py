@@ -20,6 +20,7 @@ from pipeline.mechanisms.lmjournal import write_history
 from pipeline.mechanisms.material import Material, gather
 from pipeline.mechanisms.pretraining import Course, Probing, accelerator, pretrain
 from pipeline.mechanisms.probe import build_probe
+from pipeline.mechanisms.rawtext.store import TokenIds
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.settings.pretrain import Pretrain
 
@@ -120,7 +121,7 @@ def _load(settings: Pretrain, base: str) -> tuple[PreTrainedModel, Any]:
 def _new(settings: Pretrain, material: Material) -> PreTrainedModel:
     new = new_bert if settings.family == "bert" else new_t5
     model = new(settings, material.tokenizer)
-    ids = [text.ids for text in material.training]
+    ids = TokenIds(material.training)
     embed_by_cooccurrence(model.get_input_embeddings(), ids, settings.seed)
     return model
 

@@ -17,6 +17,7 @@ from pipeline.mechanisms.rawtext.prepared import Prepared
 __all__ = [
     "Selection",
     "Text",
+    "TokenIds",
     "TokenStore",
     "build_store",
     "encode_texts",
@@ -220,6 +221,30 @@ class Selection(Sequence[Text]):
         if isinstance(index, slice):
             return Selection(self._texts, self._indices[index])
         return self._texts[int(self._indices[index])]
+
+
+class TokenIds(Sequence[NDArray[np.int64]]):
+    """The token ids of ``texts`` alone, looked up one text at a time."""
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each text, ``[texts]``."""
+        return lengths_of(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> NDArray[np.int64]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "TokenIds": ...
+    def __getitem__(self, index: int | slice) -> "NDArray[np.int64] | TokenIds":
+        if isinstance(index, slice):
+            return TokenIds(self._texts[index])
+        return self._texts[index].ids
 
 
 class _Packed(Sequence[Text]):
