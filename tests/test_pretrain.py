@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from pipeline.ground.coordination import Sentence
+from pipeline.ground.coordination import Coordination, Sentence, Span
 from pipeline.ground.errors import InputError, ModelError, SettingsError
 from pipeline.ground.files import sha256_of, write_text
 from pipeline.ground.parquet import write_rows
@@ -39,7 +40,7 @@ from pipeline.mechanisms.lmbatches import (
 )
 from pipeline.mechanisms.naturaltext import NaturalText, join_words
 from pipeline.mechanisms.pretraining import _loss_sum
-from pipeline.mechanisms.rawtext.overlap import CONTAINS
+from pipeline.mechanisms.rawtext.overlap import CONTAINS, EQUAL
 from pipeline.mechanisms.rawtext.store import encode_texts
 from pipeline.mechanisms.tokenizers import (
     SENTINELS,
@@ -48,8 +49,9 @@ from pipeline.mechanisms.tokenizers import (
     train_wordpiece,
 )
 from pipeline.settings.ingest import Ingest
+from pipeline.settings.preparse import Preparse
 from pipeline.settings.pretrain import Pretrain
-from pipeline.stages import ingest
+from pipeline.stages import ingest, preparse
 from pipeline.stages.pretrain import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -288,6 +290,19 @@ def test_lengths_of_spans_follow_their_law(lengths: Literal["geometric", "log-un
     assert counts[0] == 0
 
 
+@pytest.mark.parametrize("lengths", ["composed", "geometric", "log-uniform"])
+def test_sentences_hide_about_what_is_asked(
+    lengths: Literal["composed", "geometric", "log-uniform"],
+) -> None:
+    """At 20 words, where every sentence must hide something, it is up to an eighth more."""
+    rng = np.random.default_rng(5)
+    spans = Spans(lengths, 0.25, 3.0, 10)
+    share = float(np.mean([spans.draw(20, rng, 50).mean() for _ in range(8000)]))
+    assert 0.245 < share < 0.25 * 1.125
+    if lengths == "composed":
+        assert share == pytest.approx(0.25, abs=0.006)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(["composed", "geometric", "log-uniform"]),
@@ -485,14 +500,88 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
 
     assert trained()
     assert not trained()
-    assert not trained(checkpoint_every=1)
+    assert not trained(checkpoint_every=1, eval_every=1, density=0.9)
     assert trained(learning_rate=0.5)
+    assert trained()
+    (corpus / "models/bert/seed-0/model.safetensors").write_bytes(b"")
     assert trained()
     monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
     assert trained()
     _corpus(tmp_path, train=90)
     assert trained()
     assert not list((corpus / ".pretrain").rglob("*"))
+
+
+def _twin_corpus(folder: Path) -> Path:
+    """Coordinated sentences with gold trees, parsed; one of them stands in the test split as well."""
+    tree = "(S (NP (NP (DT the) (NN {})) (CC and) (NP (DT the) (NN {}))) (VP (VBD saw) (NP (NNP b{}))) (. .))"
+    rows = []
+    for number in range(210):
+        a, b = NOUNS[number % 6], NOUNS[(number + 1 + number // 6 % 5) % 6]
+        words = ("the", a, "and", "the", b, "saw", f"b{number}", ".")
+        split = "train" if number < 209 else "test"
+        pair = Coordination(2, "and", "NP", (Span(0, 2), Span(3, 5)))
+        written = tree.format(a, b, number)
+        rows.append(Sentence(f"x/{number}", "d", split, words, None, written, (pair,), "CC0-1.0"))
+    rows.append(replace(rows[-1], sentence_id="x/again", split="train"))
+    plain = "(S (NP (DT the) (NN lamp)) (VP (VBD saw) (NP (DT the) (NN boat))) (. .))"
+    words = ("the", "lamp", "saw", "the", "boat", ".")
+    rows.append(Sentence("x/u", "d", "train", words, None, plain, (), "CC0-1.0"))
+    write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, rows))
+    lines = [join_words(row.words).text for row in rows if row.split == "train"]
+    write_text(folder / "text.txt", "".join(f"{line}\n" for line in lines))
+    preparse.run(Preparse(corpus=folder, parser="treebank", coordinated=500, min_words=3))
+    return folder
+
+
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_adaptation_to_twins_is_a_run_like_any_other(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It begins from the base, leaves out what the test split has, learns, and survives a kill."""
+    corpora = [_twin_corpus(tmp_path / name) for name in "ab"]
+    name = f"{family}-twins"
+    asked: dict[str, Any] = {
+        **TINY, "lm": name, "objective": "twins", "base": f"models/{family}",
+        "steps": 40, "checkpoint_every": 16, "probe": 0,
+    }  # fmt: skip
+    for corpus in corpora:
+        run(Pretrain(corpus=corpus, **{**TINY, "lm": family, "steps": 4, "probe": 0}))
+    run(Pretrain(corpus=corpora[0], **asked))
+    said = capsys.readouterr().out
+    assert "1 raw sentences hold a dev or test sentence: left out" in said
+    assert "twins to learn from" in said
+    card = json.loads((corpora[0] / f"models/{name}/seed-0/pretrain.json").read_text())
+    assert card["overlap"] == {"policy": "drop", "found": {EQUAL: 1}}
+    assert (card["objective"], card["base"]) == ("twins", f"models/{family}")
+    assert card["texts"] == {"seen": 420, "kept": 418, "refused": {EQUAL: 2}}
+    looks = _looks(corpora[0], name)
+    assert looks[-1]["validation_loss"] < looks[0]["validation_loss"]
+    _kill_after(24, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run(Pretrain(corpus=corpora[1], **asked))
+    monkeypatch.undo()
+    run(Pretrain(corpus=corpora[1], repeat=3, pack=20, span_lengths="geometric", **asked))
+    assert "taken up at step 16\n" in capsys.readouterr().out
+    assert _weights(corpora[0]) == _weights(corpora[1])
+
+
+@pytest.mark.parametrize("lm", ["bert", "t5"])
+def test_packed_sequences_fit_the_model(lm: str, tmp_path: Path) -> None:
+    """Whatever is asked for, no sequence is longer than the model takes, and fewer are left."""
+    corpus = _corpus(tmp_path)
+    run(Pretrain(corpus=corpus, lm=lm, pack=500, **{**TINY, "steps": 3, "max_length": 64}))
+    plain = _looks(corpus, lm)[-1]["tokens"]
+    run(Pretrain(corpus=corpus, lm=lm, **{**TINY, "steps": 3, "max_length": 64}))
+    assert plain > 1.2 * _looks(corpus, lm)[-1]["tokens"]
+
+
+def test_text_may_be_none_of_the_corpus_own(tmp_path: Path) -> None:
+    """With an empty text.txt all text is that of others, and some of it is held out."""
+    write_text(tmp_path / "text.txt", "")
+    write_text(tmp_path / "more.txt", "".join(f"The old lamp number {n}.\n" for n in range(300)))
+    run(Pretrain(corpus=tmp_path, texts=[tmp_path / "more.txt"], **{**TINY, "steps": 2}))
+    assert _looks(tmp_path, "bert")[-1]["validation_loss"] > 0
 
 
 def test_a_checkpoint_of_another_run_is_not_used(
@@ -505,11 +594,16 @@ def test_a_checkpoint_of_another_run_is_not_used(
     with pytest.raises(KeyboardInterrupt):
         run(Pretrain(corpus=corpus, **asked))
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"another run: .*learning_rate 0.01 → 0.02.*remove it$"):
+    with pytest.raises(
+        InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
+    ):
         run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
     monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
     run(Pretrain(corpus=corpus, **asked))
-    assert "taken up at step 8, by another version of the code" in capsys.readouterr().out
+    said = "taken up at step 8: not the same run as without a break (code changed)"
+    assert said in capsys.readouterr().out
+    run(Pretrain(corpus=corpus, **asked))
+    assert "already there" not in capsys.readouterr().out, "no one version of the code made it"
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:

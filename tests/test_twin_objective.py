@@ -29,6 +29,7 @@ from pipeline.mechanisms.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL,
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans, read_twins
 from pipeline.mechanisms.parse_plan import coordinated_plan
+from pipeline.mechanisms.rawtext.overlap import EQUAL, Overlap
 from pipeline.mechanisms.spans import Reference, Source
 from pipeline.mechanisms.twin_inputs import UNEVEN, MaskedTwin, SpanTwin, encode_twins
 from pipeline.settings.preparse import Preparse
@@ -44,6 +45,10 @@ SHOWN = {  # given the first conjunct, given the second: the sentence of generat
     "second": (("a", "small", "dog", *WORDS[7:]), Span(0, 3), "the old man"),
 }
 PLAIN = "(S1 (S (NP (XX a) (XX girl)) (VP (XX saw) (NP (XX a) (XX lamp)))))"
+
+
+NONE = Overlap([])
+"""Nothing held out."""
 
 
 @pytest.fixture(autouse=True)
@@ -217,18 +222,30 @@ def test_read_twins_has_both_directions_and_counts_the_rest(
     corpus = _corpus(tmp_path)
     preparse.run(_settings(corpus, 4))
     bert, t5 = (AutoTokenizer.from_pretrained(where) for where in (tiny_bert, tiny_t5))
-    pairs, tally = read_twins(corpus, bert, 160)
-    spans, _ = read_twins(corpus, t5, 128)
+    pairs, tally = (found := read_twins(corpus, bert, 160, NONE)).items, found.tally
+    spans = read_twins(corpus, t5, 128, NONE).items
+    assert found.sentences == [0, 0, 1, 1, 2, 2, 3, 3]
     assert tally.to_dict() == {"seen": 8, "kept": 8, "refused": {}}
     assert all(isinstance(each, MaskedTwin) for each in pairs)
     assert all(isinstance(each, SpanTwin) for each in spans)
     assert [bert.decode(each.target) for each in pairs[:2]] == ["a small dog", "the old man"]
     assert TwinSpans(t5).examples(spans, np.random.default_rng(0)) == [(i,) for i in range(8)]
     with pytest.raises(InputError, match=r"no usable coordination \(.*: 8\)"):
-        read_twins(corpus, bert, 8)
+        read_twins(corpus, bert, 8, NONE)
     write_rows(corpus / "sentences.parquet", SENTENCES, [sentence_row(_sentence(0, TREE))])
     with pytest.raises(InputError, match="other sentences"):
-        read_twins(corpus, bert, 160)
+        read_twins(corpus, bert, 160, NONE)
+
+
+def test_no_twins_of_held_out_sentences(tmp_path: Path, tiny_bert: Path) -> None:
+    """A training sentence that is one of the dev or test split is no material, or only counted."""
+    corpus = _corpus(tmp_path)
+    preparse.run(_settings(corpus, 4))
+    bert = AutoTokenizer.from_pretrained(tiny_bert)
+    found = read_twins(corpus, bert, 160, Overlap([WORDS]), drop=False)
+    assert (found.overlap, found.tally.kept) == ({EQUAL: 4}, 8)
+    with pytest.raises(InputError, match=rf"no usable coordination \({EQUAL}: 8\)"):
+        read_twins(corpus, bert, 160, Overlap([WORDS]))
 
 
 def test_coordinated_sentences_are_drawn_outside_u(tmp_path: Path) -> None:
@@ -288,7 +305,7 @@ def test_without_coordinated_sentences_a_marker_says_so(tmp_path: Path, tiny_ber
     assert read_json(corpus / "preparse.json")["coordinated"] is None
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
     with pytest.raises(InputError, match=r"no coordinated sentences were parsed.*--coordinated"):
-        read_twins(corpus, tokenizer, 160)
+        read_twins(corpus, tokenizer, 160, NONE)
     preparse.run(_settings(corpus, 4))
     assert len(_parsed(corpus)) == 4
     only = [sentence_row(_sentence(n, PLAIN)) for n in range(3)]

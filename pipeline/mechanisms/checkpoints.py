@@ -22,7 +22,7 @@ from transformers import (
 from transformers import logging as transformers_logging
 
 from pipeline.ground.errors import ModelError
-from pipeline.ground.files import read_json, sha256_of
+from pipeline.ground.files import digest_of, read_json, sha256_of
 
 __all__ = [
     "READY",
@@ -44,6 +44,9 @@ _PADDED_POSITIONS = frozenset(
     | {"roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"}
 )
 """Architectures whose position ids begin after the padding token's id."""
+
+_RECORDS = frozenset({"finished.json", "history.jsonl", "pretrain.json", "timing.json"})
+"""What ``pretrain`` tells of a model beside it."""
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -82,10 +85,19 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
 
 
 def identity(where: str) -> str:
-    """What tells two models apart: the digest of a folder, or a hub name with its commit."""
+    """What tells two models apart: a digest of weights, settings and tokenizer, or a hub name's commit.
+
+    How a model was made is no part of what it is: trained again to the same weights, it is the same.
+    """
     folder = Path(where)
     if folder.is_dir():
-        return f"sha256:{sha256_of(folder)}"
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        sums = {
+            path.relative_to(folder).as_posix(): sha256_of(path)
+            for path in files
+            if path.name not in _RECORDS
+        }
+        return f"sha256:{digest_of(sums)}"
     return f"{where}@{getattr(load_config(where), '_commit_hash', None)}"
 
 

@@ -1,6 +1,7 @@
 """New language models with random weights: a small BERT and a small T5."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -8,15 +9,18 @@ from torch import Tensor
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
     T5Config,
     T5ForConditionalGeneration,
 )
 
 from pipeline.ground.errors import SettingsError
+from pipeline.mechanisms.embeddings import embed_by_cooccurrence
+from pipeline.mechanisms.rawtext.store import Text, TokenIds
 from pipeline.settings.pretrain import Pretrain
 
-__all__ = ["new_bert", "new_t5"]
+__all__ = ["new_bert", "new_model", "new_t5"]
 
 _SPREAD = 0.8  # standard deviation of a new BERT's weights times the root of its width
 _POSITIONS = 2.8  # amplitude of its position embeddings in those deviations
@@ -24,6 +28,24 @@ _BRANCH = 0.25  # its sublayers' outputs, against what they are added to
 _NEIGHBOURS, _SHARPNESS = (-1, 1, -2, 2), 2.0  # where heads look first, and how firmly
 _PAST = (0, -1, -2, -1)  # the same for a decoder, which sees no later token
 _FIRMNESS = 5.0  # of T5's heads: what is added to their scores there
+
+
+def new_model(
+    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, training: Sequence[Text]
+) -> PreTrainedModel:
+    """A language model of the settings' family; its embeddings begin with the text's co-occurrences.
+
+    Args:
+        settings: sizes and seed.
+        tokenizer: whose vocabulary it has.
+        training: the text.
+
+    Raises:
+        SettingsError: the heads do not divide the width.
+    """
+    model = (new_bert if settings.family == "bert" else new_t5)(settings, tokenizer)
+    embed_by_cooccurrence(model.get_input_embeddings(), TokenIds(training), settings.seed)
+    return model
 
 
 def _check_heads(settings: Pretrain) -> None:

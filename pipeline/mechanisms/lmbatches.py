@@ -31,6 +31,8 @@ __all__ = [
     "CorruptedSentence",
     "MaskedPairs",
     "Objective",
+    "epoch_of",
+    "padded",
     "steps_of",
 ]
 
@@ -100,7 +102,16 @@ def steps_of(
         epoch += 1
 
 
-def _padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
+def epoch_of(objective: Objective, texts: Sequence[Any], batch_size: int) -> Iterator[Batch]:
+    """One epoch in batches, nothing left over and always the same: what is measured on."""
+    examples = objective.examples(texts, np.random.default_rng(0))
+    for number, begin in enumerate(range(0, len(examples), batch_size)):
+        part = examples[begin : begin + batch_size]
+        yield objective.batch(texts, part, np.random.default_rng([0, number]))
+
+
+def padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
+    """Rows of any length as ``[rows, longest]``, filled up with ``value``."""
     grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for line, row in zip(grid, rows, strict=True):
         line[: len(row)] = row
@@ -143,7 +154,7 @@ class MaskedPairs:
         kept: list[tuple[int, ...]] = [pair for pair in consecutive if rng.random() < 0.5]
         taken = {i for pair in kept for i in pair}
         rest = [int(i) for i in rng.permutation(len(texts)) if int(i) not in taken]
-        rest.sort(key=lambda i: len(texts[i].ids))
+        rest.sort(key=lengths_of(texts).tolist().__getitem__)
         return kept + [(rest[i], rest[i + 1]) for i in range(0, len(rest) - 1, 2)]
 
     def batch(
@@ -161,15 +172,15 @@ class MaskedPairs:
             flags[len(before) : len(before) + len(first.ids)] = self._chosen(first, rng)
             flags[head : head + len(second.ids)] = self._chosen(second, rng)
             chosen.append(flags)
-        ids, flags = _padded(rows, self._pad), _padded(chosen, 0).astype(bool)
+        ids, flags = padded(rows, self._pad), padded(chosen, 0).astype(bool)
         masked, labels = mask_tokens(ids, flags, self._masking, rng)
         batch = {
             "input_ids": masked,
-            "attention_mask": _padded([np.ones(len(row)) for row in rows], 0),
+            "attention_mask": padded([np.ones(len(row)) for row in rows], 0),
             "labels": labels,
         }
         if self._types:
-            batch["token_type_ids"] = _padded(types, 0)
+            batch["token_type_ids"] = padded(types, 0)
         return {name: torch.from_numpy(value) for name, value in batch.items()}
 
     def _chosen(self, text: Text, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -216,8 +227,8 @@ class CorruptedSentence:
             sources.append(source)
             targets.append(target)
         batch = {
-            "input_ids": _padded(sources, self._pad),
-            "attention_mask": _padded([[1] * len(source) for source in sources], 0),
-            "labels": _padded(targets, IGNORED),
+            "input_ids": padded(sources, self._pad),
+            "attention_mask": padded([[1] * len(source) for source in sources], 0),
+            "labels": padded(targets, IGNORED),
         }
         return {name: torch.from_numpy(value) for name, value in batch.items()}

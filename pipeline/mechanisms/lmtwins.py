@@ -4,7 +4,9 @@ Of a coordination "A and B" generation would be given A and asked for B, or give
 either way the model sees both twins and is to write one text into both.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +23,40 @@ from pipeline.ground.tally import Tally
 from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.coordinated import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.mechanisms.corruption import IGNORED
+from pipeline.mechanisms.lmbatches import padded
+from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.plan import find_trees
+from pipeline.mechanisms.rawtext.overlap import Overlap
 from pipeline.mechanisms.twin_inputs import MaskedTwin, SpanTwin, encode_twins
 from pipeline.settings.preparse import COORDINATED_FOLDER
 
-__all__ = ["TwinMasks", "TwinSpans", "read_twins"]
+__all__ = ["NaturalTwins", "TwinMasks", "TwinSpans", "read_twins"]
 
 _Ids = NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class NaturalTwins:
+    """``items`` in the order of the sentences; ``sentences`` numbers the one each is from.
+
+    ``tally`` counts two for each word that is a coordinator: twins kept, or why there are none.
+    ``overlap`` counts sentences that hold a dev or test sentence, by how.
+    """
+
+    items: list[Any]
+    sentences: list[int]
+    tally: Tally
+    overlap: Counter[str]
+
+
 def read_twins(
-    corpus: Path, tokenizer: PreTrainedTokenizerBase, longest: int
-) -> tuple[list[MaskedTwin] | list[SpanTwin], Tally]:
+    corpus: Path,
+    tokenizer: PreTrainedTokenizerBase,
+    longest: int,
+    held_out: Overlap,
+    *,
+    drop: bool = True,
+) -> NaturalTwins:
     """Both directions of every usable coordination that ``preparse --coordinated`` parsed.
 
     Args:
@@ -40,10 +64,8 @@ def read_twins(
         tokenizer: with sentinels it is a T5's, else it must have a mask token.
         longest: the most tokens of a sequence, special tokens included: of BERT's pair, of each of
             T5's twins and of its target.
-
-    Returns:
-        The twins in the order of the sentences, and a tally of two for each word that is a
-        coordinator: twins kept, or why there are none.
+        held_out: the dev and test split, which must not be learnt from.
+        drop: whether sentences that hold one of it are left out; else they are only counted.
 
     Raises:
         InputError: no coordinated sentences were parsed, their shards are damaged or of other
@@ -55,25 +77,35 @@ def read_twins(
     if not read_json(folder / MANIFEST, remedy=remedy)["shards"]:
         raise InputError("no coordinated sentences were parsed", path=folder, remedy=remedy)
     trees = find_trees(folder, corpus / "sentences.parquet")
-    tally = Tally()
+    tally, overlap = Tally(), Counter[str]()
     hidden: list[Hidden] = []
-    for source, bracketing in trees.read(range(len(trees))):
+    origins: list[int] = []
+    for number, (source, bracketing) in enumerate(trees.read(range(len(trees)))):
         found, counted = natural_coordinations(source.words, parse_tree(bracketing))
-        for reason, count in counted.refused.items():
-            tally.refuse(reason, 2 * count)
+        reason = held_out.reason(join_words(source.words).text)
+        if reason:
+            overlap[reason] += 1
+        if reason and drop:
+            tally.refuse(reason, 2 * counted.seen)
+            continue
+        for fault, count in counted.refused.items():
+            tally.refuse(fault, 2 * count)
         for coordination in found:
             hidden += hidden_conjuncts(source, coordination)
-    twins: list[Any] = []
-    for each in encode_twins(hidden, tokenizer, longest):
+            origins += [number, number]
+    items: list[Any] = []
+    sentences: list[int] = []
+    for number, each in zip(origins, encode_twins(hidden, tokenizer, longest), strict=True):
         if isinstance(each, str):
             tally.refuse(each)
         else:
             tally.keep()
-            twins.append(each)
-    if not twins:
+            items.append(each)
+            sentences.append(number)
+    if not items:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
         raise InputError(f"no usable coordination ({reasons})", path=folder, remedy=remedy)
-    return twins, tally
+    return NaturalTwins(items, sentences, tally, overlap)
 
 
 class TwinMasks:
@@ -100,13 +132,13 @@ class TwinMasks:
         del rng
         twins = [texts[index] for (index,) in examples]
         rows = [twin.ids for twin in twins]
-        ids = _padded(rows, self._pad)
+        ids = padded(rows, self._pad)
         labels = np.full_like(ids, IGNORED)
         for line, twin in zip(labels, twins, strict=True):
             line[np.flatnonzero(twin.ids == self._mask)] = np.tile(twin.target, 2)
         batch = {"input_ids": ids, "attention_mask": _attention(rows), "labels": labels}
         if self._types:
-            batch["token_type_ids"] = _padded([twin.types for twin in twins], 0)
+            batch["token_type_ids"] = padded([twin.types for twin in twins], 0)
         return {name: torch.from_numpy(value) for name, value in batch.items()}
 
 
@@ -137,19 +169,12 @@ class TwinSpans:
         twins = [texts[index] for (index,) in examples]
         rows = [ids for twin in twins for ids in (twin.ids, twin.prepend)]
         batch = {
-            "input_ids": _padded(rows, self._pad),
+            "input_ids": padded(rows, self._pad),
             "attention_mask": _attention(rows),
-            "labels": _padded([twin.target for twin in twins for _ in "12"], IGNORED),
+            "labels": padded([twin.target for twin in twins for _ in "12"], IGNORED),
         }
         return {name: torch.from_numpy(value) for name, value in batch.items()}
 
 
-def _padded(rows: Sequence[_Ids], value: int) -> _Ids:
-    grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
-    for line, row in zip(grid, rows, strict=True):
-        line[: len(row)] = row
-    return grid
-
-
 def _attention(rows: Sequence[_Ids]) -> _Ids:
-    return _padded([np.ones(len(row), dtype=np.int64) for row in rows], 0)
+    return padded([np.ones(len(row), dtype=np.int64) for row in rows], 0)

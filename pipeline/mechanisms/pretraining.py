@@ -8,7 +8,7 @@ makes the same updates as one that was never interrupted.
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,15 +20,16 @@ from transformers import PreTrainedModel
 
 from pipeline.ground.console import Meter, say
 from pipeline.ground.errors import ModelError
+from pipeline.mechanisms.commits import differences
 from pipeline.mechanisms.corruption import IGNORED
 from pipeline.mechanisms.decay import decay_groups
 from pipeline.mechanisms.heads import logits_at
-from pipeline.mechanisms.lmbatches import Batch, Objective, steps_of
+from pipeline.mechanisms.lmbatches import Batch, Objective, epoch_of, steps_of
 from pipeline.mechanisms.lmjournal import Look, look_table, looks_of, perplexity
 from pipeline.mechanisms.snapshots import Snapshots
 from pipeline.settings.pretrain import Pretrain
 
-__all__ = ["Course", "Probing", "accelerator", "pretrain"]
+__all__ = ["Course", "Probing", "accelerator", "dtype_of", "pretrain"]
 
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
@@ -41,13 +42,15 @@ class Course:
     """How far training is: what a checkpoint keeps beside weights and optimizer.
 
     ``tokens`` counts the tokens the model saw, padding and targets left out; ``losses`` are those of
-    the updates since the last look; ``seconds`` is the time spent in training, looks included.
+    the updates since the last look; ``seconds`` is the time spent in training, looks included;
+    ``mixed`` says that parts of it were made by other code, or on another machine, than the rest.
     """
 
     step: int = 0
     epoch: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    mixed: bool = False
     losses: list[float] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
 
@@ -55,7 +58,7 @@ class Course:
         """What JSON can hold of it; the looks are a checkpoint's rows."""
         return {
             "step": self.step, "epoch": self.epoch, "tokens": self.tokens,
-            "seconds": self.seconds, "losses": self.losses,
+            "seconds": self.seconds, "mixed": self.mixed, "losses": self.losses,
         }  # fmt: skip
 
 
@@ -80,6 +83,11 @@ def accelerator(dtype: str = "float32") -> Accelerator:
     if found.num_processes != expected:
         raise ModelError(f"{found.num_processes} processes at work where {expected} were started")
     return found
+
+
+def dtype_of(device: Accelerator) -> str:
+    """The number format of the arithmetic; weights and optimizer are float32 in either."""
+    return "bfloat16" if device.mixed_precision == "bf16" else "float32"
 
 
 def _loss_sum(model: nn.Module, batch: Batch, bare: PreTrainedModel) -> Tensor:
@@ -114,7 +122,7 @@ def pretrain(
     settings: Pretrain,
     device: Accelerator,
     snapshots: Snapshots | None = None,
-    code: str = "",
+    circumstances: Mapping[str, Any] | None = None,
     probe: Probing | None = None,
 ) -> Course:
     """Train ``model`` in place, from the newest checkpoint if there is one.
@@ -130,8 +138,9 @@ def pretrain(
         settings: of the stage.
         device: the processes and devices.
         snapshots: where checkpoints are kept; None: nowhere.
-        code: digest of the program. A checkpoint of another is used, for hours may be in it, but the
-            run is then not the one that an uninterrupted one would have been, and this is said.
+        circumstances: code, device, processes and the like. A checkpoint of others is used, for
+            hours may be in it, but the run is then not the one that an uninterrupted one would have
+            been: this is said, and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
 
     Raises:
@@ -139,8 +148,9 @@ def pretrain(
         InputError: the checkpoint there is of another run, or cannot be written.
     """
     run = _Run(model, objective, settings, device)
+    around = dict(circumstances or {})
     if snapshots:
-        run.take_up(snapshots, code)
+        run.take_up(snapshots, around)
     course = run.course
     begun = time.monotonic() - course.seconds
     rate = _Rate(course.tokens)
@@ -157,7 +167,7 @@ def pretrain(
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun
             if snapshots and course.step % settings.checkpoint_every == 0:
-                run.keep(snapshots, code)
+                run.keep(snapshots, around)
     return course
 
 
@@ -176,7 +186,7 @@ class _Run:
         )
         self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
-    def take_up(self, snapshots: Snapshots, code: str) -> None:
+    def take_up(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
         """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
         found = snapshots.latest(self._device.device)
         for fault in snapshots.damaged if self._device.is_main_process else ():
@@ -186,20 +196,21 @@ class _Run:
         tensors, facts, rows = found
         self._model.load_state_dict(tensors["model"])
         self._optimizer.load_state_dict(tensors["optimizer"])
-        other = facts.pop("code") != code
+        other = differences(facts.pop("around"), around)
         self.course = Course(**facts, looks=looks_of(rows))
+        self.course.mixed |= bool(other)
         if self._device.is_main_process:
-            changed = ", by another version of the code: not the same run as without a break"
-            say(f"taken up at step {self.course.step:,}{changed if other else ''}")
+            said = f": not the same run as without a break ({other})" if other else ""
+            say(f"taken up at step {self.course.step:,}{said}")
 
-    def keep(self, snapshots: Snapshots, code: str) -> None:
+    def keep(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
         """Write a checkpoint."""
         if self._device.is_main_process:
             tensors = {
                 "model": self._model.state_dict(),
                 "optimizer": self._optimizer.state_dict(),
             }
-            facts = {**self.course.facts(), "code": code}
+            facts = {**self.course.facts(), "around": around}
             snapshots.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
         self._device.wait_for_everyone()
 
@@ -258,11 +269,9 @@ class _Run:
         """Mean loss over one epoch of held-out text, the same on every process."""
         if not texts:
             return None
-        size = self._settings.batch_size
-        count = max(1, math.ceil(len(texts) / size))
         total, predicted = 0.0, 0
         self._model.eval()  # type: ignore[no-untyped-call]
-        for _, batch in steps_of(self._objective, texts, batch_size=size, steps=count, seed=0):
+        for batch in epoch_of(self._objective, texts, self._settings.batch_size):
             moved = {name: value.to(self._device.device) for name, value in batch.items()}
             with self._device.autocast():
                 total += float(_loss_sum(self._model, moved, self._model))

@@ -37,14 +37,14 @@ class Snapshots:
         folder: where they are; made when the first is written.
         about: everything the run depends on, which JSON can hold.
         keep: how many of the newest to keep.
-        afresh: how to start over where one of another run is in the way.
+        afresh: how to start over, but for removing them, where one of another run is in the way.
 
     Attributes:
         damaged: what was found broken in ``latest`` and why, in the order met.
     """
 
     def __init__(
-        self, folder: Path, about: Mapping[str, Any], keep: int, *, afresh: str = "remove it"
+        self, folder: Path, about: Mapping[str, Any], keep: int, *, afresh: str = ""
     ) -> None:
         self.folder, self._about, self._keep = folder, dict(about), keep
         self._afresh = afresh
@@ -84,7 +84,8 @@ class Snapshots:
                 raise InputError(
                     f"this checkpoint is of another run: {changed}",
                     path=folder,
-                    remedy=f"give the settings it was made with, or start over: {self._afresh}",
+                    remedy=f"give the settings it was made with, or start over: "
+                    f"remove {self.folder.name}/{self._afresh}",
                 )
             # torch.load knows no "cpu:0", as accelerate calls it.
             place = device if device.type == "cuda" else device.type

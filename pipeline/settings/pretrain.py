@@ -35,7 +35,7 @@ class Pretrain(Settings):
     objective: Literal["corruption", "twins"] = Field(
         "corruption",
         description="What is learnt: masked words or spans of raw text; or twins of its natural "
-        "coordinations, which `preparse --coordinated` parsed.",
+        "coordinations, which `preparse --coordinated` parsed; options of text are then without effect.",
     )
     texts: list[Path] = Field(
         [],
@@ -108,6 +108,25 @@ class Pretrain(Settings):
     def family(self) -> Family:
         """The family that the language model is of."""
         return family_of(self.lm)
+
+    def inert(self) -> set[str]:
+        """Settings that do not bear on the weights, beside the others: a change makes nothing stale.
+
+        ``texts`` and ``corpus`` are where things lie; what lies there has a digest of its own.
+        """
+        inert = {"corpus", "texts", "processes", "threads", "dtype", "ready"}
+        inert |= {"eval_every", "probe", "checkpoint_every"}
+        inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
+        if self.span_lengths == "composed":
+            inert.add("longest_span")
+        if self.base:
+            inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
+        if not self.texts:
+            inert |= {"segment", "repeat"}
+        if self.objective == "twins":
+            inert |= {"segment", "repeat", "pack", "mask_rate", "mask_span", "density"}
+            inert |= {"mean_span", "span_lengths", "longest_span"}
+        return inert
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -1,44 +1,48 @@
 """``conjoin pretrain``: a BERT or a T5 from raw text, one adapted to twins, or a pointer to one."""
 
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.ground.closure import code_digest
 from pipeline.ground.console import say, table
+from pipeline.ground.errors import InputError
 from pipeline.ground.files import atomic_folder, digest_of, read_json, write_json
 from pipeline.mechanisms import workers
 from pipeline.mechanisms.checkpoints import READY, identity, locate
-from pipeline.mechanisms.embeddings import embed_by_cooccurrence
-from pipeline.mechanisms.initialisation import new_bert, new_t5
+from pipeline.mechanisms.initialisation import new_model
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
 from pipeline.mechanisms.lmjournal import write_history
-from pipeline.mechanisms.material import Material, gather
-from pipeline.mechanisms.pretraining import Course, Probing, accelerator, pretrain
+from pipeline.mechanisms.material import Material, read_text, say_overlap, text_material
+from pipeline.mechanisms.pretraining import Course, Probing, accelerator, dtype_of, pretrain
 from pipeline.mechanisms.probe import build_probe
-from pipeline.mechanisms.rawtext.store import TokenIds
 from pipeline.mechanisms.snapshots import Snapshots
+from pipeline.mechanisms.twinmaterial import twin_material
 from pipeline.settings.pretrain import Pretrain
 
 __all__ = ["run"]
 
 _KEEP = 2  # checkpoints
-_MAKERS = tuple(
-    f"pipeline.mechanisms.{name}"
-    for name in ("embeddings", "initialisation", "material", "pretraining")
-)
-"""What the weights come from; looks at them change nothing."""
+_FINISHED = "finished.json"
+_MAKERS = {
+    "corruption": ("initialisation", "material", "pretraining"),
+    "twins": ("pretraining", "twinmaterial"),
+}
+"""The modules that weights come from, with all they import; looks at a model change nothing in it."""
 
 
 def run(settings: Pretrain) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
 
-    A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``; a model that
-    was made of the same by the same code is left as it is.
+    A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``. A model made
+    in one go of the same text, settings and base by the same code is left as it is.
 
     Raises:
         InputError: there is no training text, or the checkpoint is of another run.
@@ -63,41 +67,85 @@ def run(settings: Pretrain) -> None:
 
 def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
-    base = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
-    torch.manual_seed(settings.seed)
-    continued = _load(settings, base) if base else None
-    material = gather(settings, work / "text", continued, device)
-    about, code = (
-        _about(settings, material, base),
-        digest_of([code_digest(module) for module in _MAKERS]),
-    )
-    made_of = {**about, "code": code}
-    if _is_current(out, made_of):
-        say(f"{out} is already there and current")
+    where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
+    base = _load(settings, where) if where else None
+    gather: Callable[[], Material]
+    if settings.objective == "twins" and base:  # the settings see to a base
+        twins = twin_material(settings, base)
+        digest, gather = twins.digest, lambda: twins
+    else:
+        prepared = read_text(settings, work / "text", device)
+        digest, gather = prepared.digest, partial(text_material, settings, prepared, base, device)
+    about = _about(settings, digest, where)
+    circumstances = _circumstances(settings, device)
+    if _is_current(out, about, circumstances):
+        if device.is_main_process:
+            say(f"{out} is already there and current")
+        device.wait_for_everyone()
         return
-    model = continued[0] if continued else _new(settings, material)
-    snapshots = Snapshots(work / "checkpoints", about, _KEEP)
+    material = gather()
+    if base:
+        model = base[0]
+    else:
+        torch.manual_seed(settings.seed)
+        model = new_model(settings, material.tokenizer, material.training)
     course = pretrain(
         model, material.objective, material.training, material.validation,
-        settings=settings, device=device, snapshots=snapshots, code=code,
-        probe=_probe(settings, material),
+        settings=settings, device=device, probe=_probe(settings, material),
+        snapshots=Snapshots(work / "checkpoints", about, _KEEP), circumstances=circumstances,
     )  # fmt: skip
     if device.is_main_process:
-        card = _card(settings, material, course, model) | {"made_of": made_of}
-        with atomic_folder(out) as folder:
-            model.save_pretrained(folder)
-            material.tokenizer.save_pretrained(folder)
-            write_history(folder, course.looks)
-            write_json(folder / "pretrain.json", card)
-            write_json(folder / "timing.json", _timing(settings, course, device.device))
-        _tell(out, card, course, material)
+        if course.mixed:  # of two versions or machines: no one way of making it leads here
+            circumstances = {"mixed": True}
+        _write(out, settings, material, model, course, about, circumstances, device)
+        say_overlap(material, settings)
+        table(f"{material.unit} to learn from", ("", "count"), material.tally.rows())
+        say(
+            f"{out}: {model.num_parameters():,} parameters, {course.step:,} updates, "
+            f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
+        )
     device.wait_for_everyone()
 
 
-def _is_current(out: Path, made_of: dict[str, Any]) -> bool:
+def _load(settings: Pretrain, where: str) -> tuple[PreTrainedModel, Any]:
+    return load_masked_lm(where) if settings.family == "bert" else load_seq2seq_lm(where)
+
+
+def _about(settings: Pretrain, digest: str, where: str | None) -> dict[str, Any]:
+    """What makes a run this one and no other: a checkpoint serves only the run that has it alike."""
+    return {
+        "settings": settings.model_dump(mode="json", exclude=settings.inert()),
+        "text": digest,
+        "base": identity(where) if where else None,
+    }
+
+
+def _circumstances(settings: Pretrain, device: Accelerator) -> dict[str, Any]:
+    """What the last bits depend on besides, and nothing else should."""
+    return {
+        "code": digest_of(
+            [code_digest(f"pipeline.mechanisms.{name}") for name in _MAKERS[settings.objective]]
+        ),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "processes": device.num_processes,
+        "threads": settings.threads,
+        "dtype": dtype_of(device),
+        "device": workers.describe(device.device),
+    }
+
+
+def _is_current(out: Path, about: dict[str, Any], circumstances: dict[str, Any]) -> bool:
     """Whether the model there is finished and was made of this: hours of work are not done again."""
-    card = out / "pretrain.json"
-    return card.is_file() and bool(read_json(card).get("made_of") == made_of)
+    try:
+        found = read_json(out / _FINISHED)
+    except InputError:
+        return False
+    return bool(found == _finished(out, about, circumstances))
+
+
+def _finished(folder: Path, about: dict[str, Any], circumstances: dict[str, Any]) -> dict[str, Any]:
+    return {"of": digest_of([about, circumstances]), "model": identity(str(folder))}
 
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:
@@ -114,34 +162,18 @@ def _probe(settings: Pretrain, material: Material) -> Probing | None:
     return read
 
 
-def _load(settings: Pretrain, base: str) -> tuple[PreTrainedModel, Any]:
-    return load_masked_lm(base) if settings.family == "bert" else load_seq2seq_lm(base)
-
-
-def _new(settings: Pretrain, material: Material) -> PreTrainedModel:
-    new = new_bert if settings.family == "bert" else new_t5
-    model = new(settings, material.tokenizer)
-    ids = TokenIds(material.training)
-    embed_by_cooccurrence(model.get_input_embeddings(), ids, settings.seed)
-    return model
-
-
-def _about(settings: Pretrain, material: Material, base: str | None) -> dict[str, Any]:
-    """Everything the weights depend on: a checkpoint serves only the run that has it alike."""
-    apart = {"corpus", "processes", "checkpoint_every", "texts"}
-    return {
-        "settings": settings.model_dump(mode="json", exclude=apart),
-        "text": material.digest,
-        "base": identity(base) if base else None,
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-    }
-
-
-def _card(
-    settings: Pretrain, material: Material, course: Course, model: PreTrainedModel
-) -> dict[str, Any]:
+def _write(  # noqa: PLR0917 - a folder has many sides
+    out: Path,
+    settings: Pretrain,
+    material: Material,
+    model: PreTrainedModel,
+    course: Course,
+    about: dict[str, Any],
+    circumstances: dict[str, Any],
+    device: Accelerator,
+) -> None:
     last = course.looks[-1]
-    return {
+    card = {
         "lm": settings.lm,
         "family": settings.family,
         "objective": settings.objective,
@@ -155,24 +187,23 @@ def _card(
         "perplexity": last.perplexity,
         "probe": last.probe,
         "texts": material.tally.to_dict(),
-        "overlap": {"policy": settings.held_out, "found": dict(material.overlap)},
+        "overlap": {
+            "policy": settings.held_out,
+            "found": None if material.overlap is None else dict(material.overlap),
+        },
         "text_digest": material.digest,
     }
-
-
-def _timing(settings: Pretrain, course: Course, device: torch.device) -> dict[str, Any]:
-    return {
+    timing = {
         "seconds": round(course.seconds, 1),
         "tokens_per_second": round(course.tokens / max(course.seconds, 1e-9)),
-        "device": workers.describe(device),
-        "processes": settings.processes,
-        "dtype": settings.dtype,
+        "device": workers.describe(device.device),
+        "processes": device.num_processes,
+        "dtype": dtype_of(device),
     }
-
-
-def _tell(out: Path, card: dict[str, Any], course: Course, material: Material) -> None:
-    table("sentences of raw text", ("", "count"), material.tally.rows())
-    say(
-        f"{out}: {card['parameters']:,} parameters, {course.step:,} updates, "
-        f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
-    )
+    with atomic_folder(out) as folder:
+        model.save_pretrained(folder)
+        material.tokenizer.save_pretrained(folder)
+        write_history(folder, course.looks)
+        write_json(folder / "pretrain.json", card)
+        write_json(folder / "timing.json", timing)
+        write_json(folder / _FINISHED, _finished(folder, about, circumstances))

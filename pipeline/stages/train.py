@@ -80,7 +80,7 @@ class _Run:
         about = self._about(data)
         snapshots = Snapshots(
             self.out / "checkpoints", about, settings.keep,
-            afresh="remove it or run with --no-resume",
+            afresh=" or run with --no-resume",
         )  # fmt: skip
         finished = settings.resume and is_finished(self.out, about)
         state = None

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.ground.errors import InputError
-from pipeline.ground.files import atomic
+from pipeline.ground.files import atomic, read_json, write_json
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.rawtext.overlap import Overlap
 from pipeline.mechanisms.rawtext.reading import read_sentences
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "prepare", "prepared_in"]
 
+_LINES, _FACTS = "prepared.txt", "prepared.json"
 _QUOTES = str.maketrans("’‘“”", "''\"\"")
 
 
@@ -79,7 +80,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
         raise InputError("no such file", path=own, remedy="run `conjoin ingest`")
     tally, noted, digest = Tally(), Counter[str](), hashlib.sha256()
     counts: list[int] = []
-    path = folder / "prepared.txt"
+    path = folder / _LINES
     sources: list[Iterator[str]] = [iter(())]
     if own.stat().st_size:
         sources = [read_sentences([own], "line", tally)]
@@ -94,7 +95,22 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
             counts.append(tally.kept)
     if not tally.kept:
         raise InputError("no sentence to learn from", path=own, remedy=_remedy(tally))
-    return Prepared(path, counts[0], tally.kept, tally, noted, digest.hexdigest())
+    made = Prepared(path, counts[0], tally.kept, tally, noted, digest.hexdigest())
+    facts = {"own": made.own, "tally": tally.to_dict(), "noted": noted, "digest": made.digest}
+    write_json(folder / _FACTS, facts)
+    return made
+
+
+def prepared_in(folder: Path) -> Prepared:
+    """What ``prepare`` wrote there, for a further process.
+
+    Raises:
+        InputError: nothing.
+    """
+    facts = read_json(folder / _FACTS)
+    tally = Tally.from_dict(facts["tally"])
+    noted = Counter(facts["noted"])
+    return Prepared(folder / _LINES, facts["own"], tally.kept, tally, noted, facts["digest"])
 
 
 def _straight(sentence: str) -> str:

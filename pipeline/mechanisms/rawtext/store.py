@@ -15,6 +15,7 @@ from pipeline.mechanisms.naturaltext import NaturalText, find_words
 from pipeline.mechanisms.rawtext.prepared import Prepared
 
 __all__ = [
+    "Packed",
     "Selection",
     "Text",
     "TokenIds",
@@ -247,9 +248,12 @@ class TokenIds(Sequence[NDArray[np.int64]]):
         return self._texts[index].ids
 
 
-class _Packed(Sequence[Text]):
-    def __init__(self, texts: Sequence[Text], starts: NDArray[np.int64]) -> None:
+class Packed(Sequence[Text]):
+    """Consecutive sentences joined, as ``packed`` says; ``own`` runs are of the corpus's own text."""
+
+    def __init__(self, texts: Sequence[Text], starts: NDArray[np.int64], own: int) -> None:
         self._texts, self._starts = texts, starts  # of the runs, and where the last one ends
+        self.own = own
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -273,16 +277,24 @@ class _Packed(Sequence[Text]):
         return Text(np.concatenate([t.ids for t in run]), np.concatenate([t.begins for t in run]))
 
 
-def packed(texts: Sequence[Text], tokens: int) -> Sequence[Text]:
+def packed(texts: Sequence[Text], tokens: int, own: int = 0) -> Packed:
     """Consecutive sentences joined as long as they have no more than ``tokens`` together.
 
     A sentence that has more by itself stands alone. Runs are made when they are looked at.
+
+    Args:
+        texts: sentences in the order of the text.
+        tokens: that a run may have.
+        own: how many of the first sentences are the corpus's own, which no run joins with others.
     """
     starts: list[int] = []
-    room = -1
+    room, runs = -1, 0
     for index, length in enumerate(lengths_of(texts).tolist()):
+        if index == own:
+            room, runs = -1, len(starts)
         if length > room:
             starts.append(index)
             room = tokens
         room -= length
-    return _Packed(texts, np.array([*starts, len(texts)], dtype=np.int64))
+    runs = len(starts) if own >= len(texts) else runs
+    return Packed(texts, np.array([*starts, len(texts)], dtype=np.int64), runs)
