@@ -17,6 +17,7 @@ from pipeline.mechanisms.infill.base import SPLIT_WORD
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.probe import Probe, build_probe
 from pipeline.mechanisms.probe.categories import NO_PHRASE, Judge, category_of
+from pipeline.mechanisms.probe.echo import is_echo
 from pipeline.mechanisms.probe.held import held_out, ordered
 from pipeline.mechanisms.probe.sense import Senses
 from pipeline.settings.ingest import Ingest
@@ -74,6 +75,46 @@ def test_one_fault_at_a_time_is_seen(probe: Probe) -> None:
     thrice = probe.read(fills([words * 3 for words in real]))
     assert thrice.length == thrice.recovered == 0
     assert thrice.sense > 0.9
+
+
+def test_near_copies_of_the_shown_conjunct_are_echoes_and_never_recovered(probe: Probe) -> None:
+    """Often right in category, length and sense, they say nothing new; people's conjuncts do."""
+    shown = [question.held.first for question in probe.questions]
+    copies = {
+        "A A": [words * 2 for words in shown],
+        "the A": [("the", *words) for words in shown],
+        "other A": [("other", *words) for words in shown],
+        "A and its last word": [(*words, words[-1]) for words in shown],
+        "A without its first word": [words[1:] for words in shown],
+    }
+    found = {name: probe.read(fills(phrases)) for name, phrases in copies.items()}
+    assert {name: each.recovered for name, each in found.items()} == dict.fromkeys(copies, 0)
+    assert all(each.echo == each.filled > 0.7 for each in found.values())
+    assert min(found["A A"].category, found["A A"].length, found["A A"].sense) > 0.6
+    assert probe.read(fills(conjuncts(probe))).echo == 0
+    assert found["A A"].to_dict()["echo"] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "fill", "echo"),
+    [
+        ("T cells", "t CELLS T", True),
+        ("T cells", "B cells", False),  # half of it
+        ("primary T cells", "primary B cells", True),
+        ("cytokine", "cytokine receptor", True),  # all of A
+        ("T cells", "other cells", True),
+        ("T cells", "other lymphocytes", False),
+        ("its N-terminal domain", "its C-terminal domain", False),
+        ("in the cells", "in the nucleus", False),
+        ("it", "this", False),
+        ("the cells", "the", True),
+        ("sensitive ( 5 )", "resistant ( 6 )", False),
+        ("( )", "cells", False),
+    ],
+)
+def test_an_echo_is_mostly_or_wholly_the_shown_conjunct(first: str, fill: str, echo: bool) -> None:
+    """More than half of the content words, or all of A's; case and punctuation are nothing."""
+    assert is_echo(fill.split(), first.split()) is echo
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])

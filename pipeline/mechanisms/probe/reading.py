@@ -15,6 +15,7 @@ from pipeline.ground.coordination import Reject
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.mechanisms.probe.categories import Judge
+from pipeline.mechanisms.probe.echo import is_echo
 from pipeline.mechanisms.probe.held import Held
 from pipeline.mechanisms.probe.sense import Senses
 from pipeline.settings.models import Family
@@ -24,6 +25,10 @@ __all__ = ["Probe", "Question", "Reading"]
 ENOUGH = 0.75
 """Share of comparisons that a fill right in sense wins; a fill of random sense does so in 2 of 7."""
 
+_SHARES = (
+    "filled", "category", "length", "sense", "recovered", "echo", "exact", "nearer", "judge",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -31,9 +36,11 @@ class Reading:
 
     ``filled`` is the share with a usable fill, ``refused`` says why the others have none; they
     count as wrong. ``category``, ``length`` and ``sense`` are the shares right in each,
-    ``recovered`` in all three; ``exact`` those equal to the conjunct but for case. ``nearer`` is
-    the mean share of the comparisons of sense that were won, ``judge`` the share of the conjuncts
-    themselves in which the judge finds the right category: the most that ``category`` means.
+    ``echo`` is the share of fills that only say the shown conjunct again (:mod:`.echo`);
+    ``recovered`` are right in all three and no echo, ``exact`` equal to the conjunct but for case.
+    ``nearer`` is the mean share of the comparisons of sense that were won, ``judge`` the share of
+    the conjuncts themselves in which the judge finds the right category: the most that ``category``
+    means.
     """
 
     n: int
@@ -42,6 +49,7 @@ class Reading:
     length: float
     sense: float
     recovered: float
+    echo: float
     exact: float
     nearer: float
     judge: float
@@ -49,8 +57,7 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form, shares to four digits."""
-        shares = ["filled", "category", "length", "sense", "recovered", "exact", "nearer", "judge"]
-        rounded = {name: round(getattr(self, name), 4) for name in shares}
+        rounded = {name: round(getattr(self, name), 4) for name in _SHARES}
         return {"n": self.n, **rounded, "refused": dict(self.refused)}
 
 
@@ -124,8 +131,10 @@ class Probe:
                 "length": _like_length(len(words), len(question.held.conjunct)),
                 "sense": won >= ENOUGH,
                 "exact": _lower(words) == _lower(question.held.conjunct),
+                "echo": is_echo(words, question.held.first),
             }
-            fits["recovered"] = fits["category"] and fits["length"] and fits["sense"]
+            alike = fits["category"] and fits["length"] and fits["sense"]
+            fits["recovered"] = alike and not fits["echo"]
             right.update(name for name, fit in fits.items() if fit)
         n = len(self.questions)
         return Reading(
@@ -135,6 +144,7 @@ class Probe:
             length=right["length"] / n,
             sense=right["sense"] / n,
             recovered=right["recovered"] / n,
+            echo=right["echo"] / n,
             exact=right["exact"] / n,
             nearer=nearer / n,
             judge=self._accuracy,
