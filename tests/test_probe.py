@@ -1,5 +1,6 @@
 """The fill probe: what it asks, how it judges, and that better fills read better."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertForMaskedLM, PreTrainedModel, T5ForConditionalGeneration
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import SENTENCES, read_sentences, sentence_row
@@ -142,6 +143,25 @@ def test_rejects_count_as_wrong_with_their_reasons(probe: Probe) -> None:
         "punctuation only": 1,
     }  # fmt: skip
     assert found.to_dict()["filled"] == 0.8667
+
+
+def test_categories_are_counted_apart(probe: Probe) -> None:
+    """Recovered and asked, in Table 2's order; only noun phrases filled: only they are recovered."""
+    nouns = "NP, NX"
+    categories = [question.held.category for question in probe.questions]
+    half = [
+        Fill("") if c != nouns else f
+        for c, f in zip(categories, fills(conjuncts(probe)), strict=True)
+    ]
+    found, whole = probe.read(half), probe.read(fills(conjuncts(probe)))
+    assert len(set(categories)) > 2
+    assert list(found.by_category) == [c for c in CATEGORIES if c in categories]
+    assert {c: n for c, (_, n) in found.by_category.items()} == Counter(categories)
+    assert {c for c, (right, _) in found.by_category.items() if right} == {nouns}
+    assert found.by_category[nouns] == whole.by_category[nouns]
+    for each in (found, whole):
+        assert sum(right for right, _ in each.by_category.values()) == round(30 * each.recovered)
+    assert found.to_dict()["by_category"][nouns] == list(found.by_category[nouns])
 
 
 def test_words_that_the_text_lacks_have_no_sense(probe: Probe) -> None:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.ground.coordination import Reject
+from pipeline.ground.coordination import CATEGORIES, Reject
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.mechanisms.probe.categories import Judge
@@ -40,7 +40,7 @@ class Reading:
     ``recovered`` are right in all three and no echo, ``exact`` equal to the conjunct but for case.
     ``nearer`` is the mean share of the comparisons of sense that were won, ``judge`` the share of
     the conjuncts themselves in which the judge finds the right category: the most that ``category``
-    means.
+    means. ``by_category`` counts, for each category asked for, the recovered and all of it.
     """
 
     n: int
@@ -53,12 +53,14 @@ class Reading:
     exact: float
     nearer: float
     judge: float
+    by_category: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form, shares to four digits."""
         rounded = {name: round(getattr(self, name), 4) for name in _SHARES}
-        return {"n": self.n, **rounded, "refused": dict(self.refused)}
+        counts = {name: list(pair) for name, pair in self.by_category.items()}
+        return {"n": self.n, **rounded, "by_category": counts, "refused": dict(self.refused)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class Probe:
     def _read(self, answers: Mapping[int, tuple[str, ...]], refused: Counter[str]) -> Reading:
         categories = dict(zip(answers, self._judge.categories(list(answers.values())), strict=True))
         right: Counter[str] = Counter()
+        recovered: Counter[str] = Counter()
         nearer = 0.0
         for i, words in answers.items():
             question = self.questions[i]
@@ -133,21 +136,23 @@ class Probe:
                 "exact": _lower(words) == _lower(question.held.conjunct),
                 "echo": is_echo(words, question.held.first),
             }
-            alike = fits["category"] and fits["length"] and fits["sense"]
-            fits["recovered"] = alike and not fits["echo"]
             right.update(name for name, fit in fits.items() if fit)
+            if fits["category"] and fits["length"] and fits["sense"] and not fits["echo"]:
+                recovered[question.held.category] += 1
         n = len(self.questions)
+        asked = Counter(question.held.category for question in self.questions)
         return Reading(
             n=n,
             filled=len(answers) / n,
             category=right["category"] / n,
             length=right["length"] / n,
             sense=right["sense"] / n,
-            recovered=right["recovered"] / n,
+            recovered=recovered.total() / n,
             echo=right["echo"] / n,
             exact=right["exact"] / n,
             nearer=nearer / n,
             judge=self._accuracy,
+            by_category={c: (recovered[c], asked[c]) for c in CATEGORIES if asked[c]},
             refused=dict(sorted(refused.items(), key=lambda item: (-item[1], item[0]))),
         )
 
