@@ -212,6 +212,54 @@ def test_a_probe_is_a_function_of_the_corpus_and_the_seed(world: Path, probe: Pr
     assert ordered(held, 0) == ordered(held[::-1], 0) != ordered(held, 1)
 
 
+def test_the_digest_is_of_all_that_is_asked_and_judged_by(world: Path, tmp_path: Path) -> None:
+    """Built again it is the same; another text, training split, dev split, seed or count changes it."""
+    sentences = list(read_sentences(world / "sentences.parquet", lambda s: True))
+    text = (world / "text.txt").read_text().splitlines(keepends=True)[:400]
+
+    def digest(
+        kept: Sequence[Sentence], lines: Sequence[str], count: int = 5, seed: int = 0
+    ) -> str:
+        write_rows(tmp_path / "sentences.parquet", SENTENCES, [sentence_row(s) for s in kept])
+        (tmp_path / "text.txt").write_text("".join(lines))
+        found = build_probe(tmp_path, count, seed)
+        assert found is not None
+        return found.digest()
+
+    dev = [s for s in sentences if s.split == "dev" and s.coordinations][:40]
+    train = [s for s in sentences if s.split == "train" and s.coordinations][:60]
+    as_it_was = digest([*train, *dev], text)
+    assert digest([*train, *dev], text) == as_it_was
+    assert digest([*train, *dev, *(s for s in sentences if s.split == "test")], text) == as_it_was
+    others = [
+        digest([*train, *dev], text[:-1]),
+        digest([*train[1:], *dev], text),
+        digest([*train, *dev[:20]], text),
+        digest([*train, *dev], text, seed=1),
+        digest([*train, *dev], text, count=4),
+    ]
+    assert len({as_it_was, *others}) == 6
+
+
+def test_a_question_changed_in_any_part_changes_the_digest(probe: Probe) -> None:
+    """Its sentence, its conjuncts, its category or its rivals."""
+    first, *rest = probe.questions
+    held, reference = first.held, first.held.reference
+    changed = [
+        replace(first, held=replace(held, reference=replace(reference, sentence_id="other"))),
+        replace(first, held=replace(held, reference=replace(reference, span=Span(0, 1)))),
+        replace(first, held=replace(held, conjunct=("other",))),
+        replace(first, held=replace(held, category=NO_PHRASE)),
+        replace(first, others=first.others[1:]),
+    ]
+    found = [
+        Probe([each, *rest], probe._judge, probe._senses, 1.0).digest()
+        for each in (first, *changed)
+    ]
+    assert len(set(found)) == len(found)
+    assert len(first.others) == len(first.rivals)
+
+
 def test_categories_are_columns_of_table_2_and_adjectives_keep_theirs() -> None:
     """Function of label and last tag: a noun phrase's adjective is one; UCP has no category."""
     one, two = Span(0, 1), Span(0, 2)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.ground.coordination import CATEGORIES, Reject
+from pipeline.ground.files import digest_of
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.mechanisms.probe.categories import Judge
@@ -65,11 +66,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A coordination, the unit vector ``[width]`` of its conjunct, and those of rivals ``[k, width]``."""
+    """A coordination, the unit vector ``[width]`` of its conjunct, and those of rivals ``[k, width]``.
+
+    ``others`` are the words of the rivals.
+    """
 
     held: Held
     vector: NDArray[np.float32]
     rivals: NDArray[np.float32]
+    others: tuple[tuple[str, ...], ...]
 
 
 class Probe:
@@ -80,13 +85,32 @@ class Probe:
         judge: of categories.
         senses: of words.
         accuracy: the judge's own, on real conjuncts.
+        material: digest of what the judges learnt from.
     """
 
     def __init__(
-        self, questions: Sequence[Question], judge: Judge, senses: Senses, accuracy: float
+        self,
+        questions: Sequence[Question],
+        judge: Judge,
+        senses: Senses,
+        accuracy: float,
+        material: str = "",
     ) -> None:
         self.questions = tuple(questions)
+        self._material = material
         self._judge, self._senses, self._accuracy = judge, senses, accuracy
+
+    def digest(self) -> str:
+        """Digest of all that the readings of a model depend on, beside it and the code.
+
+        It is of words: vectors are a function of them, but for rounding that differs by machine.
+        """
+        asked = []
+        for question in self.questions:
+            held, span = question.held, question.held.reference.span
+            place = (held.reference.sentence_id, held.reference.words, span.start, span.end)
+            asked.append((*place, held.coordinator, held.conjunct, held.category, question.others))
+        return digest_of([self._material, asked])
 
     def measure(
         self, family: Family, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
