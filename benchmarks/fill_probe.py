@@ -1,7 +1,8 @@
 """Does the fill probe measure anything? Fills of known worth, and models, on a corpus.
 
-The conjuncts themselves must read near 100 %, other coordinations' conjuncts at chance, and a
-language model that learnt above the same model with random weights.
+The conjuncts themselves must read near 100 %, other coordinations' conjuncts at chance, near-copies
+of the shown conjunct at nothing, and a language model that learnt above the same model with random
+weights.
 """
 
 import argparse
@@ -21,21 +22,28 @@ from pipeline.mechanisms.probe import Probe, Reading, build_probe
 from pipeline.settings.models import family_of
 from pipeline.settings.pretrain import Pretrain
 
-COLUMNS = ("filled", "category", "length", "sense", "nearer", "recovered", "exact")
+COLUMNS = ("filled", "category", "length", "sense", "nearer", "echo", "recovered", "exact")
 
 
 def known(probe: Probe) -> dict[str, list[Fill]]:
-    """Fills of known worth: the conjunct, the other conjunct, and another coordination's."""
-    questions = [question.held for question in probe.questions]
-    references = [each.reference for each in questions]
-    first = [each.words[each.span.start : each.span.end] for each in references]
-    second = [each.conjunct for each in questions]
+    """Fills of known worth: the conjunct, another coordination's, and A, the one shown, again."""
+    first = [question.held.first for question in probe.questions]
+    second = [question.held.conjunct for question in probe.questions]
     rows = {
         "the conjunct itself": second,
         "its first word only": [words[:1] for words in second],
         "its words backwards": [words[::-1] for words in second],
         "another's conjunct": second[1:] + second[:1],
         "another's first conjunct": first[1:] + first[:1],
+        "A A": [words * 2 for words in first],
+        "the A": [("the", *words) for words in first],
+        "other A": [("other", *words) for words in first],
+        "A and its last word again": [(*words, words[-1]) for words in first],
+        "A without its first word": [words[1:] for words in first],
+        "A, last word another's": [
+            words[:-1] + other[-1:]
+            for words, other in zip(first, second[1:] + second[:1], strict=True)
+        ],
     }
     return {name: [Fill(join_words(w).text) for w in words] for name, words in rows.items()}
 

@@ -1,5 +1,6 @@
 """The fill probe: what it asks, how it judges, and that better fills read better."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertForMaskedLM, PreTrainedModel, T5ForConditionalGeneration
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
+from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Span
 from pipeline.ground.errors import InputError
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import SENTENCES, read_sentences, sentence_row
@@ -17,6 +18,7 @@ from pipeline.mechanisms.infill.base import SPLIT_WORD
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.probe import Probe, build_probe
 from pipeline.mechanisms.probe.categories import NO_PHRASE, Judge, category_of
+from pipeline.mechanisms.probe.echo import is_echo
 from pipeline.mechanisms.probe.held import held_out, ordered
 from pipeline.mechanisms.probe.sense import Senses
 from pipeline.settings.ingest import Ingest
@@ -76,6 +78,46 @@ def test_one_fault_at_a_time_is_seen(probe: Probe) -> None:
     assert thrice.sense > 0.9
 
 
+def test_near_copies_of_the_shown_conjunct_are_echoes_and_never_recovered(probe: Probe) -> None:
+    """Often right in category, length and sense, they say nothing new; people's conjuncts do."""
+    shown = [question.held.first for question in probe.questions]
+    copies = {
+        "A A": [words * 2 for words in shown],
+        "the A": [("the", *words) for words in shown],
+        "other A": [("other", *words) for words in shown],
+        "A and its last word": [(*words, words[-1]) for words in shown],
+        "A without its first word": [words[1:] for words in shown],
+    }
+    found = {name: probe.read(fills(phrases)) for name, phrases in copies.items()}
+    assert {name: each.recovered for name, each in found.items()} == dict.fromkeys(copies, 0)
+    assert all(each.echo == each.filled > 0.7 for each in found.values())
+    assert min(found["A A"].category, found["A A"].length, found["A A"].sense) > 0.6
+    assert probe.read(fills(conjuncts(probe))).echo == 0
+    assert found["A A"].to_dict()["echo"] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "fill", "echo"),
+    [
+        ("T cells", "t CELLS T", True),
+        ("T cells", "B cells", False),  # half of it
+        ("primary T cells", "primary B cells", True),
+        ("cytokine", "cytokine receptor", True),  # all of A
+        ("T cells", "other cells", True),
+        ("T cells", "other lymphocytes", False),
+        ("its N-terminal domain", "its C-terminal domain", False),
+        ("in the cells", "in the nucleus", False),
+        ("it", "this", False),
+        ("the cells", "the", True),
+        ("sensitive ( 5 )", "resistant ( 6 )", False),
+        ("( )", "cells", False),
+    ],
+)
+def test_an_echo_is_mostly_or_wholly_the_shown_conjunct(first: str, fill: str, echo: bool) -> None:
+    """More than half of the content words, or all of A's; case and punctuation are nothing."""
+    assert is_echo(fill.split(), first.split()) is echo
+
+
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_the_borders_of_length_belong_to_it(probe: Probe, factor: float) -> None:
     """Half as many words and twice as many are right, one beyond is not."""
@@ -101,6 +143,25 @@ def test_rejects_count_as_wrong_with_their_reasons(probe: Probe) -> None:
         "punctuation only": 1,
     }  # fmt: skip
     assert found.to_dict()["filled"] == 0.8667
+
+
+def test_categories_are_counted_apart(probe: Probe) -> None:
+    """Recovered and asked, in Table 2's order; only noun phrases filled: only they are recovered."""
+    nouns = "NP, NX"
+    categories = [question.held.category for question in probe.questions]
+    half = [
+        Fill("") if c != nouns else f
+        for c, f in zip(categories, fills(conjuncts(probe)), strict=True)
+    ]
+    found, whole = probe.read(half), probe.read(fills(conjuncts(probe)))
+    assert len(set(categories)) > 2
+    assert list(found.by_category) == [c for c in CATEGORIES if c in categories]
+    assert {c: n for c, (_, n) in found.by_category.items()} == Counter(categories)
+    assert {c for c, (right, _) in found.by_category.items() if right} == {nouns}
+    assert found.by_category[nouns] == whole.by_category[nouns]
+    for each in (found, whole):
+        assert sum(right for right, _ in each.by_category.values()) == round(30 * each.recovered)
+    assert found.to_dict()["by_category"][nouns] == list(found.by_category[nouns])
 
 
 def test_words_that_the_text_lacks_have_no_sense(probe: Probe) -> None:
@@ -149,6 +210,54 @@ def test_a_probe_is_a_function_of_the_corpus_and_the_seed(world: Path, probe: Pr
     assert replace(again.read(shuffled), judge=1.0) == first_ten(probe).read(shuffled)
     held, _ = held_out(read_sentences(world / "sentences.parquet", lambda s: s.split == "dev"))
     assert ordered(held, 0) == ordered(held[::-1], 0) != ordered(held, 1)
+
+
+def test_the_digest_is_of_all_that_is_asked_and_judged_by(world: Path, tmp_path: Path) -> None:
+    """Built again it is the same; another text, training split, dev split, seed or count changes it."""
+    sentences = list(read_sentences(world / "sentences.parquet", lambda s: True))
+    text = (world / "text.txt").read_text().splitlines(keepends=True)[:400]
+
+    def digest(
+        kept: Sequence[Sentence], lines: Sequence[str], count: int = 5, seed: int = 0
+    ) -> str:
+        write_rows(tmp_path / "sentences.parquet", SENTENCES, [sentence_row(s) for s in kept])
+        (tmp_path / "text.txt").write_text("".join(lines))
+        found = build_probe(tmp_path, count, seed)
+        assert found is not None
+        return found.digest()
+
+    dev = [s for s in sentences if s.split == "dev" and s.coordinations][:40]
+    train = [s for s in sentences if s.split == "train" and s.coordinations][:60]
+    as_it_was = digest([*train, *dev], text)
+    assert digest([*train, *dev], text) == as_it_was
+    assert digest([*train, *dev, *(s for s in sentences if s.split == "test")], text) == as_it_was
+    others = [
+        digest([*train, *dev], text[:-1]),
+        digest([*train[1:], *dev], text),
+        digest([*train, *dev[:20]], text),
+        digest([*train, *dev], text, seed=1),
+        digest([*train, *dev], text, count=4),
+    ]
+    assert len({as_it_was, *others}) == 6
+
+
+def test_a_question_changed_in_any_part_changes_the_digest(probe: Probe) -> None:
+    """Its sentence, its conjuncts, its category or its rivals."""
+    first, *rest = probe.questions
+    held, reference = first.held, first.held.reference
+    changed = [
+        replace(first, held=replace(held, reference=replace(reference, sentence_id="other"))),
+        replace(first, held=replace(held, reference=replace(reference, span=Span(0, 1)))),
+        replace(first, held=replace(held, conjunct=("other",))),
+        replace(first, held=replace(held, category=NO_PHRASE)),
+        replace(first, others=first.others[1:]),
+    ]
+    found = [
+        Probe([each, *rest], probe._judge, probe._senses, 1.0).digest()
+        for each in (first, *changed)
+    ]
+    assert len(set(found)) == len(found)
+    assert len(first.others) == len(first.rivals)
 
 
 def test_categories_are_columns_of_table_2_and_adjectives_keep_theirs() -> None:

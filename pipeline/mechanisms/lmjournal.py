@@ -50,7 +50,7 @@ class Look:
         return " · ".join(parts)
 
 
-_SHOWN = ("recovered", "category", "length", "sense")
+_SHOWN = ("recovered", "category", "length", "sense", "echo")
 
 
 def perplexity(loss: float | None) -> float | None:

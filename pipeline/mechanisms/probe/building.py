@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pipeline.ground.console import say
 from pipeline.ground.coordination import Sentence
+from pipeline.ground.files import digest_of
 from pipeline.ground.schema import read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms.probe.categories import Judge
@@ -57,7 +58,9 @@ def build_probe(corpus: Path, count: int, seed: int) -> Probe | None:
         f"probe: {len(questions):,} of {tally.kept:,} coordinations of the dev split"
         f"{_left_out(tally)}; the judge of categories is right on {accuracy:.1%} of its conjuncts"
     )
-    return Probe(questions, judge, senses, accuracy)
+    known = [(each.reference.sentence_id, each.conjunct, each.category) for each in held]
+    material = digest_of([seed, known, learnt, senses.source])
+    return Probe(questions, judge, senses, accuracy, material)
 
 
 def _reason(held: Sequence[Held], count: int) -> str:
@@ -92,7 +95,8 @@ def _questions(
         if not rivals:
             _refuse(tally, ALONE)
         elif len(found) < count:
-            found.append(Question(each, vector, np.stack(rivals)))
+            others = tuple(other.conjunct for other, _ in rivals)
+            found.append(Question(each, vector, np.stack([v for _, v in rivals]), others))
     return found
 
 
@@ -101,12 +105,11 @@ def _refuse(tally: Tally, reason: str) -> None:
     tally.refuse(reason)
 
 
-def _rivals(held: Held, known: Sequence[_Known], seed: int) -> list[NDArray[np.float32]]:
+def _rivals(held: Held, known: Sequence[_Known], seed: int) -> list[_Known]:
     """Up to 20 other conjuncts of the same category, of other words; of any, if there is none."""
     words = _lower(held)
-    others = [(other, vector) for other, vector in known if _lower(other) != words]
-    alike = [vector for other, vector in others if other.category == held.category]
-    pool = alike or [vector for _, vector in others]
+    others = [other for other in known if _lower(other[0]) != words]
+    pool = [other for other in others if other[0].category == held.category] or others
     return rng_of(held, seed).sample(pool, min(_RIVALS, len(pool)))
 
 

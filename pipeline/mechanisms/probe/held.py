@@ -45,6 +45,12 @@ class Held:
     conjunct: tuple[str, ...]
     category: str
 
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The words of A."""
+        span = self.reference.span
+        return self.reference.words[span.start : span.end]
+
 
 def held_out(sentences: Iterable[Sentence]) -> tuple[list[Held], Tally]:
     """Every coordination of some sentences that the probe can ask for, and why not the others."""

@@ -11,10 +11,12 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.ground.coordination import Reject
+from pipeline.ground.coordination import CATEGORIES, Reject
+from pipeline.ground.files import digest_of
 from pipeline.mechanisms.candidates import make_candidate
 from pipeline.mechanisms.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.mechanisms.probe.categories import Judge
+from pipeline.mechanisms.probe.echo import is_echo
 from pipeline.mechanisms.probe.held import Held
 from pipeline.mechanisms.probe.sense import Senses
 from pipeline.settings.models import Family
@@ -24,6 +26,10 @@ __all__ = ["Probe", "Question", "Reading"]
 ENOUGH = 0.75
 """Share of comparisons that a fill right in sense wins; a fill of random sense does so in 2 of 7."""
 
+_SHARES = (
+    "filled", "category", "length", "sense", "recovered", "echo", "exact", "nearer", "judge",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -31,9 +37,11 @@ class Reading:
 
     ``filled`` is the share with a usable fill, ``refused`` says why the others have none; they
     count as wrong. ``category``, ``length`` and ``sense`` are the shares right in each,
-    ``recovered`` in all three; ``exact`` those equal to the conjunct but for case. ``nearer`` is
-    the mean share of the comparisons of sense that were won, ``judge`` the share of the conjuncts
-    themselves in which the judge finds the right category: the most that ``category`` means.
+    ``echo`` is the share of fills that only say the shown conjunct again (:mod:`.echo`);
+    ``recovered`` are right in all three and no echo, ``exact`` equal to the conjunct but for case.
+    ``nearer`` is the mean share of the comparisons of sense that were won, ``judge`` the share of
+    the conjuncts themselves in which the judge finds the right category: the most that ``category``
+    means. ``by_category`` counts, for each category asked for, the recovered and all of it.
     """
 
     n: int
@@ -42,25 +50,31 @@ class Reading:
     length: float
     sense: float
     recovered: float
+    echo: float
     exact: float
     nearer: float
     judge: float
+    by_category: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form, shares to four digits."""
-        shares = ["filled", "category", "length", "sense", "recovered", "exact", "nearer", "judge"]
-        rounded = {name: round(getattr(self, name), 4) for name in shares}
-        return {"n": self.n, **rounded, "refused": dict(self.refused)}
+        rounded = {name: round(getattr(self, name), 4) for name in _SHARES}
+        counts = {name: list(pair) for name, pair in self.by_category.items()}
+        return {"n": self.n, **rounded, "by_category": counts, "refused": dict(self.refused)}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A coordination, the unit vector ``[width]`` of its conjunct, and those of rivals ``[k, width]``."""
+    """A coordination, the unit vector ``[width]`` of its conjunct, and those of rivals ``[k, width]``.
+
+    ``others`` are the words of the rivals.
+    """
 
     held: Held
     vector: NDArray[np.float32]
     rivals: NDArray[np.float32]
+    others: tuple[tuple[str, ...], ...]
 
 
 class Probe:
@@ -71,13 +85,32 @@ class Probe:
         judge: of categories.
         senses: of words.
         accuracy: the judge's own, on real conjuncts.
+        material: digest of what the judges learnt from.
     """
 
     def __init__(
-        self, questions: Sequence[Question], judge: Judge, senses: Senses, accuracy: float
+        self,
+        questions: Sequence[Question],
+        judge: Judge,
+        senses: Senses,
+        accuracy: float,
+        material: str = "",
     ) -> None:
         self.questions = tuple(questions)
+        self._material = material
         self._judge, self._senses, self._accuracy = judge, senses, accuracy
+
+    def digest(self) -> str:
+        """Digest of all that the readings of a model depend on, beside it and the code.
+
+        It is of words: vectors are a function of them, but for rounding that differs by machine.
+        """
+        asked = []
+        for question in self.questions:
+            held, span = question.held, question.held.reference.span
+            place = (held.reference.sentence_id, held.reference.words, span.start, span.end)
+            asked.append((*place, held.coordinator, held.conjunct, held.category, question.others))
+        return digest_of([self._material, asked])
 
     def measure(
         self, family: Family, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
@@ -114,6 +147,7 @@ class Probe:
     def _read(self, answers: Mapping[int, tuple[str, ...]], refused: Counter[str]) -> Reading:
         categories = dict(zip(answers, self._judge.categories(list(answers.values())), strict=True))
         right: Counter[str] = Counter()
+        recovered: Counter[str] = Counter()
         nearer = 0.0
         for i, words in answers.items():
             question = self.questions[i]
@@ -124,20 +158,25 @@ class Probe:
                 "length": _like_length(len(words), len(question.held.conjunct)),
                 "sense": won >= ENOUGH,
                 "exact": _lower(words) == _lower(question.held.conjunct),
+                "echo": is_echo(words, question.held.first),
             }
-            fits["recovered"] = fits["category"] and fits["length"] and fits["sense"]
             right.update(name for name, fit in fits.items() if fit)
+            if fits["category"] and fits["length"] and fits["sense"] and not fits["echo"]:
+                recovered[question.held.category] += 1
         n = len(self.questions)
+        asked = Counter(question.held.category for question in self.questions)
         return Reading(
             n=n,
             filled=len(answers) / n,
             category=right["category"] / n,
             length=right["length"] / n,
             sense=right["sense"] / n,
-            recovered=right["recovered"] / n,
+            recovered=recovered.total() / n,
+            echo=right["echo"] / n,
             exact=right["exact"] / n,
             nearer=nearer / n,
             judge=self._accuracy,
+            by_category={c: (recovered[c], asked[c]) for c in CATEGORIES if asked[c]},
             refused=dict(sorted(refused.items(), key=lambda item: (-item[1], item[0]))),
         )
 

@@ -1,5 +1,6 @@
 """What words mean, as far as their neighbours tell: vectors of phrases from a corpus's own text."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,11 +30,17 @@ class Senses:
         vectors: a row for each word of ``words``, ``[words, width]``.
         words: rows by lower-case word.
         weights: ``[words]``.
+        source: digest of the text that they come from.
     """
 
     def __init__(
-        self, words: dict[str, int], vectors: NDArray[np.float32], weights: NDArray[np.float64]
+        self,
+        words: dict[str, int],
+        vectors: NDArray[np.float32],
+        weights: NDArray[np.float64],
+        source: str,
     ) -> None:
+        self.source = source
         self._words = words
         self._table = vectors * weights[:, None]
 
@@ -45,9 +52,11 @@ class Senses:
             InputError: there is no such file.
         """
         lines, total = [], 0
+        source = hashlib.sha256()
         try:
             with text.open(encoding="utf-8") as file:
                 for line in file:
+                    source.update(line.encode())
                     lines.append(_words(line))
                     total += len(lines[-1])
                     if total >= _WORDS:
@@ -63,7 +72,8 @@ class Senses:
         occurrences = np.array([0, *(counts[word] for word in rows)]) / max(1, total)
         vectors = vectors - occurrences @ vectors / max(occurrences.sum(), 1e-9)
         known = {w: r for w, r in rows.items() if any(c.isalnum() for c in w)}
-        return cls(known, vectors.astype(np.float32), _SMOOTHING / (_SMOOTHING + occurrences))
+        weights = _SMOOTHING / (_SMOOTHING + occurrences)
+        return cls(known, vectors.astype(np.float32), weights, source.hexdigest())
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32] | None:
         """The unit vector ``[width]`` of treebank words; None if none of them is known."""
