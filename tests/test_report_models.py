@@ -80,6 +80,8 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
     assert parts_of("t5-twins-no-filter") == ("t5-twins", "no-filter")
     assert parts_of("t5-twins-gold") == ("t5-twins-gold", None)
     assert parts_of("t5-quantile") == ("t5", "quantile")
+    assert parts_of("t5-more") == ("t5-more", None)
+    assert (short_name("t5-more"), varied("t5-more")) == ("T5 (trained on)", "t5")
     assert [varied(s) for s in ("t5", "t5-twins", "t5-gold", "t5-twins-no-filter", "baseline", "x-y")] == [
         None, "t5", "t5", "t5-twins", None, None,
     ]  # fmt: skip
@@ -88,7 +90,7 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
         "generation by BERT (adapted on twins) without filtering"
     )
     order = ["baseline", "bert", "bert-twins", "t5", "t5-no-filter", "t5-quantile", "t5-twins",
-             "t5-twins-no-filter", "t5-gold", "zeta"]  # fmt: skip
+             "t5-twins-no-filter", "t5-more", "t5-gold", "zeta"]  # fmt: skip
     mixed = sorted(order)
     assert sorted(mixed, key=system_key) == order
     folders = [
@@ -109,7 +111,8 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
 
 def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:
     """Dashes tell a variation; the colours of the paper's generators stay theirs."""
-    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins"]
+    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins",
+               "t5-more", "t5-quantile"]  # fmt: skip
     keys = {system: key_of(system, systems) for system in systems}
     assert keys["t5-twins"].colour == keys["t5-twins-no-filter"].colour
     assert keys["t5-twins"].dash != keys["t5-twins-no-filter"].dash

@@ -35,7 +35,7 @@ GENERATORS = {"bert": "BERT", "t5": "T5"}
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """Suffix of a system's name → the row of Table 3 it is; other suffixes are this project's own."""
 
-_KINDS = {"twins": "adapted on twins", "gold": "spans from gold trees"}
+_KINDS = {"twins": "adapted on twins", "more": "trained on", "gold": "spans from gold trees"}
 """Words of a generator's name after its family: what made its candidates otherwise."""
 
 _PHRASES = {
