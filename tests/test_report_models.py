@@ -96,15 +96,17 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
     folders = [
         "bert-sync",
         "t5-sync",
+        "t5-sync-gold",
+        "t5-sync-gold-n-best",
         "t5-no-sync",
-        "t5-gold",
         "t5-twins-sync",
         "t5-twins-no-sync-mean",
     ]
     mixed = sorted(folders)
     assert sorted(mixed, key=candidates_key) == folders
-    assert [candidates_name(f) for f in folders[3:]] == [
-        "T5, spans from gold trees", "T5 (adapted on twins), synchronized",
+    assert [candidates_name(f) for f in folders[2:]] == [
+        "T5, synchronized, spans from gold trees", "T5, synchronized, spans from gold trees, n best",
+        "T5, not synchronized", "T5 (adapted on twins), synchronized",
         "T5 (adapted on twins), not synchronized, mean",
     ]  # fmt: skip
 
