@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.mechanisms.comparison import compare, compare_all
+from pipeline.mechanisms.comparison import compare, compare_all, compared
 
 
 def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
@@ -100,3 +100,17 @@ def test_only_common_seeds_and_sizes_are_compared() -> None:
     assert compare(_system(0.6, range(2)), _system(0.6, range(5, 7)), _SEED) is None
     with pytest.raises(ValueError, match="different instances"):
         compare({0: [True]}, {0: [True, False]}, _SEED)
+
+
+def test_the_twins_are_held_against_their_control() -> None:
+    """Baselines, what a variation varies, and t5-more for t5-twins; nothing the other way round."""
+    names = ("t5", "t5-twins", "t5-twins-no-filter", "t5-more")
+    modes = {"baseline": "baseline", **dict.fromkeys(names, "filter")}
+    found = compared(modes)
+    assert [against for system, against in found if system == "t5-twins"] == [
+        "baseline", "t5", "t5-more",
+    ]  # fmt: skip
+    assert [against for system, against in found if system == "t5-more"] == ["baseline", "t5"]
+    assert [against for system, against in found if system == "t5-twins-no-filter"] == [
+        "baseline", "t5", "t5-twins",
+    ]  # fmt: skip

@@ -21,6 +21,7 @@ from pipeline.mechanisms.overlay import params_over
 from pipeline.mechanisms.presets import as_exp_run, preset_values
 from pipeline.settings.generate import Generate
 from pipeline.settings.models import is_model_name
+from pipeline.settings.pretrain import Pretrain
 from pipeline.settings.repro import Repro
 from pipeline.stages.generate import default_out
 
@@ -161,8 +162,32 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(
     )
     unset = wanted.model_copy(update={"out": None})
     assert default_out(unset) == wanted.out
-    assert count(members, "conjoin generate") == 7
-    assert count(members, "conjoin train") == 12
+    assert count(members, "conjoin generate") == 8
+    assert count(members, "conjoin train") == 13
+
+
+def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """t5-more: as many updates of the same T5, by T5's own objective, on the corpus's own sentences."""
+    monkeypatch.chdir(project)
+    with grid(Repro(preset="genia-cpu", set=["seeds=[0]"])) as (_, members, _):
+        pass
+    names = ("t5", "t5-twins", "t5-more")
+    made = {
+        name: cell
+        for cell in members
+        for name in names
+        if f"pretrain data/genia --lm {name} " in cell.command
+    }
+    settings = {name: settings_of(cell.command, Pretrain) for name, cell in made.items()}
+    t5, twins, more = (settings[name].model_dump() for name in names)
+    assert made["t5-more"].needs == {"ingest@genia", made["t5"].name}
+    apart = {"lm", "objective", "texts", "repeat", "density", "span_lengths", "longest_span"}
+    assert {key for key in twins if twins[key] != more[key]} == apart
+    assert [more[key] for key in ("objective", "texts", "repeat")] == ["corruption", [], 1]
+    for key in ("objective", "density", "span_lengths", "longest_span"):
+        assert more[key] == t5[key]
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *GENIA])

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from test_report import NASTY, build
 
 from pipeline.ground.errors import InputError
@@ -133,6 +134,20 @@ def test_a_file_of_judgements_that_is_not_there_is_said(corpus: Path) -> None:
     text = (corpus / "report/report.md").read_text()
     assert "none.csv is not there." in text
     assert "write yes or no" in text
+
+
+def test_judgements_that_params_name_are_inputs_of_the_report() -> None:
+    """DVC has a folder there to depend on, whether or not anyone has judged yet."""
+    root = Path(__file__).parents[1]
+    named = [
+        Path(each["judgements"])
+        for each in yaml.safe_load((root / "params.yaml").read_text())["report"].values()
+        if "judgements" in each
+    ]
+    assert Path("benchmarks/judgements/genia.csv") in named
+    deps = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]["deps"]
+    assert {str(path.parent) for path in named} <= set(deps)
+    assert all((root / path.parent).is_dir() for path in named)
 
 
 @pytest.mark.parametrize(

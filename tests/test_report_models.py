@@ -62,7 +62,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_json(folder / "evaluation/metrics.json", metrics_of({"baseline": [0.5]}))
     write_model(folder, "t5", 0.4)
     write_model(folder, "t5-twins", 0.6, objective="twins", base="models/t5",
-                overlap={"policy": "count", "found": {"equal": 2}})  # fmt: skip
+                overlap={"policy": "drop", "found": None})  # fmt: skip
     write_json(folder / "models/bert/seed-0/pretrain.json", {
         "lm": "bert", "base": None, "parameters": 77, "steps": 5, "tokens": 6, "vocabulary": 8,
         "texts": {"kept": 9, "refused": {}}, "validation_loss": 1.0})  # fmt: skip
@@ -80,6 +80,8 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
     assert parts_of("t5-twins-no-filter") == ("t5-twins", "no-filter")
     assert parts_of("t5-twins-gold") == ("t5-twins-gold", None)
     assert parts_of("t5-quantile") == ("t5", "quantile")
+    assert parts_of("t5-more") == ("t5-more", None)
+    assert (short_name("t5-more"), varied("t5-more")) == ("T5 (trained on)", "t5")
     assert [varied(s) for s in ("t5", "t5-twins", "t5-gold", "t5-twins-no-filter", "baseline", "x-y")] == [
         None, "t5", "t5", "t5-twins", None, None,
     ]  # fmt: skip
@@ -88,28 +90,31 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
         "generation by BERT (adapted on twins) without filtering"
     )
     order = ["baseline", "bert", "bert-twins", "t5", "t5-no-filter", "t5-quantile", "t5-twins",
-             "t5-twins-no-filter", "t5-gold", "zeta"]  # fmt: skip
+             "t5-twins-no-filter", "t5-more", "t5-gold", "zeta"]  # fmt: skip
     mixed = sorted(order)
     assert sorted(mixed, key=system_key) == order
     folders = [
         "bert-sync",
         "t5-sync",
+        "t5-sync-gold",
+        "t5-sync-gold-n-best",
         "t5-no-sync",
-        "t5-gold",
         "t5-twins-sync",
         "t5-twins-no-sync-mean",
     ]
     mixed = sorted(folders)
     assert sorted(mixed, key=candidates_key) == folders
-    assert [candidates_name(f) for f in folders[3:]] == [
-        "T5, spans from gold trees", "T5 (adapted on twins), synchronized",
+    assert [candidates_name(f) for f in folders[2:]] == [
+        "T5, synchronized, spans from gold trees", "T5, synchronized, spans from gold trees, n best",
+        "T5, not synchronized", "T5 (adapted on twins), synchronized",
         "T5 (adapted on twins), not synchronized, mean",
     ]  # fmt: skip
 
 
 def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:
     """Dashes tell a variation; the colours of the paper's generators stay theirs."""
-    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins"]
+    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins",
+               "t5-more", "t5-quantile"]  # fmt: skip
     keys = {system: key_of(system, systems) for system in systems}
     assert keys["t5-twins"].colour == keys["t5-twins-no-filter"].colour
     assert keys["t5-twins"].dash != keys["t5-twins-no-filter"].dash
@@ -150,26 +155,30 @@ def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Pat
     assert rows["What they are"]["T5 (adapted on twins)"] == (
         "t5-twins", "twins of natural coordinations", "models/t5", "12,345", "800",
     )  # fmt: skip
-    assert rows["What they read"]["T5"] == ("1,000", "5", "2", "left out", "abcdef01")
-    assert rows["What they read"]["T5 (adapted on twins)"][3] == "kept"
-    assert rows["What they read"]["BERT"] == ("9", "0", "–", "–", "–")
-    assert rows["What their training took"]["T5"] == ("200", "8,000,000", "61", "130,293", "cpu")
+    assert rows["What they read"]["T5"] == ("sentences", "1,000", "5", "2", "left out", "abcdef01")
+    assert rows["What they read"]["T5 (adapted on twins)"][:-1] == ("twins", "1,000", "5", "–", "–")
+    assert rows["What they read"]["BERT"] == ("sentences", "9", "0", "–", "–", "–")
+    assert rows["What their training took"]["T5"] == (
+        "200", "8,000,000", "61", "130,293", "cpu", "1", "float32",
+    )  # fmt: skip
+    assert rows["What their training took"]["BERT"][-3:] == ("–",) * 3
     assert rows["How well they fill"]["T5"] == (
         "30.0", "40", "90.0", "40.0", "40.0", "40.0", "40.0", "1.0",
     )  # fmt: skip
     assert rows["How well they fill"]["BERT"] == ("–",) * 8
+    assert "two for each coordinator" in section.tables[1].note
     assert "refused: equal 2, no words 3; of dev or test: equal 2" in section.tables[1].note
     assert len(missing) == 3
     assert all("BERT." in text and "T5" not in text and "hub" not in text for text in missing)
 
 
 def test_pictures_have_one_line_for_each_model_with_a_history(corpus: Path) -> None:
-    """Five panels; the alternative text tells the ends, and the file of the picture is written."""
+    """The alternative text tells the ends, and the file of the picture is written."""
     gallery = model_gallery(read_models(corpus))
     assert gallery
     assert [panel.title for panel in gallery.panels] == [
         "Fill probe: recovered", "Fill probe: category", "Fill probe: length", "Fill probe: sense",
-        "Perplexity on held-out text",
+        "Perplexity: T5, corrupted spans", "Perplexity: T5, twins of natural coordinations",
     ]  # fmt: skip
     assert "T5 ends at 40; T5 (adapted on twins) ends at 60" in gallery.panels[0].alt
     assert "BERT" not in gallery.panels[0].alt
@@ -179,6 +188,37 @@ def test_pictures_have_one_line_for_each_model_with_a_history(corpus: Path) -> N
     assert (corpus / "report/pictures/language-models.svg").is_file()
     page = (corpus / "report/report.html").read_text()
     assert len(re.findall("Fill probe: ", page)) >= 4
+
+
+def test_perplexities_stand_together_only_where_they_compare(tmp_path: Path) -> None:
+    """One picture for a model and what it was trained on to; another objective or vocabulary: another."""
+    for name, card in (
+        ("bert", {}), ("t5", {}), ("t5-more", {"base": "models/t5"}),
+        ("t5-twins", {"base": "models/t5", "objective": "twins"}), ("t5-hub", {"vocabulary": 900}),
+    ):  # fmt: skip
+        write_model(tmp_path, name, 0.4, **card)
+    gallery = model_gallery(read_models(tmp_path))
+    assert gallery
+    panels = {p.title: p.alt for p in gallery.panels if p.title.startswith("Perplexity")}
+    together = panels.pop("Perplexity: T5, corrupted spans, vocabulary of 800")
+    assert "T5 ends at 30; T5 (trained on) ends at 30" in together
+    assert len(panels) == 3
+    assert not [alt for alt in panels.values() if ";" in alt]
+    assert len({key.colour for key in gallery.keys}) == 5
+
+
+def test_echo_is_shown_where_a_probe_has_it(tmp_path: Path) -> None:
+    """A column of its own, explained, with a dash for models of before."""
+    folder = write_model(tmp_path, "t5", 0.4)
+    write_model(tmp_path, "bert", 0.4)
+    card = json.loads((folder / "pretrain.json").read_text())
+    card["probe"]["echo"] = 0.125
+    write_json(folder / "pretrain.json", card)
+    ((section,), _) = language_models(read_models(tmp_path))
+    table = section.tables[-1]
+    place = table.columns.index("echo, %")
+    assert {row.cells[0]: row.cells[place] for row in table.rows} == {"BERT": "–", "T5": "12.5"}
+    assert "no echo; echo: it mostly says" in table.note
 
 
 def test_looks_are_a_flat_table(corpus: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.ground.errors import CellError, InputError, SettingsError
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.cells import Cell
 from pipeline.mechanisms.durations import TIMES
 from pipeline.mechanisms.grid import grid
 from pipeline.mechanisms.rawplaces import check_texts
@@ -86,21 +87,37 @@ def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.Monkey
 
 
 def test_missing_raw_text_is_told_before_anything_runs(project: Path) -> None:
-    """The line says where to put what, and how to do without; an empty folder is as good as none."""
+    """The line says where to put what, and how to do without; a folder without text is as good as none."""
     (project / "dvc.yaml").write_text(
         "stages:\n  ingest:\n    cmd: echo > a.txt\n    outs: [a.txt]\n  pretrain:\n"
         "    cmd: conjoin pretrain data/genia --lm t5-x --params params.yaml\n    deps: [a.txt]\n"
     )
     (project / "params.yaml").write_text("pretrain: {genia: {texts: [raw/text]}}\n")
-    for _ in range(2):
+    for name in ("", "README.md", "more/text.txt"):
         with pytest.raises(
             InputError,
             match=r"raw/text: no raw text .* \(pretrain.genia.texts\); put .txt, .*genia.texts=\[\]'",
         ):
             run(Repro(jobs=1))
-        (project / "raw/text").mkdir(parents=True, exist_ok=True)
+        (project / "raw/text/more").mkdir(parents=True, exist_ok=True)
+        (project / "raw/text" / name).touch()
     assert not (project / "a.txt").exists()
+    with grid(Repro()) as (_, cells, _):
+        check_texts(cells)
     with grid(Repro(skip="conjoin pretrain")) as (_, cells, _):
+        check_texts(cells)
+
+
+def test_raw_text_is_asked_for_only_where_it_is_read(project: Path) -> None:
+    """Not for twins, a ready model, or a section whose own texts are none."""
+    models = ("t5-twins --objective twins --base models/t5", "t5-more", "t5-hub", "t5")
+    command = "conjoin pretrain data/genia --lm {} --params params.yaml"
+    cells = [Cell(f"pretrain@{m}", command.format(m), frozenset()) for m in models]
+    (project / "params.yaml").write_text(
+        "pretrain: {genia: {texts: [raw/text], t5-more: {texts: []}, t5-hub: {ready: google-t5/t5-base}}}"
+    )
+    check_texts(cells[:3])
+    with pytest.raises(InputError, match="no raw text"):
         check_texts(cells)
 
 

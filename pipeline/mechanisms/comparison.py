@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Comparison", "Difference", "compare", "compare_all"]
+__all__ = ["Comparison", "Difference", "compare", "compare_all", "compared"]
 
 _RESAMPLES = 4000
 _LEVEL = 0.95
@@ -50,6 +50,28 @@ class Difference(NamedTuple):
     low: float
     high: float
     by_seed: tuple[float, ...]
+
+
+def compared(modes: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Which systems are held against which: (system, against).
+
+    Every system against each baseline, each variation (``t5-no-filter``) against what it varies, and
+    what a model adapted on twins gives (``t5-twins``) against its control (``t5-more``).
+
+    Args:
+        modes: system → its mode of training.
+    """
+    return [
+        (system, other)
+        for system in modes
+        for other in modes
+        if system != other
+        and (
+            (modes[other] == "baseline" and modes[system] != "baseline")
+            or system.startswith(f"{other}-")
+            or system.replace("-twins", "-more") == other
+        )
+    ]
 
 
 def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Difference | None:

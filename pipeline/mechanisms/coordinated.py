@@ -1,8 +1,10 @@
 """Natural coordinations in parsed sentences: what the paper's twins look like when people write them.
 
 A language model is to fill "X and <mask>" and "<mask> and X" with the same conjunct (§3.1). Sentences
-that hold a coordination say what such a conjunct looks like; their boundaries come from the parser
-that also offers the reference spans, so that no annotation of coordination is used.
+that hold a coordination say what such a conjunct looks like; their boundaries are read off the trees of
+the parser that also offers the reference spans, so that the model learns from no annotation itself. A
+parser trained here did: from gold trees with their coordinations, of more sentences than L has, and some
+of these very sentences are among them.
 """
 
 from collections.abc import Sequence

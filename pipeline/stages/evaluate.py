@@ -14,7 +14,7 @@ from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json, write_json
 from pipeline.ground.parquet import write_rows
 from pipeline.ground.schema import PREDICTIONS, read_sentences
-from pipeline.mechanisms.comparison import compare_all
+from pipeline.mechanisms.comparison import compare_all, compared
 from pipeline.mechanisms.metrics import (
     CRITERIA,
     accuracy,
@@ -62,12 +62,13 @@ def run(settings: Evaluate) -> None:
         runs.append(run_)
         correct.setdefault((run_["labelled"], run_["system"]), {})[run_["seed"]] = right
     labels = [instance.gold.label for instance in instances]
+    pairs = compared({run_["system"]: run_["mode"] for run_ in runs})
     metrics = {
         "split": settings.split,
         "instances": {name: len(members) for name, members in categories(labels).items()},
         "runs": runs,
         "summary": _summary(runs),
-        "comparisons": [asdict(c) for c in compare_all(correct, _pairs(runs))],
+        "comparisons": [asdict(c) for c in compare_all(correct, pairs)],
     }
     write_json(out / "metrics.json", metrics)
     _tell(metrics)
@@ -116,21 +117,6 @@ def _instances(settings: Evaluate) -> list[_Instance]:
             remedy="choose another --split or a greater --limit",
         )
     return instances
-
-
-def _pairs(runs: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Every system against each baseline, and each variation against what it is a variation of."""
-    modes = {run["system"]: run["mode"] for run in runs}
-    return [
-        (system, other)
-        for system in modes
-        for other in modes
-        if system != other
-        and (
-            (modes[other] == "baseline" and modes[system] != "baseline")
-            or system.startswith(f"{other}-")
-        )
-    ]
 
 
 def _evaluate(

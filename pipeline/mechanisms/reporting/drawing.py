@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 INK, MUTED, GRID = "--ink", "--muted", "--grid"
-_OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4")
+_OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4", "--c-5")
 PALETTE = {
     "--paper": ("#fdfdfb", "#14171a"),
     INK: ("#1d2126", "#e6e8e9"),
@@ -45,6 +45,7 @@ PALETTE = {
     "--c-2": ("#8a4bc0", "#bd8cec"),
     "--c-3": ("#97700a", "#d3a838"),
     "--c-4": ("#bb3a72", "#ee7aa9"),
+    "--c-5": ("#0b7f8a", "#43bccb"),
 }
 """CSS variable → its colour on a light and on a dark page."""
 

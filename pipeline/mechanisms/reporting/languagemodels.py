@@ -1,6 +1,5 @@
 """The language models of a corpus, as the report reads them back from ``models/``."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,13 +7,14 @@ from typing import Any
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.reporting.records import read_records
 from pipeline.mechanisms.reporting.systems import generator_name
-from pipeline.settings.models import family_of, is_model_name
+from pipeline.settings.models import Family, family_of, is_model_name
 
 __all__ = ["PROBE", "LanguageModel", "read_models"]
 
-PROBE = ("recovered", "category", "length", "sense", "exact", "filled")
-"""Shares of a fill probe: fractions of its ``n`` coordinations."""
+PROBE = ("recovered", "category", "length", "sense", "echo", "exact", "filled")
+"""Shares of a fill probe: fractions of its ``n`` coordinations; earlier versions had no ``echo``."""
 
 _REMEDY = "remove the model's folder and run `conjoin pretrain` again"
 _FAMILIES = {"bert": 0, "t5": 1}
@@ -42,6 +42,23 @@ class LanguageModel:
         return generator_name(self.name)
 
     @property
+    def adapted(self) -> bool:
+        """Whether it learnt from twins, not from corrupted text."""
+        return self.card.get("objective") == "twins"
+
+    @property
+    def objective(self) -> str:
+        """What it learnt from, in words."""
+        if self.adapted:
+            return "twins of natural coordinations"
+        return "masked words" if self.family == "bert" else "corrupted spans"
+
+    @property
+    def family(self) -> Family:
+        """The family that it is of."""
+        return family_of(self.name)
+
+    @property
     def probe(self) -> Mapping[str, Any]:
         """Its fill probe at the end; empty where there is none."""
         return self.card.get("probe") or {}
@@ -59,7 +76,7 @@ def read_models(corpus: Path) -> list[LanguageModel]:
         for path in sorted((corpus / "models").glob(form))
     ]
     found = [model for path in cards if (model := _read(path, corpus / "models"))]
-    return sorted(found, key=lambda m: (_FAMILIES[family_of(m.name)], m.name, m.seed))
+    return sorted(found, key=lambda m: (_FAMILIES[m.family], m.name, m.seed))
 
 
 def _read(path: Path, models: Path) -> LanguageModel | None:
@@ -75,22 +92,12 @@ def _read(path: Path, models: Path) -> LanguageModel | None:
         raise InputError("not the card of a language model", path=path, remedy=_REMEDY)
     if path.name == "ready.json":
         return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
-    return LanguageModel(name, seed, None, card, about, _looks(folder / "history.jsonl"))
+    looks = read_records(folder / "history.jsonl", _look, "a look of pretraining", _REMEDY)
+    return LanguageModel(name, seed, None, card, about, looks)
 
 
-def _looks(path: Path) -> tuple[Mapping[str, Any], ...]:
-    if not path.is_file():
-        return ()
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            record = json.loads(line)
-            probe = record.get("probe") or {}
-            shares = {key: float(probe[key]) for key in PROBE if probe.get(key) is not None}
-            records.append({**record, "tokens": int(record["tokens"]), "step": int(record["step"]),
-                            "probe": shares, "n": probe.get("n")})  # fmt: skip
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"not a look of pretraining: {line[:40]!r}", path=path, line=number, remedy=_REMEDY
-            ) from error
-    return tuple(records)
+def _look(record: Mapping[str, Any]) -> dict[str, Any]:
+    probe = record.get("probe") or {}
+    shares = {key: float(probe[key]) for key in PROBE if probe.get(key) is not None}
+    told = {"tokens": int(record["tokens"]), "step": int(record["step"])}
+    return {**record, **told, "probe": shares, "n": probe.get("n")}

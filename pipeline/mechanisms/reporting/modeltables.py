@@ -9,7 +9,7 @@ from pipeline.mechanisms.reporting.tables import Row, Table
 
 __all__ = ["language_models"]
 
-_PROBE = ("filled", "category", "length", "sense", "recovered", "exact")
+_PROBE = ("filled", "category", "length", "sense", "recovered", "echo", "exact")
 _POLICIES = {"drop": "left out", "count": "kept"}
 
 
@@ -35,7 +35,8 @@ def language_models(models: Sequence[LanguageModel]) -> Chapter:
 def _made(models: Sequence[LanguageModel]) -> Table:
     rows = [
         (
-            _called(model, models), model.name, _objective(model),
+            _called(model, models), model.name,
+            "– (ready, used as it is)" if model.ready else model.objective,
             str(model.ready or model.card.get("base") or "from scratch"),
             *(_count(model.card.get(key)) for key in ("parameters", "vocabulary")),
         )
@@ -56,53 +57,49 @@ def _took(models: Sequence[LanguageModel]) -> Table:
             _called(model, models),
             *(_count(model.card.get(key)) for key in ("steps", "tokens")),
             *(_count(model.timing.get(key)) for key in ("seconds", "tokens_per_second")),
-            str(model.timing.get("device", "–")),
+            *(str(model.timing.get(key, "–")) for key in ("device", "processes", "dtype")),
         )
         for model in models
     ]
     return Table(
         "What their training took",
-        ("Model", "updates", "tokens read", "seconds", "tokens/s", "device"),
+        ("Model", "updates", "tokens read", "seconds", "tokens/s", "device", "processes", "dtype"),
         tuple(Row(row) for row in rows),
         note="Tokens read: over all epochs; of a continued model those since its base.",
     )
 
 
-def _objective(model: LanguageModel) -> str:
-    if model.ready:
-        return "– (ready, used as it is)"
-    objective = str(model.card.get("objective", "corruption"))
-    if objective == "twins":
-        return "twins of natural coordinations"
-    return "masked words" if model.name.startswith("bert") else "corrupted spans"
-
-
 def _read(models: Sequence[LanguageModel]) -> Table:
-    """Sentences kept and refused, and those that hold one of dev or test."""
+    """Sentences (or twins) kept and refused, and those that hold one of dev or test."""
     rows = []
     for model in models:
         texts, overlap = model.card.get("texts") or {}, model.card.get("overlap") or {}
         refused, found = texts.get("refused"), overlap.get("found")
-        policy = str(overlap.get("policy", "–"))
+        # null: there was no split to look for, or nothing was looked through, as for twins.
+        policy = "–" if found is None else str(overlap.get("policy", "–"))
         rows.append((
-            _called(model, models), _count(texts.get("kept")),
+            _called(model, models), "twins" if model.adapted else "sentences", _count(texts.get("kept")),
             *(_count(None if counts is None else sum(counts.values())) for counts in (refused, found)),
             _POLICIES.get(policy, policy), str(model.card.get("text_digest") or "–")[:8],
         ))  # fmt: skip
+    adapted = any(model.adapted for model in models)
+    twins = ["Twins: two for each coordinator of the parsed sentences."] if adapted else []
+    sought = "Of dev or test: raw sentences that hold one of these splits; a dash: not looked for."
     return Table(
         "What they read",
         (
             "Model",
-            "sentences kept",
+            "counted",
+            "kept",
             "refused",
             "of dev or test",
             "and these were",
             "digest of text",
         ),
         tuple(Row(row) for row in rows),
-        note=" ".join(
-            ["Of dev or test: raw sentences that hold one of these splits.", *_reasons(models)]
-        ),
+        names=2,
+        repeats=True,
+        note=" ".join([*twins, sought, *_reasons(models)]),
     )
 
 
@@ -125,10 +122,11 @@ def _reasons(models: Sequence[LanguageModel]) -> list[str]:
 
 
 def _judged(models: Sequence[LanguageModel]) -> Table:
+    names = [name for name in _PROBE if name != "echo" or any("echo" in m.probe for m in models)]
     rows = []
     for model in models:
         value = model.card.get("perplexity")
-        shares = (model.probe.get(key) for key in _PROBE)
+        shares = (model.probe.get(key) for key in names)
         rows.append((
             _called(model, models), "–" if value is None else f"{value:,.1f}",
             _count(model.probe.get("n")),
@@ -136,12 +134,18 @@ def _judged(models: Sequence[LanguageModel]) -> Table:
         ))  # fmt: skip
     return Table(
         "How well they fill",
-        ("Model", "perplexity", "probed", *(f"{name}, %" for name in _PROBE)),
+        ("Model", "perplexity", "probed", *(f"{name}, %" for name in names)),
         tuple(Row(row) for row in rows),
-        note="Perplexity on held-out text, of the hidden tokens: it compares models of one family and "
-        "vocabulary only. The fill probe hides a conjunct of natural coordinations of the dev split in "
-        "both twins. Filled: something usable came back; category, length, sense: it is like the hidden "
-        "conjunct in that; recovered: in all three; exact: it is the conjunct itself.",
+        note="Perplexity on what was held out, of the hidden tokens: it compares models of one objective, "
+        "family and vocabulary only. The fill probe hides a conjunct of natural coordinations of the "
+        "dev split in both twins. Filled: something usable came back; category, length, sense: it is "
+        "like the hidden conjunct in that; recovered: in all three"
+        + (
+            ""
+            if "echo" not in names
+            else " and no echo; echo: it mostly says the other conjunct again"
+        )
+        + "; exact: it is the conjunct itself.",
     )
 
 

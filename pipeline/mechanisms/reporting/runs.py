@@ -1,14 +1,14 @@
 """The finished training runs of a corpus, as the report reads them back."""
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.ground.errors import InputError
 from pipeline.ground.files import read_json
+from pipeline.mechanisms.reporting.records import read_records
 from pipeline.mechanisms.shards import candidate_shards
 
 __all__ = ["BY_LABEL", "BY_LENGTH", "Run", "candidates_at_hand", "not_at_hand", "read_runs"]
@@ -89,6 +89,7 @@ def not_at_hand(runs: Sequence[Run]) -> str:
 def _read(folder: Path) -> Run:
     card = read_json(folder / "run.json")
     timing = folder / "timing.json"
+    history = read_records(folder / "history.jsonl", _record, "a record of validation", _REMEDY)
     try:
         return Run(
             folder=folder,
@@ -98,7 +99,7 @@ def _read(folder: Path) -> Run:
             draw=str(card.get("draw", card["labelled"])),
             seed=int(card["seed"]),
             card=card,
-            history=_history(folder / "history.jsonl"),
+            history=history,
             seconds=float(read_json(timing)["seconds"]) if timing.is_file() else None,
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -107,19 +108,5 @@ def _read(folder: Path) -> Run:
         ) from error
 
 
-def _history(path: Path) -> tuple[dict[str, Any], ...]:
-    if not path.is_file():
-        return ()
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            record = json.loads(line)
-            records.append({**record, "step": int(record["step"])})
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"not a record of validation: {line[:40]!r}",
-                path=path,
-                line=number,
-                remedy=_REMEDY,
-            ) from error
-    return tuple(records)
+def _record(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {**record, "step": int(record["step"])}

@@ -3,7 +3,7 @@
 A system is called after its generator, ``t5`` or a language model like ``t5-twins``; then, if its
 reference spans are not the parser's, after those, ``t5-gold``; then after its variation,
 ``t5-twins-no-filter``. A folder of candidates is called after its model and its context,
-``t5-twins-no-sync``.
+``t5-twins-no-sync``, then likewise: ``t5-sync-gold``.
 """
 
 import re
@@ -35,15 +35,15 @@ GENERATORS = {"bert": "BERT", "t5": "T5"}
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """Suffix of a system's name → the row of Table 3 it is; other suffixes are this project's own."""
 
-_KINDS = {"twins": "adapted on twins", "gold": "spans from gold trees"}
+_KINDS = {"twins": "adapted on twins", "more": "trained on", "gold": "spans from gold trees"}
 """Words of a generator's name after its family: what made its candidates otherwise."""
 
 _PHRASES = {
     "no-filter": " without filtering",
     "self-train": " with self-training instead of synchronization",
 }
-_CONTEXTS = {"sync": "synchronized", "no-sync": "not synchronized", "gold": _KINDS["gold"]}
-_FOLDER = re.compile(r"((?:bert|t5)(?:-[a-z0-9]+)*?)-(no-sync|sync|gold)((?:-.+)?)")
+_CONTEXTS = {"sync": "synchronized", "no-sync": "not synchronized"}
+_FOLDER = re.compile(r"((?:bert|t5)(?:-[a-z0-9]+)*?)-(no-sync|sync)((?:-.+)?)")
 
 
 def is_baseline(system: str) -> bool:
@@ -148,9 +148,10 @@ def variation_of(system: str) -> str | None:
 
 
 def candidates_parts(folder: str) -> tuple[str, str, str] | None:
-    """A folder of candidates as (language model, context, how fills are chosen).
+    """A folder of candidates as (language model, context, what else is otherwise).
 
-    ``t5-twins-no-sync-sample`` → (t5-twins, no-sync, sample); None for names of another form.
+    ``t5-twins-no-sync-sample`` → (t5-twins, no-sync, sample); ``gold`` stands before how fills are
+    chosen: ``t5-sync-gold-sample`` → (t5, sync, gold-sample). None for names of another form.
     """
     found = _FOLDER.fullmatch(folder)
     return (found[1], found[2], found[3].removeprefix("-")) if found else None
@@ -162,8 +163,16 @@ def candidates_name(folder: str) -> str:
     if parts is None:
         return folder
     model, context, rest = parts
-    words = f"{generator_name(model)}, {_CONTEXTS[context]}"
-    return words + (f", {rest.replace('-', ' ')}" if rest else "")
+    trees, _, decoding = rest.partition("-")
+    if trees != "gold":
+        trees, decoding = "", rest
+    words = [
+        generator_name(model),
+        _CONTEXTS[context],
+        _KINDS.get(trees),
+        decoding.replace("-", " "),
+    ]
+    return ", ".join(word for word in words if word)
 
 
 def candidates_key(folder: str) -> tuple[int, tuple[int, ...], int, str]:
