@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.ground.tally import Tally
 from pipeline.mechanisms import workers
-from pipeline.mechanisms.crew import OnBatch, run_units
+from pipeline.mechanisms.crew import OnBatch, open_board, run_units
 from pipeline.mechanisms.units import UnitFolder
 from pipeline.mechanisms.workers import working
 
@@ -33,6 +33,24 @@ def make_units(out: Path, mishap: Mishap = lambda _: None, seed: int = 0) -> Non
             folder.write(index, {"kept": [{"number": index}]}, Tally(1))
 
         run_units(worker, folder, [1] * 6, lambda: make, what="test", items="rows")
+
+
+def make_two(out: Path, mishap: Mishap) -> None:
+    """Two folders of six units, one after the other, as ``preparse`` has them; a mishap in the first."""
+    with working(out, 1) as worker:
+        schema = pa.schema([pa.field("number", pa.int64())])
+        boards = [open_board(worker) for _ in range(2)]
+        for number, board in enumerate(boards):
+            folder = UnitFolder(out / str(number), 6, {"kept": schema}, {"settings": {}})
+
+            def make(index: int, on_batch: OnBatch, at: int = number, to: Any = folder) -> None:
+                if at == 0:
+                    mishap(worker.rank)
+                on_batch(1, 0)
+                to.write(index, {"kept": [{"number": index}]}, Tally(1))
+
+            about = {"what": "test", "items": "rows", "board": board}
+            run_units(worker, folder, [1] * 6, lambda made=make: made, **about)
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -73,6 +91,27 @@ def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
     assert "its worker was not heard of for" in log
     assert "workers 1/2 (1 lost" in log
     assert contents(out) == whole
+
+
+def test_a_worker_lost_in_a_first_run_does_not_stop_the_second(
+    tmp_path: Path, forks: Any, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boards are opened by all at once, so before anyone can be lost."""
+    for module in ("crew", "heart"):
+        monkeypatch.setattr(f"pipeline.mechanisms.{module}.LOST_AFTER", 2.5)
+
+    def stop(rank: int) -> None:
+        slowly(rank)
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    out = tmp_path / "out"
+    children = start(*[partial(make_two, out, stop)] * 4)
+    for child in (*children[:1], *children[2:]):
+        assert forks.end(child) == 0, (tmp_path / "log-0").read_text()
+    os.kill(children[1], signal.SIGKILL)
+    assert forks.end(children[1]) == -signal.SIGKILL
+    assert sorted(path.parent.name for path in out.glob("*/manifest.json")) == ["0", "1"]
 
 
 def test_workers_stop_when_worker_0_is_gone(

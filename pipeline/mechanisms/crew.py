@@ -19,7 +19,7 @@ from pipeline.mechanisms.heart import LOST_AFTER, Heart
 from pipeline.mechanisms.units import UnitFolder
 from pipeline.mechanisms.workers import Worker
 
-__all__ = ["Make", "OnBatch", "Report", "run_units"]
+__all__ = ["Make", "OnBatch", "Report", "open_board", "run_units"]
 
 OnBatch = Callable[[int, int], None]
 """Told after each batch how many items are done, and how many tokens were read for them."""
@@ -79,6 +79,18 @@ class Report:
             say(self.resumed)
 
 
+def open_board(worker: Worker) -> Board:
+    """Where workers meet over one folder of units; all of them open it at once, in the same order.
+
+    Whoever runs over several folders opens every board before the first run: opening waits for each
+    worker, and one that is lost meanwhile would not come.
+
+    Raises:
+        WorkerError: worker 0 cannot be reached.
+    """
+    return StoreBoard(worker.rank, worker.world) if worker.world > 1 else LocalBoard()
+
+
 def run_units(
     worker: Worker,
     folder: UnitFolder,
@@ -87,6 +99,7 @@ def run_units(
     *,
     what: str,
     items: str,
+    board: Board | None = None,
 ) -> Report | None:
     """Make every unit that is not finished, with the other workers, and then the manifest.
 
@@ -98,6 +111,7 @@ def run_units(
             first unit that this worker takes.
         what: the stage, for the display.
         items: what the items are called.
+        board: where the workers meet, of this run alone; None opens one.
 
     Returns:
         What all workers did, to worker 0; None to the others.
@@ -106,7 +120,7 @@ def run_units(
         InputError: as ``UnitFolder.write``.
         WorkerError: worker 0 cannot be reached, or would write other rows than this one.
     """
-    board: Board = StoreBoard(worker.rank, worker.world) if worker.world > 1 else LocalBoard()
+    board = board or open_board(worker)
     # A model that cannot be used must be found out before anything of an earlier run is removed.
     unfinished = not all(map(folder.is_finished, range(folder.count)))
     make = prepare() if worker.rank == 0 and unfinished else None

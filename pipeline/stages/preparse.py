@@ -21,6 +21,7 @@ from pipeline.ground.schema import TREES, UNPARSED, read_sentences
 from pipeline.ground.tally import Tally
 from pipeline.ground.trees import leaves, one_line, parse_tree
 from pipeline.mechanisms import workers
+from pipeline.mechanisms.board import Board
 from pipeline.mechanisms.corpus_parser import (
     TREEBANK,
     corpus_parser,
@@ -28,7 +29,7 @@ from pipeline.mechanisms.corpus_parser import (
     parser_identity,
     tags_for,
 )
-from pipeline.mechanisms.crew import Make, OnBatch, Report, run_units
+from pipeline.mechanisms.crew import Make, OnBatch, Report, open_board, run_units
 from pipeline.mechanisms.parse_plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.mechanisms.parser import Parser
 from pipeline.mechanisms.units import UnitFolder
@@ -60,7 +61,12 @@ def run(settings: Preparse) -> None:
 
     # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
     with workers.working(out, settings.threads) as worker:
-        reports = [_parse(settings, card, plan, worker, parser) for plan in plans]
+        # A worker lost in the first plan would not come to open the board of the second.
+        boards = [open_board(worker) for _ in plans]
+        reports = [
+            _parse(settings, card, plan, worker, board=board, parser=parser)
+            for plan, board in zip(plans, boards, strict=True)
+        ]
         tallies = [report[0] for report in reports if report]
         if not tallies:
             return
@@ -76,6 +82,8 @@ def _parse(
     card: Mapping[str, Any],
     plan: ParsePlan,
     worker: workers.Worker,
+    *,
+    board: Board,
     parser: Callable[[], Parser | None],
 ) -> tuple[Tally, Report] | None:
     """Make the units of one plan; returns what came of them to worker 0.
@@ -100,7 +108,9 @@ def _parse(
         return make
 
     what = f"preparse ({plan.title})"
-    report = run_units(worker, folder, plan.sizes, prepare, what=what, items="sentences")
+    report = run_units(
+        worker, folder, plan.sizes, prepare, what=what, items="sentences", board=board
+    )
     if report is None:
         return None
     tally = folder.tally()
