@@ -53,7 +53,7 @@ def test_folders_and_compressed_files(tmp_path: Path) -> None:
     """Files are read in the order of their paths, packed or not."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b/x.txt").write_text("Two.\n")
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"One.\n"))
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"One.\n", mtime=0))
     (tmp_path / "c.txt.xz").write_bytes(lzma.compress(b"Three."))
     (tmp_path / "notes.md").write_text("not read")
     assert [(s.sentence_id, s.words[0]) for s in read(tmp_path)] == [
