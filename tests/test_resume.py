@@ -165,7 +165,7 @@ def replace_by_file(path: Path) -> None:
     ("file", "damage"),
     [
         ("tensors.pt", lambda path: flip(path, 1)),
-        ("scored.parquet", Path.unlink),
+        ("rows.parquet", Path.unlink),
         ("card.json", lambda path: flip(path, 1)),
         ("card.json", lambda path: flip(path, 0x80)),
         ("card.json", lambda path: path.write_text("[]")),
