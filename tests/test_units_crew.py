@@ -70,18 +70,25 @@ def slowly(rank: int) -> None:
         time.sleep(0.5)  # so that every worker comes to take a unit
 
 
-def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
-    tmp_path: Path, forks: Any, start: Any, whole: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that stands still with a unit in hand is named, and the folder becomes complete."""
+def stop(rank: int) -> None:
+    """Let worker 1 stand still with a unit in hand."""
+    slowly(rank)
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@pytest.fixture
+def _soon_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give workers up after a short silence."""
     for module in ("crew", "heart"):
         monkeypatch.setattr(f"pipeline.mechanisms.{module}.LOST_AFTER", 2.5)
 
-    def stop(rank: int) -> None:
-        slowly(rank)
-        if rank == 1:
-            os.kill(os.getpid(), signal.SIGSTOP)
 
+@pytest.mark.usefixtures("_soon_lost")
+def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
+    tmp_path: Path, forks: Any, start: Any, whole: Any
+) -> None:
+    """A worker that stands still with a unit in hand is named, and the folder becomes complete."""
     out = tmp_path / "out"
     one, other = start(*[partial(make_units, out, stop)] * 2)
     assert forks.end(one) == 0, (tmp_path / "log-0").read_text()
@@ -93,18 +100,11 @@ def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
     assert contents(out) == whole
 
 
+@pytest.mark.usefixtures("_soon_lost")
 def test_a_worker_lost_in_a_first_run_does_not_stop_the_second(
-    tmp_path: Path, forks: Any, start: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, forks: Any, start: Any
 ) -> None:
     """Boards are opened by all at once, so before anyone can be lost."""
-    for module in ("crew", "heart"):
-        monkeypatch.setattr(f"pipeline.mechanisms.{module}.LOST_AFTER", 2.5)
-
-    def stop(rank: int) -> None:
-        slowly(rank)
-        if rank == 1:
-            os.kill(os.getpid(), signal.SIGSTOP)
-
     out = tmp_path / "out"
     children = start(*[partial(make_two, out, stop)] * 4)
     for child in (*children[:1], *children[2:]):

@@ -31,6 +31,7 @@ __all__ = [
     "CorruptedSentence",
     "MaskedPairs",
     "Objective",
+    "OneEach",
     "epoch_of",
     "padded",
     "steps_of",
@@ -193,7 +194,16 @@ class MaskedPairs:
         return spread_to_tokens(flags, text.begins)
 
 
-class CorruptedSentence:
+class OneEach:
+    """Part of an objective in which every text is an example of its own."""
+
+    def examples(self, texts: Sequence[Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Every text once."""
+        del rng
+        return [(i,) for i in range(len(texts))]
+
+
+class CorruptedSentence(OneEach):
     """T5: one sentence with its spans behind sentinels, as generation shows it (§3.2.2)."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, spans: Spans) -> None:
@@ -202,11 +212,6 @@ class CorruptedSentence:
             raise ModelError("the tokenizer has no end or no padding token", remedy="use a T5")
         self._end, self._pad = int(tokenizer.eos_token_id), int(tokenizer.pad_token_id)
         self._spans, self._composed = spans, spans.lengths == "composed"
-
-    def examples(self, texts: Sequence[Text], rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Every sentence once."""
-        del rng
-        return [(i,) for i in range(len(texts))]
 
     def batch(
         self, texts: Sequence[Text], examples: Sequence[tuple[int, ...]], rng: np.random.Generator

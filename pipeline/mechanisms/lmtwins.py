@@ -23,7 +23,7 @@ from pipeline.ground.tally import Tally
 from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.coordinated import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.mechanisms.corruption import IGNORED
-from pipeline.mechanisms.lmbatches import padded
+from pipeline.mechanisms.lmbatches import OneEach, padded
 from pipeline.mechanisms.naturaltext import join_words
 from pipeline.mechanisms.plan import find_trees
 from pipeline.mechanisms.rawtext.overlap import Overlap
@@ -108,19 +108,12 @@ def read_twins(
     return NaturalTwins(items, sentences, tally, overlap)
 
 
-class TwinMasks:
+class TwinMasks(OneEach):
     """BERT's objective: the tokens behind the masks of both twins, and of nothing else."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, types: bool) -> None:
         self._mask, self._pad = int(tokenizer.mask_token_id), int(tokenizer.pad_token_id or 0)
         self._types = types
-
-    def examples(
-        self, texts: Sequence[MaskedTwin], rng: np.random.Generator
-    ) -> list[tuple[int, ...]]:
-        """Every twin once."""
-        del rng
-        return [(i,) for i in range(len(texts))]
 
     def batch(
         self,
@@ -142,18 +135,11 @@ class TwinMasks:
         return {name: torch.from_numpy(value) for name, value in batch.items()}
 
 
-class TwinSpans:
+class TwinSpans(OneEach):
     """T5's objective: the same target after S′(1) and after S′(2), two sequences of one batch."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._pad = int(tokenizer.pad_token_id)
-
-    def examples(
-        self, texts: Sequence[SpanTwin], rng: np.random.Generator
-    ) -> list[tuple[int, ...]]:
-        """Every twin once."""
-        del rng
-        return [(i,) for i in range(len(texts))]
 
     def batch(
         self,

@@ -1,5 +1,6 @@
 """Sentences as token ids: encoded, stored in mapped files, packed and selected without copies."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,24 @@ def encode_texts(
     return found, tally
 
 
-class TokenStore(Sequence[Text]):
+class _Texts(Sequence[Text], ABC):
+    """Texts that are looked up one at a time; a slice is a view of them."""
+
+    @overload
+    def __getitem__(self, index: int) -> Text: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Selection": ...
+    def __getitem__(self, index: int | slice) -> "Text | Selection":
+        if isinstance(index, slice):
+            return Selection(self, np.arange(len(self))[index])
+        return self._at(range(len(self))[index])
+
+    @abstractmethod
+    def _at(self, index: int) -> Text:
+        """The text of an index from 0."""
+
+
+class TokenStore(_Texts):
     """The sentences that ``build_store`` wrote, mapped: only what is looked at is in memory.
 
     ``own`` is how many of its first sentences are the corpus's own, ``lengths`` the tokens of each
@@ -116,15 +134,8 @@ class TokenStore(Sequence[Text]):
         """Tokens of each sentence, ``[sentences]``."""
         return np.diff(self._bounds)
 
-    @overload
-    def __getitem__(self, index: int) -> Text: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Selection": ...
-    def __getitem__(self, index: int | slice) -> "Text | Selection":
-        if isinstance(index, slice):
-            return Selection(self, np.arange(len(self))[index])
-        at = range(len(self))[index]
-        begin, end = self._bounds[at], self._bounds[at + 1]
+    def _at(self, index: int) -> Text:
+        begin, end = self._bounds[index], self._bounds[index + 1]
         return Text(self._ids[begin:end].astype(np.int64), self._begins[begin:end].astype(np.bool_))
 
 
@@ -199,7 +210,7 @@ def lengths_of(texts: Sequence[_Tokens]) -> NDArray[np.int64]:
     return np.array([len(text.ids) for text in texts], dtype=np.int64)
 
 
-class Selection(Sequence[Text]):
+class Selection(_Texts):
     """Some of ``texts`` in the order of ``indices``, which may repeat; nothing is copied."""
 
     def __init__(self, texts: Sequence[Text], indices: Sequence[int] | NDArray[np.integer]) -> None:
@@ -214,13 +225,7 @@ class Selection(Sequence[Text]):
         """Tokens of each text, ``[texts]``."""
         return np.asarray(lengths_of(self._texts)[self._indices])
 
-    @overload
-    def __getitem__(self, index: int) -> Text: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Selection": ...
-    def __getitem__(self, index: int | slice) -> "Text | Selection":
-        if isinstance(index, slice):
-            return Selection(self._texts, self._indices[index])
+    def _at(self, index: int) -> Text:
         return self._texts[int(self._indices[index])]
 
 
@@ -248,7 +253,7 @@ class TokenIds(Sequence[NDArray[np.int64]]):
         return self._texts[index].ids
 
 
-class Packed(Sequence[Text]):
+class Packed(_Texts):
     """Consecutive sentences joined, as ``packed`` says; ``own`` runs are of the corpus's own text."""
 
     def __init__(self, texts: Sequence[Text], starts: NDArray[np.int64], own: int) -> None:
@@ -263,15 +268,8 @@ class Packed(Sequence[Text]):
         """Tokens of each run, ``[runs]``."""
         return np.add.reduceat(lengths_of(self._texts), self._starts[:-1])
 
-    @overload
-    def __getitem__(self, index: int) -> Text: ...
-    @overload
-    def __getitem__(self, index: slice) -> Selection: ...
-    def __getitem__(self, index: int | slice) -> Text | Selection:
-        if isinstance(index, slice):
-            return Selection(self, np.arange(len(self))[index])
-        at = range(len(self))[index]
-        run = [self._texts[i] for i in range(self._starts[at], self._starts[at + 1])]
+    def _at(self, index: int) -> Text:
+        run = [self._texts[i] for i in range(self._starts[index], self._starts[index + 1])]
         if len(run) == 1:
             return run[0]
         return Text(np.concatenate([t.ids for t in run]), np.concatenate([t.begins for t in run]))
