@@ -282,6 +282,15 @@ def test_samples_are_evenly_spaced(tmp_path: Path) -> None:
     assert done.sample(0) == []
 
 
+def test_samples_weigh_own_text(tmp_path: Path) -> None:
+    """Own sentences count as often as an epoch has them, of all lines or of some."""
+    own = _own(tmp_path, "a\nb\n")
+    (tmp_path / "more.txt").write_text("c\nd\ne\n")
+    done = prepare(own, [tmp_path / "more.txt"], "line", None, True, tmp_path / "work")
+    assert done.sample(99, 3) == list("aaabbbcde")
+    assert done.sample(3, 3) == list("abc")
+
+
 def test_text_may_lack_own_but_not_all(tmp_path: Path) -> None:
     """No own text will do beside other text; none at all, or none that is clean, is told."""
     (tmp_path / "more.txt").write_text("Methods used here.\n")

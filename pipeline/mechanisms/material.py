@@ -156,7 +156,9 @@ def say_overlap(material: Material, settings: Pretrain) -> None:
 
 
 def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenizerBase:
-    sample = prepared.sample(_TOKENIZER_SENTENCES)
+    # Weighted as an epoch is, or a narrow field's words would be spelt in pieces of everyday ones.
+    repeat = settings.repeat if prepared.total > prepared.own else 1
+    sample = prepared.sample(_TOKENIZER_SENTENCES, repeat)
     train = train_wordpiece if settings.family == "bert" else train_unigram
     return train(sample, settings.vocab_size, settings.max_length)
 

@@ -46,7 +46,10 @@ class Pretrain(Settings):
         "punkt", description="texts: one sentence per line, or running text that punkt cuts."
     )
     repeat: int = Field(
-        1, ge=1, description="How often an epoch has the corpus's own text, beside `texts` once."
+        1,
+        ge=1,
+        description="How often an epoch, and an own tokenizer, has the corpus's own text, beside "
+        "`texts` once.",
     )
     held_out: Literal["drop", "count"] = Field(
         "drop",

@@ -41,15 +41,20 @@ class Prepared:
             for line in handle:
                 yield line.removesuffix("\n")
 
-    def sample(self, count: int) -> list[str]:
-        """``count`` evenly spaced sentences, or all if there are no more."""
-        if count >= self.total:
-            return list(self.lines())
-        wanted = (i * self.total // count for i in range(count))
+    def sample(self, count: int, repeat: int = 1) -> list[str]:
+        """``count`` evenly spaced sentences, own ones each standing ``repeat`` times in a row.
+
+        All there are if that is no more.
+        """
+        repeated = self.own * repeat
+        total = repeated + self.total - self.own
+        count = min(count, total)
+        places = (i * total // count for i in range(count))
+        wanted = (p // repeat if p < repeated else p - repeated + self.own for p in places)
         found: list[str] = []
         following = next(wanted, None)
         for number, line in enumerate(self.lines()):
-            if number == following:
+            while number == following:
                 found.append(line)
                 following = next(wanted, None)
         return found
