@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -277,6 +278,17 @@ def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
     assert trees == [(row["sentence_id"], row["tree"]) for row in tree_rows(trained)]
     kept = read_json(trained / "trees" / "manifest.json")["shards"]
     assert [s["rows"] for s in kept if s["file"].startswith("trees-")] == [8, 8, 4]
+
+
+def test_the_temporary_folder_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python draws its name, and stanza makes one underscore of several in the path it saves to."""
+    (tmp_path / "two__underscores").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "two__underscores"))
+    corpus = _corpus(tmp_path)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert (corpus / "parser" / "parser.pt").is_file()
 
 
 def test_what_is_current_is_not_made_again(

@@ -193,7 +193,7 @@ def _arguments(
         "lang": "en",
         "wordvec_pretrain_file": pretrain,
         "save_dir": saved.parent,
-        "save_name": saved,
+        "save_name": saved.name,  # not the path, in which stanza makes one underscore of several
         "epochs": epochs,
         "epoch_size": 0,  # otherwise 5,000 trees make an epoch, however few there are
         # Small batches and little dropout, as the model sees a few thousand trees in all: on the
