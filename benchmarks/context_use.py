@@ -26,6 +26,7 @@ from pipeline.ground.trees import parse_tree
 from pipeline.mechanisms.coordinated import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.mechanisms.corruption import IGNORED
 from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
+from pipeline.mechanisms.lmbatches import Objective, epoch_of
 from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans
 from pipeline.mechanisms.material import has_types
 from pipeline.mechanisms.spans import Source
@@ -65,20 +66,16 @@ def exchanged(items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 @torch.inference_mode()
 def nats(
-    model: PreTrainedModel, objective: Any, items: Sequence[Any], t5: bool
+    model: PreTrainedModel, objective: Objective, items: Sequence[Any], t5: bool
 ) -> tuple[float, float]:
     """Mean negative log-probability of the first token of each conjunct, and of the others."""
     first, later = [], []
-    for begin in range(0, len(items), BATCH):
-        part = items[begin : begin + BATCH]
-        batch = objective.batch(part, [(i,) for i in range(len(part))], np.random.default_rng(0))
-        labels = batch["labels"]
-        logits = model(**batch).logits
+    for batch in epoch_of(objective, items, BATCH):
+        logits, labels = model(**batch).logits, batch["labels"]
         losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none").numpy()
         for loss, label in zip(losses, labels.numpy(), strict=True):
-            seen = loss[
-                label != IGNORED
-            ]  # <extra_id_0> conjunct <extra_id_1> </s>, or both twins' masks
+            seen = loss[label != IGNORED]
+            # <extra_id_0> conjunct <extra_id_1> </s>; or the masks of both twins
             runs = [seen[1:-2]] if t5 else np.split(seen, 2)
             first += [float(run[0]) for run in runs]
             later += [float(each) for run in runs for each in run[1:]]
@@ -102,7 +99,7 @@ def main() -> None:
         load = load_seq2seq_lm if t5 else load_masked_lm
         model, tokenizer = load(str(folder), torch.float32)
         types = has_types((model, tokenizer))
-        objective = TwinSpans(tokenizer) if t5 else TwinMasks(tokenizer, types=types)
+        objective: Objective = TwinSpans(tokenizer) if t5 else TwinMasks(tokenizer, types=types)
         encoded = encode_twins(hidden, tokenizer, LONGEST)
         own, foreign = exchanged([each for each in encoded if not isinstance(each, str)])
         model.train(False)
