@@ -257,3 +257,19 @@ def test_acceptance_has_a_row_for_each_system_that_inspects(tmp_path: Path) -> N
     assert rows["T5"] == ("2", "120", str(seen), "10", "14", f"{1400 / seen:.1f}", "11.7", "2.00")
     assert rows["T5 (adapted on twins)"][-2:] == ("–", "–")
     assert acceptance_table([r for r in runs if r.mode == "baseline"], folder) is None
+    assert "learnt from L alone" not in table.note
+
+
+def test_runs_whose_predictor_no_candidate_has_reached_are_named(tmp_path: Path) -> None:
+    """Its best update is none after the warm steps; one update later it has met candidates."""
+    folder = build(tmp_path / "tiny", {"baseline": [0.5], "t5": [0.6, 0.6], "t5-no-filter": [0.6]})
+    for name, best in (("baseline/100/seed-0", 20), ("t5/100/seed-0", 20), ("t5/100/seed-1", 21),
+                       ("t5-no-filter/100/seed-0", 10)):  # fmt: skip
+        card = folder / "runs" / name / "run.json"
+        document = json.loads(card.read_text())
+        document["settings"]["warm_steps"], document["best_step"] = 20, best
+        write_json(card, document)
+    table = acceptance_table(read_runs(folder), folder)
+    assert table
+    named = "learnt from L alone: T5 (1 of 2 runs), T5, − filtering (1 of 1 runs)."
+    assert table.note.endswith(named)

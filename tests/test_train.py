@@ -198,12 +198,15 @@ def test_what_cannot_be_learned_is_counted(tmp_path: Path) -> None:
     assert accuracies == [pytest.approx(round(a)) for a in accuracies]
 
 
-def test_empty_batches_change_nothing(corpus: Path, tmp_path: Path) -> None:
-    """With K = N_batch and nothing accepted there is no update, and no loss to tell."""
+def test_empty_batches_change_nothing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With K = N_batch and nothing accepted there is no update, no loss to tell, and it says so."""
     train.run(settings(corpus, k=16, delta=1.0, steps=50, warm_steps=30, out=tmp_path))
     entries = history(tmp_path)
     assert [entry["loss"] is None for entry in entries] == [False] * 3 + [True] * 2
     assert len({entry["validation_accuracy"] for entry in entries[2:]}) == 1
+    assert "this predictor learnt from L alone" in " ".join("".join(capsys.readouterr()).split())
 
 
 def one_by_one(

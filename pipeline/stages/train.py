@@ -247,6 +247,11 @@ class _Run:
             f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
             f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
         )
+        if journal.seen and learner.best_step <= settings.warm_steps:
+            say(
+                f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
+                "predictor learnt from L alone; see how validation went on (history.jsonl)"
+            )
 
 
 def _check_writable(out: Path) -> None:

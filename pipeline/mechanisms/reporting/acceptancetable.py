@@ -1,5 +1,6 @@
 """What each system's runs examined and accepted at one |L|, and how varied its candidates are."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,8 +36,22 @@ def acceptance_table(runs: Sequence[Run], corpus: Path) -> Table | None:
         tuple(rows),
         note="All seeds together. Candidates: what generation made; of those, different ones were "
         "examined at least once. Accepted and its share count every examination, also of a candidate "
-        "that came again. Fills: of all candidates, distinct within a folder.",
+        "that came again. Fills: of all candidates, distinct within a folder." + _warm_alone(runs),
     )  # fmt: skip
+
+
+def _warm_alone(runs: Sequence[Run]) -> str:
+    """Which systems have runs whose predictor no candidate has reached; empty where none has."""
+    counted = Counter(run.system for run in runs if run.source)
+    alone = Counter(run.system for run in runs if run.is_warm_alone)
+    named = ", ".join(
+        f"{short_name(system)} ({alone[system]} of {counted[system]} runs)"
+        for system in sorted(alone, key=system_key)
+    )
+    return named and (
+        " The best predictor was found before the first candidate joined, so that what stands under "
+        f"the system's name learnt from L alone: {named}."
+    )
 
 
 def _row(system: str, runs: Sequence[Run], corpus: Path) -> Row:

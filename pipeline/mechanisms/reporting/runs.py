@@ -51,6 +51,12 @@ class Run:
         """Updates before the first candidate joined (Algorithm 1, line 1)."""
         return int(self.card.get("settings", {}).get("warm_steps", 0))
 
+    @property
+    def is_warm_alone(self) -> bool:
+        """Whether the predictor kept is one from before the first candidate, though there were some."""
+        best = self.card.get("best_step")
+        return self.source is not None and best is not None and best <= self.warm_steps
+
 
 def read_runs(corpus: Path) -> list[Run]:
     """Every run with a ``run.json`` below ``corpus/runs``, by |L|, system and seed.
