@@ -162,8 +162,11 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(
     )
     unset = wanted.model_copy(update={"out": None})
     assert default_out(unset) == wanted.out
-    assert count(members, "conjoin generate") == 8
-    assert count(members, "conjoin train") == 13
+    values = preset_values(
+        yaml.safe_load((ROOT / "params.yaml").read_text()), "genia-cpu", [], PATH
+    )
+    assert count(members, "conjoin generate") == len(values["generations"])
+    assert count(members, "conjoin train") == len(values["systems"])
 
 
 def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(
