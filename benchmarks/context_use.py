@@ -20,18 +20,17 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
-from pipeline.ground.console import table
-from pipeline.ground.schema import read_sentences
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms.coordinated import Hidden, hidden_conjuncts, natural_coordinations
-from pipeline.mechanisms.corruption import IGNORED
-from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.lmbatches import Objective, epoch_of
-from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans
-from pipeline.mechanisms.material import has_types
-from pipeline.mechanisms.spans import Source
-from pipeline.mechanisms.twin_inputs import encode_twins
-from pipeline.settings.models import family_of
+from pipeline.core.console import table
+from pipeline.core.schema import read_sentences
+from pipeline.core.settings import family_of
+from pipeline.core.types import Source
+from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.pretrain.batches import Objective, epoch_of
+from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
+from pipeline.pretrain.corruption import IGNORED
+from pipeline.pretrain.material import has_types
+from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, encode_twins
+from pipeline.text.trees import parse_tree
 
 LONGEST = 128
 BATCH = 16

@@ -16,17 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.ground.console import table
-from pipeline.ground.coordination import Candidate, Sentence
-from pipeline.ground.files import digest_of, read_json
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, candidate_row, read_candidates, read_sentences
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.candidates import make_candidate
-from pipeline.mechanisms.infill import Fill
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.shards import candidate_shards
-from pipeline.mechanisms.spans import Reference
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.console import table
+from pipeline.core.files import digest_of, read_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import CANDIDATES, candidate_row, read_candidates, read_sentences
+from pipeline.core.tally import Tally
+from pipeline.core.types import Candidate, Reference, Sentence
+from pipeline.infill import Fill
+from pipeline.infill.candidates import make_candidate
+from pipeline.text.natural import join_words
 
 Words = tuple[str, ...]
 

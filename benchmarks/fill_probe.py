@@ -13,14 +13,14 @@ from pathlib import Path
 
 import torch
 
-from pipeline.ground.console import say, table
-from pipeline.mechanisms.infill import Fill
-from pipeline.mechanisms.initialisation import new_bert, new_t5
-from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.probe import Probe, Reading, build_probe
-from pipeline.settings.models import family_of
-from pipeline.settings.pretrain import Pretrain
+from pipeline.core.console import say, table
+from pipeline.core.settings import family_of
+from pipeline.infill import Fill
+from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.pretrain.new_model import new_bert, new_t5
+from pipeline.pretrain.probe import Probe, Reading, build_probe
+from pipeline.pretrain.settings import Pretrain
+from pipeline.text.natural import join_words
 
 COLUMNS = ("filled", "category", "length", "sense", "nearer", "echo", "recovered", "exact")
 

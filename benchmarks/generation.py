@@ -37,8 +37,8 @@ from generation_costs import (
 from generation_pairs import SHAPES, forced_lengths, model_of, references, tokenizer_of
 from generation_sides import OurBert, OurT5, authors_bert, authors_t5, ours, task_of
 
-from pipeline.mechanisms.infill.batches import plan_batches
-from pipeline.mechanisms.spans import Reference
+from pipeline.core.types import Reference
+from pipeline.infill.batching import plan_batches
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 

@@ -10,7 +10,7 @@ import torch
 from generation_pairs import Shape
 from generation_sides import AUTHORS_BATCH
 
-from pipeline.mechanisms.infill import choosing, t5lockstep, t5memory, t5weights
+from pipeline.infill import stepwise, t5_decoder
 
 __all__ = [
     "bandwidth",
@@ -135,15 +135,15 @@ def traffic_of(shape: Shape, sources: Sequence[Any], beams: int, batches: Sequen
 
 
 _PARTS: list[tuple[str, Any, str]] = [
-    ("encoder", t5memory.Reader, "_encode"),
-    ("cross keys and values", t5memory.Reader, "_memory"),
-    ("self-attention", t5lockstep.T5Lockstep, "_attend_self"),
-    ("cross-attention", t5lockstep.T5Lockstep, "_attend_memory"),
-    ("feed-forward", t5weights.Block, "feed"),
-    ("output layer", t5lockstep.T5Lockstep, "logits"),
-    ("choosing", choosing.Chooser, "_of_block"),
-    ("compaction", t5lockstep.T5Lockstep, "keep"),
-    ("bookkeeping", t5lockstep.T5Lockstep, "start"),
+    ("encoder", t5_decoder.Reader, "_encode"),
+    ("cross keys and values", t5_decoder.Reader, "_memory"),
+    ("self-attention", t5_decoder.T5Lockstep, "_attend_self"),
+    ("cross-attention", t5_decoder.T5Lockstep, "_attend_memory"),
+    ("feed-forward", t5_decoder.Block, "feed"),
+    ("output layer", t5_decoder.T5Lockstep, "logits"),
+    ("choosing", stepwise.Chooser, "_of_block"),
+    ("compaction", t5_decoder.T5Lockstep, "keep"),
+    ("bookkeeping", t5_decoder.T5Lockstep, "start"),
 ]
 
 

@@ -15,13 +15,13 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from pipeline.ground.coordination import Sentence, Span
-from pipeline.ground.tally import Tally
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.readers.genia import read_genia
-from pipeline.mechanisms.spans import Reference, draw_spans
-from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
+from pipeline.core.tally import Tally
+from pipeline.core.types import Reference, Sentence, Span
+from pipeline.generate.spans import draw_spans
+from pipeline.ingest.readers.genia import read_genia
+from pipeline.models.tokenizers import train_unigram, train_wordpiece
+from pipeline.text.natural import join_words
+from pipeline.text.trees import parse_tree
 
 __all__ = ["SHAPES", "Shape", "forced_lengths", "model_of", "references", "tokenizer_of"]
 

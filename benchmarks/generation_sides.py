@@ -14,11 +14,11 @@ from transformers import (
     StoppingCriteriaList,
 )
 
-from pipeline.mechanisms.infill import BertInfiller, Decoding, Infiller, T5Infiller, Task
-from pipeline.mechanisms.infill.base import Encoded
-from pipeline.mechanisms.infill.lockstep import padded
-from pipeline.mechanisms.infill.trace import Limits
-from pipeline.mechanisms.sync import Synchronizer
+from pipeline.infill import BertInfiller, Decoding, Infiller, T5Infiller, Task
+from pipeline.infill.base import Encoded
+from pipeline.infill.decoder import padded
+from pipeline.infill.decoding import Limits
+from pipeline.infill.synchronize import Synchronizer
 
 __all__ = ["AUTHORS_BATCH", "OurBert", "OurT5", "authors_bert", "authors_t5", "ours", "task_of"]
 

@@ -21,8 +21,8 @@ from pathlib import Path
 import psutil
 from scaling import ROOT, corpus, model
 
-from pipeline.settings.generate import Generate
-from pipeline.stages.generate import run
+from pipeline.generate.settings import Generate
+from pipeline.generate.stage import run
 
 LOCKS = {".lock", ".workers"}
 
@@ -51,7 +51,7 @@ def family(out: Path) -> list[psutil.Process]:
 
 def is_launcher(process: psutil.Process) -> bool:
     """Whether it is the one that started the others."""
-    return "pipeline.mechanisms.launcher" in process.cmdline()
+    return "pipeline.executor.launch" in process.cmdline()
 
 
 def round_of(folder: Path, out: Path, processes: int, victim: str, wait: tuple[bool, float]) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from pipeline.ground.console import table
-from pipeline.ground.schema import read_sentences
-from pipeline.mechanisms.encoding import Encoded
-from pipeline.mechanisms.endpoints import batches
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.tokenizers import train_wordpiece
+from pipeline.core.console import table
+from pipeline.core.schema import read_sentences
+from pipeline.models.tokenizers import train_wordpiece
+from pipeline.predictor.encoding import Encoded
+from pipeline.predictor.model import Predictor
+from pipeline.predictor.scorer import batches
 
 Pair = tuple[tuple[str, ...], Encoded]
 Asked = dict[tuple[str, ...], list[int]]

@@ -25,13 +25,13 @@ import psutil
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from pipeline.ground.coordination import Sentence, is_unlabelled_seed
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, sentence_row
-from pipeline.mechanisms.tokenizers import train_unigram
-from pipeline.mechanisms.world import generate_sentences
-from pipeline.settings.preparse import Preparse
-from pipeline.stages import preparse
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Sentence, is_unlabelled_seed
+from pipeline.models.tokenizers import train_unigram
+from pipeline.preparse import stage as preparse
+from pipeline.preparse.settings import Preparse
+from pipeline.world import generate_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 

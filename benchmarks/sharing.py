@@ -28,8 +28,8 @@ def make(corpus: Path, folder: Path, rows: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pipeline.ground.files import read_json, sha256_of, write_json
-    from pipeline.ground.schema import CANDIDATES, REJECTS
+    from pipeline.core.files import read_json, sha256_of, write_json
+    from pipeline.core.schema import CANDIDATES, REJECTS
 
     folder.mkdir(parents=True)
     manifest = read_json(corpus / "manifest.json")
@@ -71,7 +71,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from pipeline.mechanisms.validation.identity import content_digests, hex_ids
+    from pipeline.tools.validate.identity import content_digests, hex_ids
 
     batch = table.to_batches()[0]
     words = batch.column("words")

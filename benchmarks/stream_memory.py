@@ -42,7 +42,7 @@ def lists(values: pa.Array, lengths: np.ndarray) -> pa.ListArray:
 
 def candidates(first: int, count: int) -> pa.Table:
     """Rows ``first`` on, a pure function of their number's hundred thousand."""
-    from pipeline.ground.schema import CANDIDATES
+    from pipeline.core.schema import CANDIDATES
 
     random = np.random.default_rng([7, first])
     lengths = random.integers(12, 39, count)
@@ -96,11 +96,11 @@ def write_corpus(folder: Path) -> None:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
-    from pipeline.ground.coordination import Coordination, Sentence, Span
-    from pipeline.ground.files import write_json
-    from pipeline.ground.parquet import write_rows
-    from pipeline.ground.schema import SENTENCES, sentence_row
-    from pipeline.mechanisms.tokenizers import train_wordpiece
+    from pipeline.core.files import write_json
+    from pipeline.core.parquet import write_rows
+    from pipeline.core.schema import SENTENCES, sentence_row
+    from pipeline.core.types import Coordination, Sentence, Span
+    from pipeline.models.tokenizers import train_wordpiece
 
     def sentences() -> Iterator[Sentence]:
         for number, row in enumerate(candidates(0, 120).to_pylist()):
@@ -125,9 +125,9 @@ def write_corpus(folder: Path) -> None:
 
 def measure(corpus: Path, shards: Path, steps: int) -> None:
     """Train, in this process, and print what it took as JSON."""
-    from pipeline.mechanisms.stream import CandidateStream
-    from pipeline.settings.train import Train
-    from pipeline.stages import train
+    from pipeline.train import stage as train
+    from pipeline.train.settings import Train
+    from pipeline.train.stream import CandidateStream
 
     def peak() -> float:
         unit = 1 if sys.platform == "darwin" else 1024

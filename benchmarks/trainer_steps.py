@@ -14,15 +14,14 @@ from generation_pairs import references, tokenizer_of
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.algorithm1 import Acceptance, Constants, Trial, Verdict, inspect
-from pipeline.mechanisms.descent import Descent, Schedule
-from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.endpoints import EndpointScorer
-from pipeline.mechanisms.jury import Jury
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.stream import Drawn
+from pipeline.core.types import Reference, Span
+from pipeline.predictor.encoding import Example
+from pipeline.predictor.model import Predictor
+from pipeline.predictor.scorer import EndpointScorer
+from pipeline.train.algorithm1 import Acceptance, Constants, Trial, Verdict, inspect
+from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.scoring import Jury
+from pipeline.train.stream import Drawn
 
 __all__ = [
     "PAPER",

@@ -15,44 +15,50 @@ from typing import Annotated, Any
 import typer
 
 from pipeline import __version__
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.parent import end_with_dvc
-from pipeline.settings.audit import Audit
-from pipeline.settings.base import Settings, flag_of
-from pipeline.settings.evaluate import Evaluate
-from pipeline.settings.fill import Fill
-from pipeline.settings.generate import Generate
-from pipeline.settings.ingest import Ingest
-from pipeline.settings.predict import Corpora, Predict
-from pipeline.settings.preparse import Preparse
-from pipeline.settings.pretrain import Pretrain
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.settings.report import Report
-from pipeline.settings.repro import Plan, Repro
-from pipeline.settings.share import Browse, Export, Merge, Push, Stats, Validate
-from pipeline.settings.train import Train
-
-__all__ = ["COMMANDS", "app", "main"]
+from pipeline.audit.settings import Audit
+from pipeline.core.errors import ConjoinError
+from pipeline.core.process import end_with_dvc
+from pipeline.core.settings import Settings, flag_of
+from pipeline.evaluate.settings import Evaluate
+from pipeline.generate.settings import Generate
+from pipeline.ingest.settings import Ingest
+from pipeline.preparse.settings import Preparse
+from pipeline.pretrain.settings import Pretrain
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.report.settings import Report
+from pipeline.tools.repro.settings import Plan, Repro
+from pipeline.tools.settings import (
+    Browse,
+    Corpora,
+    Export,
+    Fill,
+    Merge,
+    Predict,
+    Push,
+    Stats,
+    Validate,
+)
+from pipeline.train.settings import Train
 
 COMMANDS: dict[str, tuple[type[Settings], str]] = {
-    "ingest": (Ingest, "pipeline.stages.ingest"),
-    "pretrain": (Pretrain, "pipeline.stages.pretrain"),
-    "preparse": (Preparse, "pipeline.stages.preparse"),
-    "generate": (Generate, "pipeline.stages.generate"),
-    "train": (Train, "pipeline.stages.train"),
-    "evaluate": (Evaluate, "pipeline.stages.evaluate"),
-    "audit": (Audit, "pipeline.stages.audit"),
-    "report": (Report, "pipeline.stages.report"),
-    "release": (Release, "pipeline.stages.release"),
+    "ingest": (Ingest, "pipeline.ingest.stage"),
+    "pretrain": (Pretrain, "pipeline.pretrain.stage"),
+    "preparse": (Preparse, "pipeline.preparse.stage"),
+    "generate": (Generate, "pipeline.generate.stage"),
+    "train": (Train, "pipeline.train.stage"),
+    "evaluate": (Evaluate, "pipeline.evaluate.stage"),
+    "audit": (Audit, "pipeline.audit.stage"),
+    "report": (Report, "pipeline.report.stage"),
+    "release": (Release, "pipeline.release.stage"),
     "fill": (Fill, "pipeline.tools.fill"),
-    "predict": (Predict, "pipeline.tools.predict"),
-    "plan": (Plan, "pipeline.tools.plan"),
-    "repro": (Repro, "pipeline.tools.repro"),
-    "validate": (Validate, "pipeline.tools.validate"),
+    "predict": (Predict, "pipeline.tools.predict.command"),
+    "plan": (Plan, "pipeline.tools.repro.plan"),
+    "repro": (Repro, "pipeline.tools.repro.command"),
+    "validate": (Validate, "pipeline.tools.validate.command"),
     "stats": (Stats, "pipeline.tools.stats"),
-    "browse": (Browse, "pipeline.tools.browse"),
-    "merge": (Merge, "pipeline.tools.merge"),
-    "export": (Export, "pipeline.tools.export"),
+    "browse": (Browse, "pipeline.tools.browse.command"),
+    "merge": (Merge, "pipeline.tools.merge.command"),
+    "export": (Export, "pipeline.tools.export.command"),
     "push": (Push, "pipeline.tools.push"),
     "rehydrate": (Rehydrate, "pipeline.tools.rehydrate"),
     "corpora": (Corpora, "pipeline.tools.corpora"),
@@ -104,7 +110,10 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
         built = settings.build(given, params)
         importlib.import_module(module).run(built)
 
-    parameters = [_option(settings, name) for name in settings.model_fields]
+    own = [name for name in settings.__annotations__ if name in settings.model_fields]
+    # What the command shares with others comes after its own.
+    names = dict.fromkeys([*own, *settings.model_fields])
+    parameters = [_option(settings, name) for name in names]
     parameters.append(
         inspect.Parameter(
             "params",

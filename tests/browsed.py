@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from shared_corpora import candidate_folder
 
-from pipeline.ground.parquet import write_table
-from pipeline.mechanisms.browse.corpus import Corpus
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.settings.share import Browse
-from pipeline.tools.browse import open_corpus
+from pipeline.core.parquet import write_table
+from pipeline.corpus.layout import find_shards
+from pipeline.tools.browse.command import open_corpus
+from pipeline.tools.browse.corpus import Corpus
+from pipeline.tools.settings import Browse
 
 SCRIPT = "<script>window.broken=1</script><img src=x onerror=window.broken=1>"
 AWKWARD = {

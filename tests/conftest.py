@@ -15,16 +15,17 @@ import torch
 from accelerate.state import AcceleratorState
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
-from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.files import sha256_of, write_json
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, TREES, sentence_row
-from pipeline.mechanisms import launcher, workers
-from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
-from pipeline.settings.generate import Generate
-from pipeline.settings.ingest import Ingest
-from pipeline.stages import ingest
+from pipeline.core.errors import ConjoinError
+from pipeline.core.files import sha256_of, write_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, TREES, sentence_row
+from pipeline.core.types import Sentence
+from pipeline.executor import launch as launcher
+from pipeline.executor import launch as workers
+from pipeline.generate.settings import Generate
+from pipeline.ingest import stage as ingest
+from pipeline.ingest.settings import Ingest
+from pipeline.models.tokenizers import train_unigram, train_wordpiece
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -9,18 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from shared_corpora import candidate_folder
 
-from pipeline.ground.files import digest_of, sha256_of, write_json
-from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.sharing.digest import RowDigest
-from pipeline.mechanisms.sharing.licences import combined
-from pipeline.mechanisms.sharing.rows import (
-    RELEASED,
-    RELEASED_REJECTS,
-    STAND_OFF,
-    STAND_OFF_REJECTS,
-)
-from pipeline.settings.release import Release
-from pipeline.stages import release
+from pipeline.core.files import digest_of, sha256_of, write_json
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.licences import combined
+from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
+from pipeline.release import stage as release
+from pipeline.release.package import write_checksums
+from pipeline.release.settings import Release
 
 Row = dict[str, Any]
 SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))

@@ -4,9 +4,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.coordination import Candidate, Reject, Sentence, Span
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import (
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import (
     CANDIDATES,
     REJECTS,
     SENTENCES,
@@ -14,11 +13,11 @@ from pipeline.ground.schema import (
     reject_row,
     sentence_row,
 )
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.candidates import make_candidate
-from pipeline.mechanisms.infill.base import Fill
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.units import UnitFolder
+from pipeline.core.tally import Tally
+from pipeline.core.types import Candidate, Reference, Reject, Sentence, Span
+from pipeline.executor.units import UnitFolder
+from pipeline.infill.base import Fill
+from pipeline.infill.candidates import make_candidate
 
 NOUNS = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
 FILLS = ("the old {}", "a {} near the river", "{}", "the {} of our town", "my brother's {}")

@@ -8,18 +8,19 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.acceptance import BestShare, Delta
-from pipeline.mechanisms.algorithm1 import (
+from pipeline.core.types import Span
+from pipeline.predictor.encoding import Example
+from pipeline.train.algorithm1 import (
     Acceptance,
+    BestShare,
     Constants,
+    Delta,
     Trial,
     Verdict,
     algorithm1,
     inspect,
 )
-from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.stream import Drawn, LabelledStream
+from pipeline.train.stream import Drawn, LabelledStream
 
 WORDS = ("a", "and", "b")
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.ground.coordination import Candidate, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, write_json
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
-from pipeline.mechanisms.audit import Scored, draw_scored
-from pipeline.settings.audit import Audit
-from pipeline.stages.audit import run
+from pipeline.audit.auditor import Scored, draw_scored
+from pipeline.audit.settings import Audit
+from pipeline.audit.stage import run
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
+from pipeline.core.types import Candidate, Span
 
 SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
 

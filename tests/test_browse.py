@@ -15,15 +15,15 @@ from browsed import AWKWARD, SCRIPT, awkward_folder, opened
 from fastapi.testclient import TestClient
 from shared_corpora import candidate_folder
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.schema import CANDIDATES
-from pipeline.mechanisms.browse.corpus import Corpus
-from pipeline.mechanisms.browse.server import listen, make_app
-from pipeline.mechanisms.browse.view import BINS, View
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.settings.share import Browse
-from pipeline.tools.browse import run
+from pipeline.core.errors import InputError, ModelError
+from pipeline.core.schema import CANDIDATES
+from pipeline.core.types import Span
+from pipeline.predictor.model import Predictor
+from pipeline.tools.browse.command import run
+from pipeline.tools.browse.corpus import Corpus
+from pipeline.tools.browse.server import listen, make_app
+from pipeline.tools.browse.table import BINS, View
+from pipeline.tools.settings import Browse
 
 
 @pytest.fixture(scope="module")

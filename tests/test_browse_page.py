@@ -11,11 +11,11 @@ import pytest
 import uvicorn
 from browsed import SCRIPT, awkward_folder, opened
 
-from pipeline.mechanisms.browse.corpus import Corpus
-from pipeline.mechanisms.browse.server import listen, make_app
-from pipeline.mechanisms.browse.view import View
-from pipeline.settings.share import Browse
-from pipeline.tools.browse import run
+from pipeline.tools.browse.command import run
+from pipeline.tools.browse.corpus import Corpus
+from pipeline.tools.browse.server import listen, make_app
+from pipeline.tools.browse.table import View
+from pipeline.tools.settings import Browse
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(

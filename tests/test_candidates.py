@@ -2,8 +2,9 @@
 
 import pytest
 
-from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
-from pipeline.mechanisms.candidates import (
+from pipeline.core.types import Candidate, Reference, Reject, Span, bracketed
+from pipeline.infill import Fill
+from pipeline.infill.candidates import (
     EMPTY,
     PUNCTUATION,
     REPEATED,
@@ -11,8 +12,6 @@ from pipeline.mechanisms.candidates import (
     make_candidate,
     make_candidates,
 )
-from pipeline.mechanisms.infill import Fill
-from pipeline.mechanisms.spans import Reference
 
 WORDS = ("The", "parser", "read", "ten", "trees", ".")
 REFERENCE = Reference("s1", WORDS, Span(3, 5), "NP", "CC0")

@@ -11,16 +11,15 @@ import shared_corpora
 import yaml
 from shared_corpora import NOUNS, candidate_folder
 
-from pipeline.ground.files import read_json
-from pipeline.mechanisms.documents.citation import bibtex, citation_file
-from pipeline.mechanisms.documents.markup import code, grid, plain
-from pipeline.mechanisms.documents.methods import parsers
-from pipeline.mechanisms.documents.notices import hub_licence, licence_file
-from pipeline.mechanisms.documents.writing import write_documents
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.statistics import summarise
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.stages.release import run
+from pipeline.core.files import read_json
+from pipeline.core.markdown import code, grid, plain
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.statistics import summarise
+from pipeline.release.card import write_documents
+from pipeline.release.licence_files import bibtex, citation_file, hub_licence, licence_file
+from pipeline.release.method_text import parsers
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.stage import run
 from pipeline.tools.rehydrate import run as rehydrate
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")

@@ -9,20 +9,18 @@ import pytest
 import yaml
 from shared_corpora import candidate_folder
 
-from pipeline.ground.files import read_json
-from pipeline.mechanisms.documents.citation import citation_file
-from pipeline.mechanisms.documents.columns import meanings
-from pipeline.mechanisms.documents.commands import commands
-from pipeline.mechanisms.documents.methods import TREEBANK, model_name, parser_of
-from pipeline.mechanisms.documents.prose import prose
-from pipeline.mechanisms.documents.writing import write_documents
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.statistics import summarise
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.settings.share import Merge
-from pipeline.stages.release import run
-from pipeline.tools.merge import run as merge
+from pipeline.core.files import read_json
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.statistics import summarise
+from pipeline.release.card import commands, write_documents
+from pipeline.release.card_text import prose
+from pipeline.release.licence_files import citation_file
+from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.stage import run
+from pipeline.tools.merge.command import run as merge
 from pipeline.tools.rehydrate import run as rehydrate
+from pipeline.tools.settings import Merge
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 

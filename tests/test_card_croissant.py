@@ -6,9 +6,9 @@ import mlcroissant
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.ground.files import read_json
-from pipeline.settings.release import Release
-from pipeline.stages.release import run
+from pipeline.core.files import read_json
+from pipeline.release.settings import Release
+from pipeline.release.stage import run
 
 
 def opened(folder: Path) -> mlcroissant.Dataset:

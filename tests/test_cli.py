@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import COMMANDS, app, main
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.settings.base import flag_of
-from pipeline.settings.fill import Fill
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.settings import flag_of
 from pipeline.tools.fill import find_span, run
+from pipeline.tools.settings import Fill
 
 ROOT = Path(__file__).resolve().parents[1]
 

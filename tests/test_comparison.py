@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.mechanisms.comparison import compare, compare_all, compared
+from pipeline.core.metrics import compare, compare_all, compared
 
 
 def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:

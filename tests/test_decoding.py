@@ -13,25 +13,24 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import SettingsError
-from pipeline.mechanisms.infill import (
+from pipeline.core.errors import SettingsError
+from pipeline.core.types import Reference, Span
+from pipeline.infill import (
     Decoding,
     Fill,
     Infiller,
     Task,
-    beams,
-    bert,
+    beam_search,
     fill,
     load_infiller,
-    t5,
-    writing,
+    masked_lm,
+    seq2seq,
+    stepwise,
 )
-from pipeline.mechanisms.infill.decoding import best_ranks, draw, uniform
-from pipeline.mechanisms.infill.t5lockstep import T5Lockstep
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Synchronizer
-from pipeline.mechanisms.twins import make_twins
+from pipeline.infill.decoding import best_ranks, draw, uniform
+from pipeline.infill.synchronize import Synchronizer
+from pipeline.infill.t5_decoder import T5Lockstep
+from pipeline.infill.twins import make_twins
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor", 0, 3),
@@ -167,7 +166,7 @@ def test_each_draw_takes_a_number_of_its_own(
         asked.append((seed, key, sample, position))
         return uniform(seed, key, sample, position)
 
-    monkeypatch.setattr(bert if family[0] == "bert" else t5, "uniform", spied)
+    monkeypatch.setattr(masked_lm if family[0] == "bert" else seq2seq, "uniform", spied)
     # Until a finished fill leaves the batch it goes on drawing, with later positions.
     fill(infiller(family, SAMPLES), REFERENCES)
     assert len(set(asked)) == len(asked)
@@ -281,7 +280,7 @@ def test_t5_n_best_equals_a_naive_beam_search(ending_t5: Path, index: int) -> No
 def test_t5_with_one_beam_is_greedy(ending_t5: Path) -> None:
     """One beam and one fill is Eq. 2's argmax, with the same scores."""
     greedy = fill(infiller(("t5", ending_t5), GREEDY), REFERENCES)
-    one = fill(infiller(("t5", ending_t5), Decoding("n-best", beams=1)), REFERENCES)
+    one = fill(infiller(("t5", ending_t5), Decoding("n-best", beam_search=1)), REFERENCES)
     assert same(one, greedy)
     naive = [naive_beams(ending_t5, reference, 1)[0] for reference in REFERENCES]
     assert [(fill.text, fill.cut) for (fill,) in greedy] == [(t, cut) for _, t, cut in naive]
@@ -306,8 +305,8 @@ def test_compaction_changes_nothing(
     monkeypatch.setattr(T5Lockstep, "keep", spied)
     found = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr(writing, "COMPACT_AT", share)
-        monkeypatch.setattr(beams, "COMPACT_AT", share)
+        monkeypatch.setattr(stepwise, "COMPACT_AT", share)
+        monkeypatch.setattr(beam_search, "COMPACT_AT", share)
         found.append(fill(infiller(("t5", ending_t5), decoding, sync=sync), REFERENCES))
         assert bool(sizes) is bool(share)
     assert len(set(sizes)) > 1

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from pipeline.mechanisms import embeddings
-from pipeline.mechanisms.embeddings import cooccurrences, embed_by_cooccurrence, ppmi_svd
-from pipeline.mechanisms.rawtext.store import Selection, Text, TokenIds
+from pipeline.pretrain import new_model
+from pipeline.pretrain.new_model import cooccurrences, embed_by_cooccurrence, ppmi_svd
+from pipeline.pretrain.token_store import Selection, Text, TokenIds
 
 VOCABULARY = 12
 # Tokens 1 and 2 stand in the same places, 3 and 4 in others; 5-9 are their company; 10, 11 unseen.
@@ -72,13 +72,13 @@ def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than a block and one sentence are counted at once, and all are counted."""
     sizes: list[int] = []
-    counted = embeddings._counted
+    counted = new_model._counted
 
     def watched(texts: list[NDArray[np.int64]], vocabulary: int) -> Any:
         sizes.append(sum(map(len, texts)))
         return counted(texts, vocabulary)
 
-    monkeypatch.setattr(embeddings, "_counted", watched)
+    monkeypatch.setattr(new_model, "_counted", watched)
     cooccurrences([np.arange(7)] * 100, 12, block=50)
     assert sum(sizes) == 700
     assert max(sizes) < 50 + 7

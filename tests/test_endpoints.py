@@ -6,9 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.mechanisms import endpoints, pairs
-from pipeline.mechanisms.endpoints import EndpointScorer, Instance
-from pipeline.mechanisms.pairs import Grid, keep_masks, keep_share, pair_scores
+from pipeline.predictor import scorer as endpoints
+from pipeline.predictor import scorer as pairs
+from pipeline.predictor.scorer import (
+    EndpointScorer,
+    Grid,
+    Instance,
+    keep_masks,
+    keep_share,
+    pair_scores,
+)
 
 INSTANCES: list[Instance] = [(0, 1, 9), (2, 7, 9), (0, 6, 9), (1, 2, 4), (2, 3, 9), (0, 1, 9)]
 """Not in the order of sentences, several in one, one of them twice."""

@@ -19,18 +19,15 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.infill import Decoding, T5Infiller, Task, fill
-from pipeline.mechanisms.infill.base import NAN_LOGITS
-from pipeline.mechanisms.infill.choosing import top
-from pipeline.mechanisms.infill.decoding import draw, key_of, uniform
-from pipeline.mechanisms.infill.lockstep import Lockstep, ModelLockstep
-from pipeline.mechanisms.infill.t5lockstep import T5Lockstep
-from pipeline.mechanisms.infill.t5weights import Weights, is_t5
-from pipeline.mechanisms.infill.trace import Limits
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Synchronizer
-from pipeline.mechanisms.twins import make_twins
+from pipeline.core.types import Reference, Span
+from pipeline.infill import Decoding, T5Infiller, Task, fill
+from pipeline.infill.base import NAN_LOGITS
+from pipeline.infill.decoder import Lockstep, ModelLockstep
+from pipeline.infill.decoding import Limits, draw, key_of, uniform
+from pipeline.infill.stepwise import top
+from pipeline.infill.synchronize import Synchronizer
+from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
+from pipeline.infill.twins import make_twins
 
 REFERENCES = [
     Reference(f"s{i}", tuple(text.split()), Span(start, end), "NP", "CC0")

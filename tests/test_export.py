@@ -11,16 +11,16 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder
 
-from pipeline.ground.coordination import Coordination, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.lines import open_lines
-from pipeline.mechanisms.readers.ptb_ext import Layout, read_ptb_ext
-from pipeline.mechanisms.sentences import format_of, read_sentences
-from pipeline.settings.share import Export
-from pipeline.tools import export
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import CANDIDATES
+from pipeline.core.tally import Tally
+from pipeline.core.types import Coordination, Span
+from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
+from pipeline.text.lines import open_lines
+from pipeline.tools.export import command as export
+from pipeline.tools.predict.sentences import format_of, read_sentences
+from pipeline.tools.settings import Export
 
 AWKWARD = [
     "(", ")", "[", "]", "{", "}", "/", "\\/", "1/2", "*", "``", "''", '"', "#", "_", "a|b", "x=y", "é",

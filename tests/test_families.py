@@ -35,15 +35,14 @@ from transformers import (
     XLMRobertaTokenizer,
 )
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.checkpoints import length_limit
-from pipeline.mechanisms.heads import positionwise_end
-from pipeline.mechanisms.infill import BertInfiller, T5Infiller, Task, fill, load_infiller
-from pipeline.mechanisms.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.tokenizers import train_unigram, train_wordpiece
-from pipeline.mechanisms.twins import make_twins
+from pipeline.core.types import Reference, Span
+from pipeline.infill import BertInfiller, T5Infiller, Task, fill, load_infiller
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD
+from pipeline.infill.twins import make_twins
+from pipeline.models.language_models import positionwise_end
+from pipeline.models.loading import length_limit
+from pipeline.models.tokenizers import train_unigram, train_wordpiece
+from pipeline.text.natural import join_words
 
 TEXTS = [
     "The old man saw a small dog near the harbor.",

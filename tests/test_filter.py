@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import ModelError
-from pipeline.mechanisms import jury
-from pipeline.mechanisms.averaging import Average
-from pipeline.mechanisms.descent import Descent, Schedule
-from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.jury import Jury, fit_temperature, held_out_judges
-from pipeline.mechanisms.predictor import Predictor
+from pipeline.core.errors import ModelError
+from pipeline.core.types import Span
+from pipeline.models.optim import Average
+from pipeline.predictor.encoding import Example
+from pipeline.predictor.model import Predictor
+from pipeline.train import scoring
+from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -93,7 +93,7 @@ def test_fitted_temperature_is_the_best(tiny_bert: Path) -> None:
         for number, (e, span) in enumerate(zip(EXAMPLES, found, strict=True))
     ]
     fitted = fit_temperature(model, mixed)
-    assert 2 * jury.COLDEST < fitted < jury.HOTTEST / 6
+    assert 2 * scoring.COLDEST < fitted < scoring.HOTTEST / 6
     assert fitted == fit_temperature(model, mixed)
     least = naive_loss(model, mixed, fitted)
     assert all(naive_loss(model, mixed, t) > least - 1e-9 for t in np.geomspace(0.25, 20, 60))
@@ -108,10 +108,10 @@ def test_fitted_temperature_stays_in_its_bounds(tiny_bert: Path) -> None:
     model = create(tiny_bert)
     found = [p for p in model.predict(*ASKED[:2]) if p is not None]
     right = [Example(e.words, (2,), (p.span,)) for e, p in zip(EXAMPLES, found, strict=True)]
-    assert fit_temperature(model, right) == pytest.approx(jury.COLDEST)
+    assert fit_temperature(model, right) == pytest.approx(scoring.COLDEST)
     with torch.no_grad():
         model.scorer.second.weight *= -100
-    assert fit_temperature(model, right) == pytest.approx(jury.HOTTEST)
+    assert fit_temperature(model, right) == pytest.approx(scoring.HOTTEST)
 
 
 def test_nothing_to_fit_a_temperature_to(tiny_bert: Path) -> None:

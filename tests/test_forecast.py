@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.mechanisms import forecast
-from pipeline.mechanisms.forecast import Probe, probe, show
+from pipeline.generate import dry_run
+from pipeline.generate.dry_run import Probe, probe, show
 
 
 def test_probe_doubles_until_it_took_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last trial alone counts, and none is larger than it has to be."""
     clock = [0.0]
-    monkeypatch.setattr(forecast.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(dry_run.time, "perf_counter", lambda: clock[0])
     trials = []
 
     def work(items: Sequence[int]) -> int:

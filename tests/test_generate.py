@@ -10,17 +10,12 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.ground.coordination import Candidate, Span
-from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.ground.files import folder_lock, read_json, sha256_of, write_json
-from pipeline.ground.schema import (
-    CANDIDATES,
-    REJECTS,
-    read_candidates,
-    read_rejects,
-)
-from pipeline.settings.generate import Generate
-from pipeline.stages.generate import CUT, WITHOUT, run
+from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
+from pipeline.core.files import folder_lock, read_json, sha256_of, write_json
+from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates, read_rejects
+from pipeline.core.types import Candidate, Span
+from pipeline.generate.settings import Generate
+from pipeline.generate.stage import CUT, WITHOUT, run
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -249,7 +244,7 @@ def test_a_second_run_is_refused_while_one_writes(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder's lock keeps two runs, or a run and the workers of a killed one, apart."""
-    monkeypatch.setattr("pipeline.mechanisms.workers._PATIENCE", 0.1)
+    monkeypatch.setattr("pipeline.executor.launch._PATIENCE", 0.1)
     out = corpus / "out"
     for name in (".lock", ".workers"):
         with folder_lock(out, name), pytest.raises(InputError, match="another conjoin process"):

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.ground.errors import InputError
-from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.rows import RELEASED
+from pipeline.core.errors import InputError
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.rows import RELEASED, generations, read_accepted, read_rejects
 
 
 def test_candidates_of_a_run_get_its_generation(tmp_path: Path) -> None:

@@ -14,8 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from pipeline.ground import parquet, schema
-from pipeline.ground.coordination import (
+from pipeline.core import parquet, schema
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import atomic, digest_of, folder_lock, read_json, sha256_of, write_json
+from pipeline.core.settings import Settings
+from pipeline.core.tally import Tally
+from pipeline.core.types import (
     Candidate,
     Coordination,
     Reject,
@@ -24,17 +28,9 @@ from pipeline.ground.coordination import (
     bracketed,
     is_unlabelled_seed,
 )
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import (
-    atomic,
-    digest_of,
-    folder_lock,
-    read_json,
-    sha256_of,
-    write_json,
-)
-from pipeline.ground.tally import Tally
-from pipeline.ground.trees import (
+from pipeline.ingest.settings import Ingest
+from pipeline.pretrain.settings import Pretrain
+from pipeline.text.trees import (
     Constituent,
     base_label,
     constituents,
@@ -45,9 +41,6 @@ from pipeline.ground.trees import (
     read_trees,
     unescape,
 )
-from pipeline.settings.base import Settings
-from pipeline.settings.ingest import Ingest
-from pipeline.settings.pretrain import Pretrain
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = Sentence(
@@ -237,7 +230,7 @@ def test_digest_of_a_folder_covers_names_and_content(tmp_path: Path) -> None:
 def test_a_locked_folder_is_told(tmp_path: Path) -> None:
     """A second process does not get in while the first is there, and does afterwards."""
     code = (
-        "import sys; from pathlib import Path; from pipeline.ground.files import folder_lock\n"
+        "import sys; from pathlib import Path; from pipeline.core.files import folder_lock\n"
         "with folder_lock(Path(sys.argv[1])): print('in')"
     )
 

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.mechanisms import grouping
-from pipeline.mechanisms.grouping import similar
-from pipeline.mechanisms.predictor import Predictor
+from pipeline.predictor import encoding
+from pipeline.predictor.encoding import similar
+from pipeline.predictor.model import Predictor
 
 
 def cost(groups: list[list[int]], lengths: list[int], overhead: int) -> int:
@@ -44,7 +44,7 @@ def test_groups_change_no_word(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch)
     model.encoder.register_forward_hook(lambda _, __, output: passes.append(len(output[0])))
     found = []
     for overhead in (0, 1000):
-        monkeypatch.setattr(grouping, "_LEARNING", overhead)
+        monkeypatch.setattr(encoding, "_LEARNING", overhead)
         model.zero_grad()
         h = model._represent(batch)
         words = torch.cat([row[: len(each.last)] for row, each in zip(h, batch, strict=True)])

@@ -7,19 +7,18 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.infill import (
+from pipeline.core.types import Reference, Span
+from pipeline.infill import (
     BertInfiller,
     Fill,
     Infiller,
     T5Infiller,
     Task,
-    bert,
     fill,
     load_infiller,
+    masked_lm,
 )
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Synchronizer
+from pipeline.infill.synchronize import Synchronizer
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor", 0, 3),
@@ -253,12 +252,12 @@ def test_tiles_change_nothing(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) 
     sizes: list[int] = []
     decode_tile = BertInfiller._decode_tile
 
-    def spied(self: BertInfiller, encoded: list[bert._Source]) -> list[list[Fill]]:
+    def spied(self: BertInfiller, encoded: list[masked_lm._Source]) -> list[list[Fill]]:
         sizes.append(len(encoded))
         return decode_tile(self, encoded)
 
     monkeypatch.setattr(BertInfiller, "_decode_tile", spied)
-    monkeypatch.setattr(bert, "_TILE", 50)
+    monkeypatch.setattr(masked_lm, "_TILE", 50)
     tiles = model.decode([e for e in model.encode(REFERENCES) if not isinstance(e, str)])
     assert sum(sizes) == len(REFERENCES)
     assert 1 < len(sizes) < len(REFERENCES)

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
-from pipeline.ground.coordination import Coordination, Sentence, Span
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import read_json, sha256_of
-from pipeline.ground.schema import read_sentences
-from pipeline.mechanisms.draw import draw, drawable
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.settings.ingest import Ingest
-from pipeline.settings.predict import Corpora
-from pipeline.stages.ingest import READERS, run
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import read_json, sha256_of
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.ingest.draws import draw, drawable
+from pipeline.ingest.settings import Ingest
+from pipeline.ingest.stage import READERS, run
+from pipeline.text.natural import join_words
 from pipeline.tools import corpora
+from pipeline.tools.settings import Corpora
 
 IDS = [f"s{i}" for i in range(100)]
 COORDINATED = "( (NP (NN oil) (CC and) (NN gas)) )\n"

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from pipeline.ground import files
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.crew import OnBatch, run_units
-from pipeline.mechanisms.units import UnitFolder
-from pipeline.mechanisms.workers import Worker, device
-from pipeline.settings.generate import Generate
-from pipeline.stages.generate import run
+from pipeline.core import files
+from pipeline.core.tally import Tally
+from pipeline.executor.launch import Worker, device
+from pipeline.executor.run import OnBatch, run_units
+from pipeline.executor.units import UnitFolder
+from pipeline.generate.settings import Generate
+from pipeline.generate.stage import run
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = {".lock", ".workers"}

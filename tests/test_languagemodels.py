@@ -22,11 +22,11 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from pipeline.ground.errors import ModelError
-from pipeline.mechanisms import languagemodels
-from pipeline.mechanisms.infill import Task, load_infiller
-from pipeline.mechanisms.languagemodels import check_language_model, warn_of_slow_bf16
-from pipeline.mechanisms.tokenizers import train_wordpiece
+from pipeline.core.errors import ModelError
+from pipeline.infill import Task, load_infiller
+from pipeline.models import language_models
+from pipeline.models.language_models import check_language_model, warn_of_slow_bf16
+from pipeline.models.tokenizers import train_wordpiece
 
 LAYERS = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
 
@@ -205,9 +205,9 @@ def test_slow_bf16_is_said_and_fp32_is_not(
     """On a processor without bf16 instructions one line says so; with them nothing is said."""
     cpu = torch.device("cpu")
     for able in (False, True):
-        monkeypatch.setattr(languagemodels.torch.cpu, "_is_amx_tile_supported", lambda: False)
+        monkeypatch.setattr(language_models.torch.cpu, "_is_amx_tile_supported", lambda: False)
         monkeypatch.setattr(
-            languagemodels.torch.cpu, "_is_avx512_bf16_supported", lambda able=able: able
+            language_models.torch.cpu, "_is_avx512_bf16_supported", lambda able=able: able
         )
         warn_of_slow_bf16(torch.float32, cpu)
         assert capsys.readouterr().out == ""

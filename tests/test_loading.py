@@ -11,9 +11,9 @@ import pytest
 import torch
 from shared_corpora import candidate_folder
 
-from pipeline.mechanisms.documents.card import training_program
-from pipeline.settings.release import Release
-from pipeline.stages.release import run
+from pipeline.release.card import training_program
+from pipeline.release.settings import Release
+from pipeline.release.stage import run
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -11,14 +11,16 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.settings.share import Export, Merge, Push, Stats
-from pipeline.stages import release
-from pipeline.tools import export, merge, push, rehydrate, stats
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, write_json
+from pipeline.corpus.layout import find_shards
+from pipeline.release import stage as release
+from pipeline.release.package import write_checksums
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.tools import push, rehydrate, stats
+from pipeline.tools.export import command as export
+from pipeline.tools.merge import command as merge
+from pipeline.tools.settings import Export, Merge, Push, Stats
 
 Manifest = dict[str, Any]
 

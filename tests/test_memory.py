@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from pipeline.ground.errors import ModelError, SettingsError
-from pipeline.mechanisms.infill import memory
-from pipeline.mechanisms.infill.base import Fill
-from pipeline.mechanisms.infill.memory import decode_within
+from pipeline.core.errors import ModelError, SettingsError
+from pipeline.infill import batching
+from pipeline.infill.base import Fill
+from pipeline.infill.batching import decode_within
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Small:
 @pytest.fixture(autouse=True)
 def _no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Collecting garbage among all that transformers imports takes half a second a time."""
-    monkeypatch.setattr(memory.gc, "collect", lambda: 0)
+    monkeypatch.setattr(batching.gc, "collect", lambda: 0)
 
 
 WORDS = [Word(f"w{i}") for i in range(13)]
@@ -60,7 +60,7 @@ FILLS = [[Fill(word.text, score=-1.0)] for word in WORDS]
 @pytest.mark.parametrize("room", [13, 7, 4, 2])
 def test_halves_give_every_fill_in_order(room: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever fits, the fills are those of the whole batch, and halving is said once."""
-    memory.say_once.cache_clear()
+    batching.say_once.cache_clear()
     for _ in range(2):
         assert decode_within(Small(room), WORDS, 64) == FILLS
     said = capsys.readouterr()

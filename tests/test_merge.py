@@ -14,19 +14,23 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.commits import FileFacts
-from pipeline.mechanisms.merging import merged_rows
-from pipeline.mechanisms.merging.union import DROPPED
-from pipeline.mechanisms.sharing.digest import RowDigest
-from pipeline.mechanisms.sharing.generations import generations, read_accepted, read_rejects
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
-from pipeline.mechanisms.sharing.statistics import summarise
-from pipeline.mechanisms.sources import find_source
-from pipeline.settings.share import Merge
-from pipeline.tools.merge import run
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts, read_json, write_json
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    generations,
+    read_accepted,
+    read_rejects,
+)
+from pipeline.corpus.statistics import summarise
+from pipeline.tools.merge import union
+from pipeline.tools.merge.command import run
+from pipeline.tools.merge.union import DROPPED
+from pipeline.tools.settings import Merge
+from pipeline.train.candidate_source import find_source
 
 Row = dict[str, Any]
 
@@ -207,8 +211,8 @@ def test_shards_are_cut_by_number_of_rows(
 ) -> None:
     """Shards of 13 times so many rows, 52 in all, hold all rows in order, whatever was read at once."""
     one = candidate_folder(tmp_path / "one")
-    monkeypatch.setattr(merged_rows, "_GROUP", 13)
-    monkeypatch.setattr(merged_rows, "_GROUPS", groups)
+    monkeypatch.setattr(union, "_GROUP", 13)
+    monkeypatch.setattr(union, "_GROUPS", groups)
     manifest = merged(tmp_path / "out", one, one)
     sizes = [shard["rows"] for shard in manifest["shards"] if "candidates" in shard["file"]]
     assert sizes == [13 * groups] * (4 // groups)

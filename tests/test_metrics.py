@@ -2,14 +2,8 @@
 
 import pytest
 
-from pipeline.ground.coordination import Coordination, Span
-from pipeline.mechanisms.metrics import (
-    CRITERIA,
-    accuracy_by_category,
-    as_conjuncts,
-    judge,
-    mean_sd,
-)
+from pipeline.core.metrics import CRITERIA, accuracy_by_category, as_conjuncts, judge, mean_sd
+from pipeline.core.types import Coordination, Span
 
 WORDS = "he sells old lamps , and new chairs today".split()  # noqa: SIM905 - reads as a sentence
 PAIR = Coordination(5, "and", "NP", (Span(2, 4), Span(6, 8)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.mechanisms.naturaltext import join_words, split_words
+from pipeline.text.natural import join_words, split_words
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence, Span
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import read_json, write_json
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, sentence_row
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms.plan import make_plan
-from pipeline.mechanisms.spans import Source, draw_spans
-from pipeline.settings.generate import Generate
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Sentence, Source, Span
+from pipeline.generate.plan import make_plan
+from pipeline.generate.settings import Generate
+from pipeline.generate.spans import draw_spans
+from pipeline.text.trees import parse_tree
 
 TREE = (
     "(S (NP (DT the) (NN man{n})) (VP (VBD saw) (NP (NP (DT a) (NN dog)) (PP (IN near) (NP it)))))"

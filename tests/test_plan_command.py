@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
-from pipeline.ground.errors import SettingsError
-from pipeline.ground.files import write_json
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, sentence_row
-from pipeline.mechanisms import forecast, trials
-from pipeline.mechanisms.cells import Cell
-from pipeline.mechanisms.commands import settings_of
-from pipeline.mechanisms.durations import ALIKE, GUESS, MEASURED, Duration, Durations
-from pipeline.mechanisms.schedule import makespan
-from pipeline.mechanisms.trials import TrainingSpeed, probe_generation, probe_training
-from pipeline.settings.generate import Generate
-from pipeline.settings.repro import Plan
-from pipeline.settings.train import Train
-from pipeline.tools.plan import run
+from pipeline.core.errors import SettingsError
+from pipeline.core.files import write_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.generate import dry_run
+from pipeline.generate.settings import Generate
+from pipeline.tools.repro import estimates
+from pipeline.tools.repro.cells import Cell, settings_of
+from pipeline.tools.repro.durations import ALIKE, GUESS, MEASURED, Duration, Durations
+from pipeline.tools.repro.estimates import TrainingSpeed, probe_generation, probe_training
+from pipeline.tools.repro.parallel import makespan
+from pipeline.tools.repro.plan import run
+from pipeline.tools.repro.settings import Plan
+from pipeline.train.settings import Train
 
 ROOT = Path(__file__).resolve().parents[1]
 TRAIN = "conjoin train data/{} --system {} --mode {} --labelled 50 --seed {} --params params.yaml"
@@ -118,7 +118,7 @@ def test_a_runs_time_is_made_of_its_parts() -> None:
 
 def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a tiny corpus: speeds above 0, the predictor's bytes, all pairs counted, nothing written."""
-    monkeypatch.setattr(trials, "_ENOUGH", 0.0)
+    monkeypatch.setattr(estimates, "_ENOUGH", 0.0)
     before = sorted(corpus.rglob("*"))
     tried, pairs = probe_generation(Generate(corpus=corpus, lm="t5", references=2))
     assert pairs == 60
@@ -196,4 +196,4 @@ def test_before_anything_is_there_it_says_what_is_not_known(
 
 def test_sizes_and_durations_are_said_in_words() -> None:
     """As the forecast of generation says them."""
-    assert (forecast.duration(3700), forecast.size(2.5e6)) == ("1 h 1 min", "2.5 MB")
+    assert (dry_run.duration(3700), dry_run.size(2.5e6)) == ("1 h 1 min", "2.5 MB")

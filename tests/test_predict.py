@@ -16,15 +16,15 @@ import pytest
 import torch
 from rich.console import Console
 
-from pipeline.ground import console
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.answers import Found, answers, n_best
-from pipeline.mechanisms.lines import Given, open_lines
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.sentences import format_of, read_sentences
-from pipeline.settings.predict import Predict
-from pipeline.tools import predict
+from pipeline.core import console
+from pipeline.core.errors import ConjoinError
+from pipeline.core.tally import Tally
+from pipeline.predictor.model import Predictor
+from pipeline.text.lines import Given, open_lines
+from pipeline.tools.predict import command as predict
+from pipeline.tools.predict.answers import Found, answers, n_best
+from pipeline.tools.predict.sentences import format_of, read_sentences
+from pipeline.tools.settings import Predict
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 CONLLU = """\

@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import ModelError
-from pipeline.mechanisms.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
-from pipeline.mechanisms.endpoints import EndpointScorer, batches
-from pipeline.mechanisms.predictor import Predictor
+from pipeline.core.errors import ModelError
+from pipeline.core.types import Span
+from pipeline.predictor.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
+from pipeline.predictor.model import Predictor
+from pipeline.predictor.scorer import EndpointScorer, batches
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -261,7 +261,7 @@ def test_batched_pairs_train_like_single_ones() -> None:
 
 def test_sentences_are_tokenised_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before is remembered, up to a limit, and comes out the same."""
-    monkeypatch.setattr("pipeline.mechanisms.encoding._KEPT", 3)
+    monkeypatch.setattr("pipeline.predictor.encoding._KEPT", 3)
     asked: list[int] = []
     tokenizer = model.encoding.tokenizer
     encoding = WordEncoding(

@@ -13,20 +13,19 @@ import torch
 from stanza.models.constituency.parse_tree import Tree as StanzaTree
 from stanza.models.constituency.tree_reader import read_trees
 
-from pipeline.ground.coordination import Sentence, is_unlabelled_seed
-from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.files import read_json
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import SENTENCES, TREES, UNPARSED, sentence_row
-from pipeline.ground.trees import leaves, parse_tree
-from pipeline.mechanisms import corpus_parser as corpus_parser_module
-from pipeline.mechanisms import parser as parser_module
-from pipeline.mechanisms.corpus_parser import corpus_parser
-from pipeline.mechanisms.parser import Parser, load_parser
-from pipeline.mechanisms.parser_training import bracket_f1, train_parser, training_tree
-from pipeline.mechanisms.world import generate_sentences
-from pipeline.settings.preparse import Preparse
-from pipeline.stages import preparse
+from pipeline.core.errors import InputError, ModelError
+from pipeline.core.files import read_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
+from pipeline.core.types import Sentence, is_unlabelled_seed
+from pipeline.preparse import parser as corpus_parser_module
+from pipeline.preparse import parser as parser_module
+from pipeline.preparse import stage as preparse
+from pipeline.preparse.parser import Parser, corpus_parser, load_parser
+from pipeline.preparse.parser_training import bracket_f1, train_parser, training_tree
+from pipeline.preparse.settings import Preparse
+from pipeline.text.trees import leaves, parse_tree
+from pipeline.world import generate_sentences
 
 SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
 SMALL = {"parser_trees": 40, "parser_epochs": 1, "parser_hidden": 16, "limit": 20, "unit": 8}

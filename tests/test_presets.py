@@ -12,18 +12,15 @@ import pytest
 import yaml
 from dvc.utils.hydra import apply_overrides
 
-from pipeline.ground.errors import InputError, SettingsError
-from pipeline.ground.files import write_json
-from pipeline.mechanisms.cells import Cell
-from pipeline.mechanisms.commands import settings_of
-from pipeline.mechanisms.grid import grid
-from pipeline.mechanisms.overlay import params_over
-from pipeline.mechanisms.presets import as_exp_run, preset_values
-from pipeline.settings.generate import Generate
-from pipeline.settings.models import is_model_name
-from pipeline.settings.pretrain import Pretrain
-from pipeline.settings.repro import Repro
-from pipeline.stages.generate import default_out
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import write_json
+from pipeline.core.settings import is_model_name
+from pipeline.generate.settings import Generate
+from pipeline.generate.stage import default_out
+from pipeline.pretrain.settings import Pretrain
+from pipeline.tools.repro.cells import Cell, settings_of
+from pipeline.tools.repro.grid import as_exp_run, grid, params_over, preset_values
+from pipeline.tools.repro.settings import Repro
 
 ROOT = Path(__file__).resolve().parents[1]
 PRESETS = ("table2", "table3", "figure4")
@@ -256,7 +253,7 @@ def test_params_survive_a_killed_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert params.read_text() == "a: 6\n"
     assert (tmp_path / ".dvc/tmp/params-before.yaml").read_text() == "a: 3\n"
     clock = iter([0.0, 1e9])  # its patience is over at the second look
-    monkeypatch.setattr("pipeline.ground.files.time.monotonic", lambda: next(clock, 2e9))
+    monkeypatch.setattr("pipeline.core.files.time.monotonic", lambda: next(clock, 2e9))
     with params_over(lambda _: {"a": 5}, [], "set"):
         other = params_over(lambda _: {}, [], "set")
         with pytest.raises(InputError, match="another conjoin process"):

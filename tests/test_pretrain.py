@@ -15,14 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
-from pipeline.ground.errors import InputError, ModelError, SettingsError
-from pipeline.ground.files import sha256_of, write_text
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, sentence_row
-from pipeline.mechanisms import pretraining
-from pipeline.mechanisms.checkpoints import READY, locate
-from pipeline.mechanisms.corruption import (
+from pipeline.core.errors import InputError, ModelError, SettingsError
+from pipeline.core.files import sha256_of, write_text
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.ingest import stage as ingest
+from pipeline.ingest.settings import Ingest
+from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.loading import READY, locate
+from pipeline.models.tokenizers import SENTINELS, sentinel_ids, train_unigram, train_wordpiece
+from pipeline.preparse import stage as preparse
+from pipeline.preparse.settings import Preparse
+from pipeline.pretrain import loop
+from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, steps_of
+from pipeline.pretrain.corruption import (
     IGNORED,
     Masking,
     Spans,
@@ -31,28 +38,13 @@ from pipeline.mechanisms.corruption import (
     mask_tokens,
     spread_to_tokens,
 )
-from pipeline.mechanisms.initialisation import new_t5
-from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.lmbatches import (
-    CorruptedSentence,
-    MaskedPairs,
-    steps_of,
-)
-from pipeline.mechanisms.naturaltext import NaturalText, join_words
-from pipeline.mechanisms.pretraining import _loss_sum
-from pipeline.mechanisms.rawtext.overlap import CONTAINS, EQUAL
-from pipeline.mechanisms.rawtext.store import encode_texts
-from pipeline.mechanisms.tokenizers import (
-    SENTINELS,
-    sentinel_ids,
-    train_unigram,
-    train_wordpiece,
-)
-from pipeline.settings.ingest import Ingest
-from pipeline.settings.preparse import Preparse
-from pipeline.settings.pretrain import Pretrain
-from pipeline.stages import ingest, preparse
-from pipeline.stages.pretrain import run
+from pipeline.pretrain.loop import _loss_sum
+from pipeline.pretrain.new_model import new_t5
+from pipeline.pretrain.raw_text import CONTAINS, EQUAL
+from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.stage import run
+from pipeline.pretrain.token_store import encode_texts
+from pipeline.text.natural import NaturalText, join_words
 
 ROOT = Path(__file__).resolve().parents[1]
 NOUNS = ("lamp", "harbor", "baker", "boat", "letter", "garden")
@@ -93,14 +85,14 @@ def _looks(corpus: Path, lm: str) -> list[dict[str, Any]]:
 def _kill_after(updates: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let so many updates pass, and then interrupt."""
     done = iter(range(updates))
-    part = pretraining._own_part
+    part = loop._own_part
 
     def counted(*given: Any) -> Any:
         if next(done, None) is None:
             raise KeyboardInterrupt
         return part(*given)
 
-    monkeypatch.setattr(pretraining, "_own_part", counted)
+    monkeypatch.setattr(loop, "_own_part", counted)
 
 
 @pytest.fixture(scope="module")
@@ -505,7 +497,7 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
     assert trained()
     (corpus / "models/bert/seed-0/model.safetensors").write_bytes(b"")
     assert trained()
-    monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
     assert trained()
     _corpus(tmp_path, train=90)
     assert trained()
@@ -598,7 +590,7 @@ def test_a_checkpoint_of_another_run_is_not_used(
         InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
     ):
         run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
-    monkeypatch.setattr("pipeline.stages.pretrain.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
     run(Pretrain(corpus=corpus, **asked))
     said = "taken up at step 8: not the same run as without a break (code changed)"
     assert said in capsys.readouterr().out

@@ -9,20 +9,19 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertForMaskedLM, PreTrainedModel, T5ForConditionalGeneration
 
-from pipeline.ground.coordination import CATEGORIES, Coordination, Sentence, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import SENTENCES, read_sentences, sentence_row
-from pipeline.mechanisms.infill import Fill
-from pipeline.mechanisms.infill.base import SPLIT_WORD
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.probe import Probe, build_probe
-from pipeline.mechanisms.probe.categories import NO_PHRASE, Judge, category_of
-from pipeline.mechanisms.probe.echo import is_echo
-from pipeline.mechanisms.probe.held import held_out, ordered
-from pipeline.mechanisms.probe.sense import Senses
-from pipeline.settings.ingest import Ingest
-from pipeline.stages import ingest
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
+from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
+from pipeline.infill import Fill
+from pipeline.infill.base import SPLIT_WORD
+from pipeline.ingest import stage as ingest
+from pipeline.ingest.settings import Ingest
+from pipeline.pretrain.probe import Probe, build_probe
+from pipeline.pretrain.probe.categories import NO_PHRASE, Judge, category_of
+from pipeline.pretrain.probe.questions import held_out, is_echo, ordered
+from pipeline.pretrain.probe.word_vectors import Senses
+from pipeline.text.natural import join_words
 
 WORLD = Path(__file__).resolve().parents[1] / "data/raw/world"
 

@@ -13,13 +13,13 @@ import huggingface_hub
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.settings.release import Release
-from pipeline.settings.share import Push
-from pipeline.stages.release import run as make_release
+from pipeline.core.errors import ConjoinError
+from pipeline.core.files import read_json, write_json
+from pipeline.release.package import write_checksums
+from pipeline.release.settings import Release
+from pipeline.release.stage import run as make_release
 from pipeline.tools.push import run
+from pipeline.tools.settings import Push
 
 STALE = "data/train-00007-of-00009.parquet"
 

@@ -13,15 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import write_text
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.rawtext import reading
-from pipeline.mechanisms.rawtext.overlap import CONTAINS, EQUAL, SHARES, Overlap, normal_form
-from pipeline.mechanisms.rawtext.prepared import prepare
-from pipeline.mechanisms.rawtext.reading import BLANK, read_sentences, split_paragraph
-from pipeline.mechanisms.segmenting import learn_punkt
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_text
+from pipeline.core.tally import Tally
+from pipeline.pretrain import raw_text
+from pipeline.pretrain.raw_text import (
+    BLANK,
+    CONTAINS,
+    EQUAL,
+    SHARES,
+    Overlap,
+    normal_form,
+    prepare,
+    read_sentences,
+    split_paragraph,
+)
+from pipeline.text.natural import join_words
+from pipeline.text.segmentation import learn_punkt
 
 LONG = tuple(f"w{i}" for i in range(20))
 HELD = [
@@ -73,7 +81,7 @@ def test_punkt_joins_wrapped_lines(
     tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where blank lines stand between paragraphs, sentences go over line ends, also in pieces."""
-    monkeypatch.setattr(reading, "_PIECE", piece)
+    monkeypatch.setattr(raw_text, "_PIECE", piece)
     (tmp_path / "a.txt").write_text("Mr. Smith sold it. Then he\nleft it\nthere. So\n\nOver. End\n")
     assert read(tmp_path, "punkt") == [
         "Mr. Smith sold it.", "Then he left it there.", "So", "Over.", "End",
@@ -131,7 +139,7 @@ def test_a_missing_place_and_an_endless_line_are_told(
     """A path that does not exist, and a line longer than memory should hold."""
     with pytest.raises(InputError, match="no such file or folder"):
         read(tmp_path / "no")
-    monkeypatch.setattr(reading, "_LONGEST", 1000)
+    monkeypatch.setattr(raw_text, "_LONGEST", 1000)
     (tmp_path / "a.txt").write_text("x " * 2000)
     with pytest.raises(InputError, match=r"a\.txt:1: a line of more than 1,000 bytes"):
         read(tmp_path)

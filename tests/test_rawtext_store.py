@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.naturaltext import find_words
-from pipeline.mechanisms.rawtext import store
-from pipeline.mechanisms.rawtext.prepared import Prepared
-from pipeline.mechanisms.rawtext.store import (
+from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.pretrain import token_store
+from pipeline.pretrain.raw_text import Prepared
+from pipeline.pretrain.token_store import (
     Selection,
     Text,
     TokenStore,
@@ -24,6 +23,7 @@ from pipeline.mechanisms.rawtext.store import (
     lengths_of,
     packed,
 )
+from pipeline.text.natural import find_words
 
 LINES = [
     "The old man (near me) saw xylophones.",
@@ -61,7 +61,7 @@ def test_a_store_has_what_encoding_gives(
     tokenizer: Any, tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks of any size: the same sentences, order and tally as all at once."""
-    monkeypatch.setattr(store, "_BLOCK", block)
+    monkeypatch.setattr(token_store, "_BLOCK", block)
     expected, counts = encode_texts(tokenizer, [find_words(line) for line in LINES * 3], 12)
     found, tally = build_store(tokenizer, prepared(tmp_path, LINES * 3, 7), 12, tmp_path)
     assert len(found) == len(expected)
@@ -84,15 +84,15 @@ def test_a_store_is_built_in_blocks(
 ) -> None:
     """No more sentences or letters than a block's are encoded at once, and the files are small."""
     sizes: list[int] = []
-    encode = store.encode_texts
+    encode = token_store.encode_texts
 
     def watched(tokenizer: Any, texts: list[Any], longest: int) -> Any:
         sizes.append(len(texts))
         return encode(tokenizer, texts, longest)
 
-    monkeypatch.setattr(store, "encode_texts", watched)
-    monkeypatch.setattr(store, "_BLOCK", 10)
-    monkeypatch.setattr(store, "_LETTERS", 500)
+    monkeypatch.setattr(token_store, "encode_texts", watched)
+    monkeypatch.setattr(token_store, "_BLOCK", 10)
+    monkeypatch.setattr(token_store, "_LETTERS", 500)
     lines = ["a lamp"] * 95 + ["lamp " * 300] * 3
     found, _ = build_store(tokenizer, prepared(tmp_path, lines, 0), 64, tmp_path)
     assert sum(sizes) == len(found) == 98

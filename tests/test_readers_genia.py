@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence, is_unlabelled_seed
-from pipeline.ground.errors import InputError
-from pipeline.ground.schema import read_sentences
-from pipeline.ground.tally import Tally
-from pipeline.ground.trees import leaves, parse_tree
-from pipeline.mechanisms.readers.genia import SHIPPED_SPLIT, read_genia, read_split_lists
+from pipeline.core.errors import InputError
+from pipeline.core.schema import read_sentences
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence, is_unlabelled_seed
+from pipeline.ingest.readers.genia import SHIPPED_SPLIT, read_genia, read_split_lists
+from pipeline.text.trees import leaves, parse_tree
 
 PMID = "1967259"  # a training article of the shipped split
 

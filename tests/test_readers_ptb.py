@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import InputError
-from pipeline.ground.tally import Tally
-from pipeline.ground.trees import leaves, parse_tree
-from pipeline.mechanisms.readers.ptb import read_ptb, split_of_section
-from pipeline.mechanisms.readers.ptb_ext import Layout, read_ptb_ext
+from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence
+from pipeline.ingest.readers.ptb import read_ptb, split_of_section
+from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
+from pipeline.text.trees import leaves, parse_tree
 
 ONE = "( (S (NP (DT The) (NN dog)) (VP (VBD ran)) (. .)) )"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import InputError, ModelError
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.readers.text import read_text
+from pipeline.core.errors import InputError, ModelError
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence
+from pipeline.ingest.readers.text import read_text
 
 
 def read(source: Path, segment: str = "line", tally: Tally | None = None) -> list[Sentence]:

@@ -6,24 +6,15 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import SettingsError
-from pipeline.mechanisms.infill import (
-    BertInfiller,
-    Decoding,
-    Infiller,
-    Task,
-    fill,
-    load_infiller,
-    task_of,
-)
-from pipeline.mechanisms.infill.base import NAN_LOGITS, Fill
-from pipeline.mechanisms.infill.refine import weakest
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.sync import Synchronizer
-from pipeline.mechanisms.twins import make_twins
-from pipeline.settings.fill import Fill as FillSettings
-from pipeline.settings.generate import Generate
+from pipeline.core.errors import SettingsError
+from pipeline.core.types import Reference, Span
+from pipeline.generate.settings import Generate
+from pipeline.infill import BertInfiller, Decoding, Infiller, Task, fill, load_infiller, task_of
+from pipeline.infill.base import NAN_LOGITS, Fill
+from pipeline.infill.masked_lm import weakest
+from pipeline.infill.synchronize import Synchronizer
+from pipeline.infill.twins import make_twins
+from pipeline.tools.settings import Fill as FillSettings
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor", 0, 3),

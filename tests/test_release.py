@@ -11,14 +11,14 @@ import pytest
 import yaml
 from shared_corpora import candidate_folder
 
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.files import sha256_of
-from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.release.order import key
-from pipeline.mechanisms.sharing.licences import canonical, combined, licence_ids, terms
-from pipeline.mechanisms.sharing.rows import RELEASED, RELEASED_REJECTS
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.stages.release import run
+from pipeline.core.errors import ConjoinError
+from pipeline.core.files import sha256_of
+from pipeline.corpus.licences import canonical, combined, licence_ids, terms
+from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
+from pipeline.release.package import write_checksums
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.shards import key
+from pipeline.release.stage import run
 from pipeline.tools import rehydrate
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import atomic_folder
-from pipeline.ground.replacing import aside
+from pipeline.core.errors import InputError
+from pipeline.core.files import aside, atomic_folder
 
 
 def write(path: Path, text: str) -> None:

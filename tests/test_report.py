@@ -16,46 +16,38 @@ import pytest
 import yaml
 from defusedxml import ElementTree
 
-from pipeline.ground.coordination import CATEGORIES, Candidate, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import write_json, write_text
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
-from pipeline.mechanisms.metrics import CRITERIA, mean_sd
-from pipeline.mechanisms.reporting.acceptances import (
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_json, write_text
+from pipeline.core.markdown import code_span
+from pipeline.core.metrics import CRITERIA, mean_sd
+from pipeline.core.parquet import write_rows
+from pipeline.core.runs import read_runs
+from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
+from pipeline.core.types import CATEGORIES, Candidate, Span
+from pipeline.report.acceptance import (
     acceptance,
     acceptance_by_label,
     acceptance_by_length,
+    filter_facts,
 )
-from pipeline.mechanisms.reporting.audits import read_audit, read_verdicts
-from pipeline.mechanisms.reporting.curves import learning_curves, losses, reuse
-from pipeline.mechanisms.reporting.differences import differences
-from pipeline.mechanisms.reporting.drawing import spread
-from pipeline.mechanisms.reporting.examples import draw_examples, fill_statistics, marked
-from pipeline.mechanisms.reporting.figure4 import accuracy_over_sizes, gain_over_sizes
-from pipeline.mechanisms.reporting.filtering import filter_facts
-from pipeline.mechanisms.reporting.findings import findings
-from pipeline.mechanisms.reporting.intervals import ablation_dots, accuracy_dots, gain_dots
-from pipeline.mechanisms.reporting.paper_tables import (
-    ablation_table,
-    accuracy_table,
-    criteria_table,
-    sizes_table,
+from pipeline.report.accuracy_figures import (
+    ablation_dots,
+    accuracy_dots,
+    accuracy_over_sizes,
+    gain_dots,
+    gain_over_sizes,
 )
-from pipeline.mechanisms.reporting.progress import progress
-from pipeline.mechanisms.reporting.results import Metrics
-from pipeline.mechanisms.reporting.runs import read_runs
-from pipeline.mechanisms.reporting.systems import (
-    candidates_name,
-    short_name,
-    system_key,
-    system_name,
-)
-from pipeline.mechanisms.reporting.tables import code_span, markdown, percent, records_table
-from pipeline.mechanisms.reporting.times import times_table
-from pipeline.mechanisms.reporting.verdicts import caveat, comparisons_table, sentence
-from pipeline.settings.report import Report
-from pipeline.stages.report import run
+from pipeline.report.audit import read_audit, read_verdicts
+from pipeline.report.charts import spread
+from pipeline.report.examples import draw_examples, fill_statistics, marked
+from pipeline.report.findings import caveat, comparisons_table, findings, sentence
+from pipeline.report.markdown import markdown, percent, records_table
+from pipeline.report.paper_tables import ablation_table, accuracy_table, criteria_table, sizes_table
+from pipeline.report.provenance import differences, times_table
+from pipeline.report.results import Metrics, candidates_name, short_name, system_key, system_name
+from pipeline.report.settings import Report
+from pipeline.report.stage import run
+from pipeline.report.training_curves import learning_curves, losses, progress, reuse
 
 NASTY = "<script>alert(1)</script>"
 OVERALL = {

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from test_report import NASTY, build
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import SCORED
-from pipeline.mechanisms.reporting.examples import draw_examples, place_of
-from pipeline.mechanisms.reporting.judgements import read_judgements, wilson
-from pipeline.settings.report import Report
-from pipeline.stages.report import run
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import SCORED
+from pipeline.report.examples import draw_examples, place_of
+from pipeline.report.judgements import read_judgements, wilson
+from pipeline.report.settings import Report
+from pipeline.report.stage import run
 
 SYSTEMS = {"t5": [0.6], "bert": [0.6]}
 

@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 from test_report import build, metrics_of
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import write_json, write_text
-from pipeline.mechanisms.reporting.acceptancetable import acceptance_table
-from pipeline.mechanisms.reporting.drawing import key_of
-from pipeline.mechanisms.reporting.languagemodels import read_models
-from pipeline.mechanisms.reporting.modelcurves import model_curves, model_gallery
-from pipeline.mechanisms.reporting.modeltables import language_models
-from pipeline.mechanisms.reporting.paper_tables import ablation_table, accuracy_table
-from pipeline.mechanisms.reporting.results import Metrics
-from pipeline.mechanisms.reporting.runs import read_runs
-from pipeline.mechanisms.reporting.systems import (
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_json, write_text
+from pipeline.core.runs import read_runs
+from pipeline.report.acceptance import acceptance_table
+from pipeline.report.charts import key_of
+from pipeline.report.language_models import (
+    language_models,
+    model_curves,
+    model_gallery,
+    read_models,
+)
+from pipeline.report.paper_tables import ablation_table, accuracy_table
+from pipeline.report.results import (
+    Metrics,
     candidates_key,
     candidates_name,
     parts_of,
@@ -28,8 +31,8 @@ from pipeline.mechanisms.reporting.systems import (
     system_phrase,
     varied,
 )
-from pipeline.settings.report import Report
-from pipeline.stages.report import run
+from pipeline.report.settings import Report
+from pipeline.report.stage import run
 
 
 def write_model(corpus: Path, name: str, top: float, **card: Any) -> Path:

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.errors import CellError, InputError, SettingsError
-from pipeline.ground.files import read_json
-from pipeline.mechanisms.cells import Cell
-from pipeline.mechanisms.durations import TIMES
-from pipeline.mechanisms.grid import grid
-from pipeline.mechanisms.rawplaces import check_texts
-from pipeline.settings.repro import Repro
-from pipeline.tools.repro import run
+from pipeline.core.errors import CellError, InputError, SettingsError
+from pipeline.core.files import read_json
+from pipeline.tools.repro.cells import Cell, check_texts
+from pipeline.tools.repro.command import run
+from pipeline.tools.repro.durations import TIMES
+from pipeline.tools.repro.grid import grid
+from pipeline.tools.repro.settings import Repro
 
 DVC = """\
 stages:

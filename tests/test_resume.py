@@ -13,13 +13,13 @@ import pytest
 import torch
 from tiny import build, digest, history, release, scored, settings
 
-from pipeline.ground import files
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, write_json
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.snapshots import Snapshots
-from pipeline.mechanisms.training import Learner
-from pipeline.stages import train
+from pipeline.core import files
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, write_json
+from pipeline.executor.checkpoints import Snapshots
+from pipeline.predictor.model import Predictor
+from pipeline.train import stage as train
+from pipeline.train.learner import Learner
 
 EVERYTHING = {
     "accept": "quantile", "temperature": "fit", "judges": 2, "average": 0.9, "encoder_rate": 0.5,
@@ -339,7 +339,7 @@ def test_a_drought_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Steps without an accepted candidate: a warning with the best probability and what to look at."""
-    monkeypatch.setattr("pipeline.mechanisms.training._BARREN", 10)
+    monkeypatch.setattr("pipeline.train.learner._BARREN", 10)
     train.run(settings(corpus, delta=1.0, out=tmp_path))
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
     assert [line.split(":")[1] for line in told] == [" step 40", " step 50", " step 60"]

@@ -8,13 +8,12 @@ from random import Random
 
 import pytest
 
-from pipeline.ground.coordination import Span
-from pipeline.mechanisms.acceptance import Delta
-from pipeline.mechanisms.algorithm1 import Constants, Verdict, inspect
-from pipeline.mechanisms.encoding import Example
-from pipeline.mechanisms.jury import Jury
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.stream import Drawn
+from pipeline.core.types import Span
+from pipeline.predictor.encoding import Example
+from pipeline.predictor.model import Predictor
+from pipeline.train.algorithm1 import Constants, Delta, Verdict, inspect
+from pipeline.train.scoring import Jury
+from pipeline.train.stream import Drawn
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 

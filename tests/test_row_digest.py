@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from tiny import candidate
 
-from pipeline.ground.schema import candidate_row
-from pipeline.mechanisms.sharing.digest import RowDigest
-from pipeline.mechanisms.sharing.rows import RELEASED
+from pipeline.core.schema import candidate_row
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.rows import RELEASED
 
 
 def rows(count: int = 12) -> list[dict[str, Any]]:

@@ -10,14 +10,17 @@ import mlcroissant
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.ground.files import read_json
-from pipeline.mechanisms.sharing.digest import RowDigest
-from pipeline.mechanisms.sharing.generations import read_accepted
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.settings.release import Release
-from pipeline.settings.share import Export, Merge, Stats, Validate
-from pipeline.stages import release
-from pipeline.tools import export, merge, stats, validate
+from pipeline.core.files import read_json
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.rows import read_accepted
+from pipeline.release import stage as release
+from pipeline.release.settings import Release
+from pipeline.tools import stats
+from pipeline.tools.export import command as export
+from pipeline.tools.merge import command as merge
+from pipeline.tools.settings import Export, Merge, Stats, Validate
+from pipeline.tools.validate import command as validate
 
 DEMO = Path(__file__).resolve().parents[1] / "data/world/candidates/t5-sync/seed-0"
 

@@ -5,19 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms.spans import (
-    Reference,
-    Source,
+from pipeline.core.errors import InputError
+from pipeline.core.types import Reference, Source, Span
+from pipeline.generate.spans import (
     constituent_spans,
     draw_spans,
     place_given_spans,
     random_spans,
     read_given_spans,
 )
-from pipeline.mechanisms.twins import make_twins
+from pipeline.infill.twins import make_twins
+from pipeline.text.trees import parse_tree
 
 BRACKETS = (
     "(S1 (S (NP (DT The) (NN parser)) (VP (VBD read) (NP (NP (CD ten) (NNS trees)) "

@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from shared_corpora import candidate_folder, source
 
-from pipeline.ground.coordination import Candidate, Reject, Sentence, Span
-from pipeline.ground.errors import ConjoinError
-from pipeline.ground.files import write_json
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import (
+from pipeline.core.errors import ConjoinError
+from pipeline.core.files import write_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import (
     CANDIDATES,
     REJECTS,
     SENTENCES,
@@ -24,18 +23,17 @@ from pipeline.ground.schema import (
     reject_row,
     sentence_row,
 )
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.candidates import make_candidate
-from pipeline.mechanisms.infill.base import Fill
-from pipeline.mechanisms.naturaltext import join_words
-from pipeline.mechanisms.release.order import SOURCE, with_source
-from pipeline.mechanisms.release.repeats import Repeats
-from pipeline.mechanisms.release.sealing import seal, unseal
-from pipeline.mechanisms.sharing.rows import STAND_OFF, STAND_OFF_REJECTS
-from pipeline.mechanisms.spans import Reference
-from pipeline.mechanisms.units import UnitFolder
-from pipeline.settings.release import Rehydrate, Release
-from pipeline.stages import release
+from pipeline.core.tally import Tally
+from pipeline.core.types import Candidate, Reference, Reject, Sentence, Span
+from pipeline.corpus.rows import STAND_OFF, STAND_OFF_REJECTS
+from pipeline.executor.units import UnitFolder
+from pipeline.infill.base import Fill
+from pipeline.infill.candidates import make_candidate
+from pipeline.release import stage as release
+from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.shards import SOURCE, with_source
+from pipeline.release.stand_off import Repeats, seal, unseal
+from pipeline.text.natural import join_words
 from pipeline.tools import rehydrate
 
 COUNT = 36

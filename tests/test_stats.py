@@ -16,15 +16,20 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder, source
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, SENTENCES, sentence_row
-from pipeline.mechanisms.sharing.distributions import binned, described, divergence
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.statistics import SCORES, summarise
-from pipeline.mechanisms.sharing.treebank import find_reference
-from pipeline.settings.share import Stats
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import CANDIDATES, SENTENCES, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.statistics import (
+    SCORES,
+    binned,
+    described,
+    divergence,
+    find_reference,
+    summarise,
+)
+from pipeline.tools.settings import Stats
 from pipeline.tools.stats import run
 
 Row = dict[str, Any]

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.ground.errors import InputError
-from pipeline.ground.parquet import write_rows
-from pipeline.ground.schema import CANDIDATES, SENTENCES
-from pipeline.mechanisms import candidate_cache, candidate_store
-from pipeline.mechanisms.candidate_cache import cache_folder
-from pipeline.mechanisms.candidate_index import INDEX, IndexBuilder
-from pipeline.mechanisms.shards import candidate_shards, find_candidates
-from pipeline.mechanisms.stream import CandidateStream, Drawn
+from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import CANDIDATES, SENTENCES
+from pipeline.train import candidate_store
+from pipeline.train import candidate_store as candidate_cache
+from pipeline.train.candidate_store import INDEX, IndexBuilder, cache_folder
+from pipeline.train.stream import CandidateStream, Drawn
 
 ROW = {
     "words": ["a", "and", "b", "c"], "coordinator": 1, "label": "NP",

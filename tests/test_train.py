@@ -9,11 +9,10 @@ import pytest
 import torch
 from tiny import build, candidate, digest, history, scored, sentence, settings
 
-from pipeline.ground.coordination import Sentence
-from pipeline.ground.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.ground.files import read_json, write_json
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import (
+from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import (
     CANDIDATES,
     PREDICTIONS,
     SCORED,
@@ -21,14 +20,16 @@ from pipeline.ground.schema import (
     candidate_row,
     sentence_row,
 )
-from pipeline.mechanisms import algorithm1
-from pipeline.mechanisms.predictor import Predictor
-from pipeline.mechanisms.training import learnable, validation_accuracy
-from pipeline.settings.evaluate import Evaluate
-from pipeline.settings.predict import Predict
-from pipeline.settings.train import Train
-from pipeline.stages import evaluate, train
-from pipeline.tools import predict
+from pipeline.core.types import Sentence
+from pipeline.evaluate import stage as evaluate
+from pipeline.evaluate.settings import Evaluate
+from pipeline.predictor.model import Predictor
+from pipeline.tools.predict import command as predict
+from pipeline.tools.settings import Predict
+from pipeline.train import algorithm1
+from pipeline.train import stage as train
+from pipeline.train.learner import learnable, validation_accuracy
+from pipeline.train.settings import Train
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +160,7 @@ def test_early_stopping(
         weights.append(predictor.scorer.first.weight.detach().clone())
         return next(given)
 
-    monkeypatch.setattr("pipeline.mechanisms.training.validation_accuracy", told)
+    monkeypatch.setattr("pipeline.train.learner.validation_accuracy", told)
     train.run(
         settings(corpus, mode="baseline", steps=10, warm_steps=3, eval_every=1, patience=4, out=tmp_path)
     )  # fmt: skip

@@ -10,30 +10,36 @@ import torch
 from nltk.tree import Tree
 from transformers import AutoTokenizer
 
-from pipeline.ground.coordination import Coordination, Sentence, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import read_json, sha256_of
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import SENTENCES, TREES, read_sentences, sentence_row
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms import coordinated
-from pipeline.mechanisms.coordinated import (
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, sha256_of
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
+from pipeline.core.types import Coordination, Reference, Sentence, Source, Span
+from pipeline.infill import BertInfiller, T5Infiller, Task
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
+from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.preparse import stage as preparse
+from pipeline.preparse.plan import coordinated_plan
+from pipeline.preparse.settings import Preparse
+from pipeline.pretrain import coordinations as coordinated
+from pipeline.pretrain.coordinations import (
     Hidden,
     hidden_conjuncts,
     natural_coordinations,
     with_clear_tags,
 )
-from pipeline.mechanisms.corruption import IGNORED
-from pipeline.mechanisms.infill import BertInfiller, T5Infiller, Task
-from pipeline.mechanisms.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
-from pipeline.mechanisms.languagemodels import load_masked_lm, load_seq2seq_lm
-from pipeline.mechanisms.lmtwins import TwinMasks, TwinSpans, read_twins
-from pipeline.mechanisms.parse_plan import coordinated_plan
-from pipeline.mechanisms.rawtext.overlap import EQUAL, Overlap
-from pipeline.mechanisms.spans import Reference, Source
-from pipeline.mechanisms.twin_inputs import UNEVEN, MaskedTwin, SpanTwin, encode_twins
-from pipeline.settings.preparse import Preparse
-from pipeline.stages import preparse
+from pipeline.pretrain.corruption import IGNORED
+from pipeline.pretrain.raw_text import EQUAL, Overlap
+from pipeline.pretrain.twin_objective import (
+    UNEVEN,
+    MaskedTwin,
+    SpanTwin,
+    TwinMasks,
+    TwinSpans,
+    encode_twins,
+    read_twins,
+)
+from pipeline.text.trees import parse_tree
 
 TREE = (
     "(S1 (S (NP (NP (XX the) (XX old) (XX man)) (XX and) (NP (XX a) (XX small) (XX dog))) "

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.ground import files
-from pipeline.ground.dashboard import Dashboard, Reading
-from pipeline.ground.errors import InputError, WorkerError
-from pipeline.ground.files import read_json, sha256_of
-from pipeline.ground.parquet import MANIFEST
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms.board import LocalBoard
-from pipeline.mechanisms.commits import differences, resume_line
-from pipeline.mechanisms.crew import Make, OnBatch, run_units
-from pipeline.mechanisms.units import UnitFolder
-from pipeline.mechanisms.workers import Worker, device
+from pipeline.core import files
+from pipeline.core.errors import InputError, WorkerError
+from pipeline.core.files import read_json, sha256_of
+from pipeline.core.fingerprint import differences
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.tally import Tally
+from pipeline.executor.display import Dashboard, Reading
+from pipeline.executor.launch import Worker, device
+from pipeline.executor.monitor import LocalBoard
+from pipeline.executor.run import Make, OnBatch, run_units
+from pipeline.executor.units import UnitFolder, resume_line
 
 SCHEMAS = {
     "rows": pa.schema([pa.field("number", pa.int64(), nullable=False)]),
@@ -238,7 +238,7 @@ def test_a_worker_without_worker_0_stops_unless_all_is_done(
 def test_a_reading_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates and the time left are of this run; items of earlier runs only count as done."""
     clock = [0.0]
-    monkeypatch.setattr("pipeline.ground.dashboard.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("pipeline.executor.display.time.monotonic", lambda: clock[0])
     display = Dashboard("generate", "pairs", 12_000)
     clock[0] = 10.0
     reading = Reading(9_000, 3_000, 96_000, 960, 40, [None, None, 75.0])

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.ground.tally import Tally
-from pipeline.mechanisms import workers
-from pipeline.mechanisms.crew import OnBatch, open_board, run_units
-from pipeline.mechanisms.units import UnitFolder
-from pipeline.mechanisms.workers import working
+from pipeline.core.tally import Tally
+from pipeline.executor import launch
+from pipeline.executor.launch import working
+from pipeline.executor.run import OnBatch, open_board, run_units
+from pipeline.executor.units import UnitFolder
 
 Mishap = Callable[[int], None]
 
@@ -80,8 +80,8 @@ def stop(rank: int) -> None:
 @pytest.fixture
 def _soon_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give workers up after a short silence."""
-    for module in ("crew", "heart"):
-        monkeypatch.setattr(f"pipeline.mechanisms.{module}.LOST_AFTER", 2.5)
+    for module in ("run", "monitor"):
+        monkeypatch.setattr(f"pipeline.executor.{module}.LOST_AFTER", 2.5)
 
 
 @pytest.mark.usefixtures("_soon_lost")
@@ -158,7 +158,7 @@ def test_a_wrong_world_size_is_said_once(
 ) -> None:
     """Workers that do not see one another would each do all the work."""
     if found:
-        monkeypatch.setattr(workers, "PartialState", lambda cpu: SimpleNamespace(num_processes=1))
+        monkeypatch.setattr(launch, "PartialState", lambda cpu: SimpleNamespace(num_processes=1))
     children = [
         forks.start(
             partial(make_units, tmp_path / "out"), tmp_path / f"log-{rank}",

@@ -21,17 +21,19 @@ from damaged import (
 )
 from shared_corpora import candidate_folder
 
-from pipeline.ground.coordination import is_label
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import write_json
-from pipeline.mechanisms.infill.base import SPECIAL_IN_FILL as TOLD
-from pipeline.mechanisms.release.folder import write_checksums
-from pipeline.mechanisms.validation import checking, identity, reading
-from pipeline.mechanisms.validation.textchecks import SPECIAL_IN_FILL
-from pipeline.mechanisms.validation.violations import printable
-from pipeline.settings.release import Rehydrate
-from pipeline.settings.share import Validate
-from pipeline.tools import rehydrate, validate
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_json
+from pipeline.core.types import is_label
+from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
+from pipeline.release.package import write_checksums
+from pipeline.release.settings import Rehydrate
+from pipeline.tools import rehydrate
+from pipeline.tools.settings import Validate
+from pipeline.tools.validate import checker, identity
+from pipeline.tools.validate import command as validate
+from pipeline.tools.validate import files as reading
+from pipeline.tools.validate.rows import SPECIAL_IN_FILL
+from pipeline.tools.validate.violations import printable
 
 Damage = Callable[[Path], object]
 
@@ -496,7 +498,7 @@ def test_what_nobody_thought_of_is_a_violation_too(
     def breaks(batch: pa.RecordBatch) -> Any:
         raise OverflowError(f"{len(batch)} rows")
 
-    monkeypatch.setattr(checking, "text_faults", breaks)
+    monkeypatch.setattr(checker, "text_faults", breaks)
     found = violations(made / "release", capsys)
     assert set(found) == {"rows that cannot be checked"}
     assert found["rows that cannot be checked"]["count"] == 3

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import REFERENCE_LABELS, Sentence, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.trees import Tree, constituents, leaves, one_line, parse_tree
-from pipeline.mechanisms.world import generate_sentences
+from pipeline.core.errors import InputError
+from pipeline.core.types import REFERENCE_LABELS, Sentence, Span
+from pipeline.text.trees import Tree, constituents, leaves, one_line, parse_tree
+from pipeline.world import generate_sentences
 
 SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
 CONTENT = ("NN", "VB", "JJ", "RB")
@@ -170,7 +170,7 @@ def test_a_larger_corpus_begins_with_the_smaller_and_seeds_differ() -> None:
 def test_equal_in_another_process_with_another_hash_seed() -> None:
     """No iteration order of a hash table reaches the sentences."""
     code = (
-        "import hashlib, pathlib; from pipeline.mechanisms.world import generate_sentences as g;"
+        "import hashlib, pathlib; from pipeline.world import generate_sentences as g;"
         f"print(hashlib.sha256(repr(list(g(pathlib.Path({str(SOURCE)!r}), 200, 0))).encode())"
         ".hexdigest())"
     )

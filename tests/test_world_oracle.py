@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ground.coordination import Sentence, Span
-from pipeline.ground.errors import InputError
-from pipeline.ground.trees import parse_tree
-from pipeline.mechanisms.spans import constituent_spans
-from pipeline.mechanisms.world import generate_sentences
-from pipeline.mechanisms.world.oracle import Judgement, Oracle, Verdict
+from pipeline.core.errors import InputError
+from pipeline.core.types import Sentence, Span
+from pipeline.generate.spans import constituent_spans
+from pipeline.text.trees import parse_tree
+from pipeline.world import generate_sentences
+from pipeline.world.oracle import Judgement, Oracle, Verdict
 
 SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
 RIGHT, ODD = Verdict(Judgement.RIGHT, sensible=True), Verdict(Judgement.RIGHT, sensible=False)

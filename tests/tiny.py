@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from pipeline.ground.coordination import Candidate, Coordination, Sentence, Span
-from pipeline.ground.files import sha256_of, write_json
-from pipeline.ground.parquet import read_rows, write_rows
-from pipeline.ground.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
-from pipeline.mechanisms.tokenizers import train_wordpiece
-from pipeline.settings.train import Train
+from pipeline.core.files import sha256_of, write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
+from pipeline.core.types import Candidate, Coordination, Sentence, Span
+from pipeline.models.tokenizers import train_wordpiece
+from pipeline.train.settings import Train
 
 FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
 NOUNS = ["cats", "dogs", "birds", "fish", "cows", "pigs"]

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from pipeline.ground.console import say
-from pipeline.mechanisms.sharing.licences import UNKNOWN, terms
-from pipeline.settings.predict import Corpora
-
-__all__ = ["CORPORA", "Corpus", "run"]
+from pipeline.core.console import say
+from pipeline.corpus.licences import UNKNOWN, terms
+from pipeline.tools.settings import Corpora
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,15 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
-from pipeline.ground.console import say
-from pipeline.ground.coordination import Candidate, Reject, Span, bracketed
-from pipeline.ground.errors import InputError, ModelError
-from pipeline.mechanisms.candidates import make_candidates
-from pipeline.mechanisms.checkpoints import locate
-from pipeline.mechanisms.infill import fill, load_infiller, task_of
-from pipeline.mechanisms.infill.base import UNUSABLE_SOURCE
-from pipeline.mechanisms.naturaltext import join_words, split_words
-from pipeline.mechanisms.spans import UNLABELLED, Reference
-from pipeline.settings.fill import Fill
-from pipeline.settings.models import family_of
-
-__all__ = ["find_span", "run"]
+from pipeline.core.console import say
+from pipeline.core.errors import InputError, ModelError
+from pipeline.core.settings import family_of
+from pipeline.core.types import UNLABELLED, Candidate, Reference, Reject, Span, bracketed
+from pipeline.infill import fill, load_infiller, task_of
+from pipeline.infill.base import UNUSABLE_SOURCE
+from pipeline.infill.candidates import make_candidates
+from pipeline.models.loading import locate
+from pipeline.text.natural import join_words, split_words
+from pipeline.tools.settings import Fill
 
 
 def run(settings: Fill) -> None:

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table, warn
-from pipeline.ground.errors import InputError
-from pipeline.mechanisms.release.checksums import checked_files
-from pipeline.mechanisms.sharing.layout import find_shards
-from pipeline.mechanisms.sharing.licences import terms
-from pipeline.settings.share import Push
-
-__all__ = ["run"]
+from pipeline.core.console import say, table, warn
+from pipeline.core.errors import InputError
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.licences import terms
+from pipeline.release.checksums import checked_files
+from pipeline.tools.settings import Push
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
 """What an earlier version may have left in the repository, and would be loaded with this one."""

@@ -5,22 +5,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table
-from pipeline.ground.errors import InputError
-from pipeline.ground.files import atomic_folder
-from pipeline.mechanisms.documents.writing import write_documents
-from pipeline.mechanisms.release.folder import PROVENANCE, replaceable, write_checksums
-from pipeline.mechanisms.release.intake import CONFIGS
-from pipeline.mechanisms.release.rehydration import write_rehydrated
-from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.licences import terms
-from pipeline.mechanisms.sharing.origin import facts, sentences_of
-from pipeline.mechanisms.sharing.places import shown_command
-from pipeline.mechanisms.sharing.statistics import summarise
-from pipeline.mechanisms.sharing.wholeness import require_whole
-from pipeline.settings.release import Rehydrate
-
-__all__ = ["run"]
+from pipeline.core.console import say, table
+from pipeline.core.errors import InputError
+from pipeline.core.files import atomic_folder
+from pipeline.corpus.layout import Shards, find_shards, shown_command
+from pipeline.corpus.licences import terms
+from pipeline.corpus.origin import facts, sentences_of
+from pipeline.corpus.rows import require_whole
+from pipeline.corpus.statistics import summarise
+from pipeline.release.card import write_documents
+from pipeline.release.package import PROVENANCE, replaceable, write_checksums
+from pipeline.release.rehydrate import write_rehydrated
+from pipeline.release.settings import Rehydrate
+from pipeline.release.survey import CONFIGS
 
 
 def run(settings: Rehydrate) -> None:

@@ -5,15 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.ground.console import say, table, warn
-from pipeline.mechanisms.sharing.generations import generations
-from pipeline.mechanisms.sharing.layout import Shards, find_shards
-from pipeline.mechanisms.sharing.statistics import summarise
-from pipeline.mechanisms.sharing.treebank import find_reference
-from pipeline.mechanisms.sharing.wholeness import strays
-from pipeline.settings.share import Stats
-
-__all__ = ["run"]
+from pipeline.core.console import say, table, warn
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.rows import generations, strays
+from pipeline.corpus.statistics import find_reference, summarise
+from pipeline.tools.settings import Stats
 
 _KINDS = {
     "candidates": "candidates",

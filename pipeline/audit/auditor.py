@@ -1,0 +1,155 @@
+"""The annotation audit: how many candidates have the boundaries that the grammar would give them.
+
+The question no treebank can answer, for there a generated sentence has no gold annotation: what
+share of the generator's annotations is right, and does δ (Algorithm 1, line 9) keep the right ones?
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pipeline.core.metrics import as_conjuncts
+from pipeline.core.types import Candidate, Span
+from pipeline.world.oracle import Judgement, Oracle, Verdict
+
+_LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))
+"""Classes of fill length in words, with the greatest length of each; longer ones are "9+"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate as one run judged it.
+
+    ``run`` names the run; ``extent`` is the outer boundary judged, if it is not generation's own.
+    """
+
+    run: str
+    candidate_id: str
+    accepted: bool
+    extent: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A candidate with the oracle's verdict.
+
+    ``repeats``: the fill shares a content word with the reference. ``accepted`` is the filter's
+    decision, None outside training.
+    """
+
+    candidate: Candidate
+    verdict: Verdict
+    repeats: bool
+    accepted: bool | None
+
+
+class Auditor:
+    """Judges candidates with an oracle, the same candidate with the same conjuncts only once."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._known: dict[tuple[str, tuple[Span, ...]], Verdict] = {}
+
+    def audit(
+        self, candidate: Candidate, extent: Span | None = None, accepted: bool | None = None
+    ) -> Audited:
+        """The verdict on a candidate's conjuncts, or on those that an outer boundary stands for."""
+        words, k = candidate.words, candidate.coordinator
+        conjuncts = candidate.conjuncts if extent is None else as_conjuncts(words, k, extent)
+        key = candidate.candidate_id, conjuncts
+        if key not in self._known:
+            self._known[key] = self._oracle.judge(words, k, conjuncts)
+        first, last = candidate.conjuncts[0], candidate.conjuncts[-1]
+        content = self._oracle.content
+        repeats = content(words[first.start : first.end]) & content(words[last.start : last.end])
+        return Audited(candidate, self._known[key], bool(repeats), accepted)
+
+
+def draw_scored(scored: Sequence[Scored], count: int, key: str) -> list[Scored]:
+    """``count`` distinct candidates of those that runs judged, each as in one judgement drawn.
+
+    A candidate that was drawn in training again and again counts once; ``key`` seeds the draw.
+    """
+    judgements: dict[str, list[Scored]] = {}
+    for one in scored:
+        judgements.setdefault(one.candidate_id, []).append(one)
+    random = Random(key)
+    drawn = random.sample(sorted(judgements), min(count, len(judgements)))
+    return [random.choice(judgements[candidate_id]) for candidate_id in drawn]
+
+
+def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
+    """What generation's annotations are worth, overall, by label and by length of the fill.
+
+    Shares are of all judged, and null where none was; ``sensible`` is the share of right ones that
+    also respect noun classes.
+    """
+    kinds = [one.verdict.kind for one in audited]
+    return {
+        **_right(audited),
+        "other": _share(kinds.count(Judgement.OTHER), len(audited)),
+        "ungrammatical": _share(kinds.count(Judgement.UNGRAMMATICAL), len(audited)),
+        "repeats": _share(sum(one.repeats for one in audited), len(audited)),
+        "distinct": _share(len({one.candidate.fill for one in audited}), len(audited)),
+        "by_label": _each(_right, _groups(audited, lambda one: one.candidate.label)),
+        "by_fill_length": _each(_right, _groups(audited, _length)),
+    }
+
+
+def filter_figures(audited: Sequence[Audited]) -> dict[str, Any]:
+    """What δ does: how many accepted and how many rejected annotations are right (line 9)."""
+    accepted, rejected = _sides(audited)
+    return {
+        "accepted": _right(accepted),
+        "rejected": _right(rejected),
+        "by_label": _each(_decisions, _groups(audited, lambda one: one.candidate.label)),
+    }
+
+
+def _sides(audited: Sequence[Audited]) -> tuple[list[Audited], list[Audited]]:
+    """What the filter accepted, and what it rejected."""
+    return [one for one in audited if one.accepted], [one for one in audited if not one.accepted]
+
+
+def _decisions(audited: Sequence[Audited]) -> dict[str, Any]:
+    accepted, rejected = _sides(audited)
+    return {
+        "judged": len(audited),
+        "acceptance": _share(len(accepted), len(audited)),
+        "accepted_right": _right(accepted)["right"],
+        "rejected_right": _right(rejected)["right"],
+    }
+
+
+def _right(audited: Sequence[Audited]) -> dict[str, Any]:
+    right = [one for one in audited if one.verdict.kind is Judgement.RIGHT]
+    return {
+        "judged": len(audited),
+        "right": _share(len(right), len(audited)),
+        "sensible": _share(sum(one.verdict.sensible for one in right), len(audited)),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _length(audited: Audited) -> str:
+    words = len(audited.candidate.conjuncts[-1])
+    return next((name for name, longest in _LENGTHS if words <= longest), "9+")
+
+
+def _groups(
+    audited: Sequence[Audited], key: Callable[[Audited], str]
+) -> dict[str, list[Audited]]:  # fmt: skip
+    found: dict[str, list[Audited]] = {}
+    for one in audited:
+        found.setdefault(key(one), []).append(one)
+    return found
+
+
+def _each(
+    figures: Callable[[Sequence[Audited]], dict[str, Any]], groups: Mapping[str, Sequence[Audited]]
+) -> dict[str, dict[str, Any]]:
+    return {name: figures(members) for name, members in groups.items()}

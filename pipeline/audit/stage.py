@@ -1,0 +1,231 @@
+"""``conjoin audit``: which annotations of a corpus's candidates are right, by its own grammar.
+
+Only a corpus made by a grammar can be audited; for any other the stage says so and is done.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.audit.auditor import (
+    Audited,
+    Auditor,
+    Scored,
+    draw_scored,
+    filter_figures,
+    generation_figures,
+)
+from pipeline.audit.settings import Audit
+from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.console import Meter, say, table
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.runs import Run, candidates_at_hand, not_at_hand, read_runs
+from pipeline.core.schema import SCORED, VERDICTS, read_candidates
+from pipeline.core.types import Candidate, Span
+from pipeline.world.oracle import LEXICON, Oracle
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A candidate to judge; ``folder`` is where the boundaries to be judged come from."""
+
+    folder: str
+    candidate: Candidate
+    extent: Span | None = None
+    accepted: bool | None = None
+
+
+@dataclass(slots=True)
+class _Set:
+    """Cases that make one entry of ``audit.json``; ``about`` is what the entry begins with."""
+
+    about: dict[str, Any]
+    cases: list[_Case] = field(default_factory=list)
+
+
+def run(settings: Audit) -> None:
+    """Judge samples of the candidates and of what the filter saw; write ``audit/``.
+
+    What runs judged of candidates from elsewhere (a release folder, the hub, a folder that is gone)
+    is left out, in a line that names them: their text is not at hand.
+
+    Raises:
+        InputError: there are neither candidates nor runs, a file is damaged or of another schema, or
+            a run judged candidates that its folder does not hold any more.
+    """
+    corpus, out = settings.corpus, settings.corpus / "audit"
+    if not corpus.is_dir():
+        raise InputError("no such corpus folder", path=corpus, remedy="run `conjoin ingest`")
+    source = settings.source or Path("data/raw") / corpus.resolve().name
+    if not (source / LEXICON).is_file():
+        write_rows(out / "verdicts.parquet", VERDICTS, [])
+        write_json(out / "audit.json", {"oracle": False})
+        say(f"No grammar made this corpus (no {source / LEXICON}): nothing to audit.")
+        return
+    oracle = Oracle.load(source)
+    runs = [run for run in read_runs(corpus) if run.source]
+    at_hand = [run for run in runs if candidates_at_hand(run, corpus)]
+    generation = _generation_sets(settings)
+    if not generation and not runs:
+        raise InputError(
+            "no candidates here", path=corpus / "candidates", remedy="run `conjoin generate`"
+        )
+    if text := not_at_hand([run for run in runs if run not in at_hand]):
+        say(f"{text} They are not audited.")
+    filtered = _filter_sets(settings, at_hand)
+    judged = _judge(Auditor(oracle), [*generation, *filtered])
+    entries = {
+        "generation": [
+            {**s.about, **generation_figures(a)}
+            for s, a in zip(generation, judged, strict=False)
+        ],
+        "filter": [
+            {**s.about, **filter_figures(a)}
+            for s, a in zip(filtered, judged[len(generation) :], strict=True)
+        ],
+    }  # fmt: skip
+    write_rows(out / "verdicts.parquet", VERDICTS, _verdicts([*generation, *filtered], judged))
+    write_json(out / "audit.json", {"oracle": True, **entries})
+    _tell(entries)
+
+
+def _candidates(folder: Path) -> Iterator[Candidate]:
+    for shard in candidate_shards(folder):
+        yield from read_candidates(shard)
+
+
+def _seed_of(folder: Path) -> int:
+    number = folder.name.removeprefix("seed-")
+    if not number.isdigit():
+        raise InputError("not a folder of one seed", path=folder, remedy="call it seed-NUMBER")
+    return int(number)
+
+
+def _generation_sets(settings: Audit) -> list[_Set]:
+    """A sample of every folder of candidates; the seeds of one generator make one set."""
+    root = settings.corpus / "candidates"
+    folders = sorted((f for f in root.glob("*/seed-*") if candidate_shards(f)), key=_name_and_seed)
+    sets = []
+    for name, group in groupby(folders, key=lambda folder: folder.parent.name):
+        members = list(group)
+        found = _Set({"candidates": name, "seeds": [_seed_of(folder) for folder in members]})
+        for folder in members:
+            place = folder.relative_to(settings.corpus).as_posix()
+            key = f"{settings.seed} {place}"
+            found.cases += [_Case(place, c) for c in _sample(folder, settings.sample, key)]
+        sets.append(found)
+    return sets
+
+
+def _name_and_seed(folder: Path) -> tuple[str, int]:
+    return folder.parent.name, _seed_of(folder)
+
+
+def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
+    """A seeded sample of the folder's candidates, in their order."""
+    try:
+        total = sum(pq.read_metadata(shard).num_rows for shard in candidate_shards(folder))
+    except (ValueError, OSError) as error:
+        raise InputError(f"not a readable Parquet file: {error}", path=folder) from error
+    wanted = set(Random(key).sample(range(total), min(count, total)))
+    return [c for index, c in enumerate(_candidates(folder)) if index in wanted]
+
+
+def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
+    """A sample of what the filter judged, for every system and |L| over all seeds together."""
+    corpus, sets = settings.corpus, []
+    for (labelled, system), group in groupby(runs, key=lambda run: (run.labelled, run.system)):
+        members = {run.folder.as_posix(): run for run in group}
+        scored = [one for name, run in members.items() for one in _scored(name, run)]
+        drawn = draw_scored(scored, settings.sample, f"{settings.seed} {system} {labelled}")
+        if drawn:
+            seeds = [run.seed for run in members.values()]
+            about = {"system": system, "labelled": labelled, "seeds": seeds}
+            sets.append(_Set(about, _cases(corpus, drawn, members)))
+    return sets
+
+
+def _own_boundaries(run: Run) -> bool:
+    return run.mode == "self-train"
+
+
+def _scored(name: str, run: Run) -> Iterator[Scored]:
+    for row in read_rows(run.folder / "scored.parquet", SCORED):
+        extent = Span(row["start"], row["end"]) if _own_boundaries(run) else None
+        yield Scored(name, row["candidate_id"], row["accepted"], extent)
+
+
+def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> list[_Case]:
+    """The drawn judgements with their candidates, looked up in each run's folder."""
+    shards = {name: candidates_at_hand(run, corpus) or corpus for name, run in runs.items()}
+    found = find_candidates({(shards[one.run], one.candidate_id) for one in drawn})
+    cases = []
+    for one in drawn:
+        run, folder = runs[one.run], shards[one.run]
+        owner = run.folder if _own_boundaries(run) else folder
+        candidate = found[folder, one.candidate_id]
+        place = owner.relative_to(corpus).as_posix()
+        cases.append(_Case(place, candidate, one.extent, one.accepted))
+    return cases
+
+
+def _judge(auditor: Auditor, sets: Sequence[_Set]) -> list[list[Audited]]:
+    found: list[list[Audited]] = []
+    with Meter("audit", sum(len(one.cases) for one in sets)) as meter:
+        for one in sets:
+            found.append([])
+            for case in one.cases:
+                found[-1].append(auditor.audit(case.candidate, case.extent, case.accepted))
+                meter.advance()
+    return found
+
+
+def _verdicts(sets: Sequence[_Set], judged: Sequence[Sequence[Audited]]) -> list[dict[str, Any]]:
+    """Rows of ``VERDICTS``, each candidate of a folder once."""
+    rows = {}
+    for one, results in zip(sets, judged, strict=True):
+        for case, audited in zip(one.cases, results, strict=True):
+            rows[case.folder, case.candidate.candidate_id] = {
+                "candidate_id": case.candidate.candidate_id,
+                "folder": case.folder,
+                "kind": str(audited.verdict.kind),
+                "sensible": audited.verdict.sensible,
+            }
+    return [rows[key] for key in sorted(rows)]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _tell(entries: dict[str, list[dict[str, Any]]]) -> None:
+    shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
+    if entries["generation"]:
+        table(
+            "Annotations of generation, by the grammar (% of judged)",
+            ["candidates", "judged", *shares],
+            [
+                [e["candidates"], e["judged"], *(_percent(e[name]) for name in shares)]
+                for e in entries["generation"]
+            ],
+        )
+    if entries["filter"]:
+        table(
+            "Right annotations (%) among what the filter accepted and rejected",
+            ["|L| system", "accepted", "right", "sensible", "rejected", "right", "sensible"],
+            [
+                [f"{e['labelled']} {e['system']}", *_half(e["accepted"]), *_half(e["rejected"])]
+                for e in entries["filter"]
+            ],
+        )
+
+
+def _half(figures: dict[str, Any]) -> list[object]:
+    return [figures["judged"], _percent(figures["right"]), _percent(figures["sensible"])]

@@ -1,0 +1,46 @@
+"""Where candidates lie in a folder: as ``generate`` wrote them, or as a release of a corpus has them."""
+
+from collections.abc import Set
+from pathlib import Path
+
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import MANIFEST, RECORDS
+from pipeline.core.schema import read_candidates
+from pipeline.core.types import Candidate
+
+_LAYOUTS = ("candidates-*.parquet", "data/train-*.parquet")
+"""A corpus folder; a release folder, whose other splits and configurations are not candidates."""
+
+
+def candidate_shards(folder: Path) -> list[Path]:
+    """The files of candidates in a corpus folder or a release folder, in order, whoever made them.
+
+    Raises:
+        InputError: generation was interrupted here, so that there may be shards of two runs.
+    """
+    if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
+        raise InputError(
+            "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
+        )
+    return next((found for layout in _LAYOUTS if (found := sorted(folder.glob(layout)))), [])
+
+
+def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:
+    """Candidates that training judged, by (folder, id).
+
+    Raises:
+        InputError: one is not in its folder any more, or a shard is damaged.
+    """
+    found = {}
+    for folder in sorted({folder for folder, _ in wanted}):
+        ids = {candidate_id for place, candidate_id in wanted if place == folder}
+        for shard in candidate_shards(folder):
+            for candidate in read_candidates(shard, ids):
+                found[folder, candidate.candidate_id] = candidate
+    for folder, candidate_id in sorted(wanted - found.keys()):
+        raise InputError(
+            f"candidate {candidate_id} was judged in training but is not here",
+            path=folder,
+            remedy="the candidates were made again since: run `conjoin train` again",
+        )
+    return found

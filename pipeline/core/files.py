@@ -1,0 +1,293 @@
+"""Files that appear whole or not at all: temp file in the same folder, fsync, rename.
+
+A folder in the place of another: at every moment one of the two is whole, here or put aside.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import InputError
+
+_OWN = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname()) or "host"
+# Two writers may be on two nodes, which do not see each other's processes.
+
+
+def aside(path: Path, kind: str) -> Path:
+    """The hidden name beside ``path`` for this process' folder of a kind: ``tmp`` or ``old``."""
+    return path.with_name(f".{path.name}.{_OWN}-{os.getpid()}.{kind}")
+
+
+def replace_folder(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``; a folder there is put aside before, and back if that fails."""
+    old = aside(path, "old")
+    try:
+        if path.is_dir() and not path.is_symlink():
+            os.replace(path, old)
+        os.replace(new, path)
+    except BaseException:
+        discard(path)
+        raise
+
+
+def discard(path: Path, old: Path | None = None) -> None:
+    """Remove what was put aside for ``path``, or put it back if nothing has taken its place."""
+    old = old or aside(path, "old")
+    if not old.is_dir():
+        return
+    if os.path.lexists(path):
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(old, path)
+
+
+def sweep(path: Path) -> None:
+    """Clear away what killed processes of this machine left beside ``path``.
+
+    What belongs to a process that is alive stays; what it put aside is put back if need be.
+    """
+    form = re.compile(rf"\.{re.escape(path.name)}\.(?:{re.escape(_OWN)}-)?([1-9]\d*)\.(tmp|old)")
+    for entry in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
+        found = form.fullmatch(entry.name)
+        if not found or not entry.is_dir() or _lives(int(found[1])):
+            continue
+        if found[2] == "old":
+            discard(path, entry)
+        else:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    """Whether another process of this number runs here."""
+    if process == os.getpid():
+        return False  # of one that had our number before
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # of another user
+    return True
+
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` that is renamed onto it when the block succeeds.
+
+    File and folder are flushed to the disk before and after the rename, so that what is seen
+    survives a power cut, and in the order in which it was written.
+
+    Raises:
+        InputError: the folder cannot be written to, or the disk is full or fails.
+    """
+    # Two writers of the same name may be on two nodes, with the same process id.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        _flush_folder(path.parent)
+    except PermissionError as error:
+        raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        raise _full(error, path) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _full(error: OSError, path: Path) -> InputError:
+    free = shutil.disk_usage(path.parent).free / 2**20
+    return InputError(
+        f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
+        path=path,
+        remedy="free space and run the same command again; what is finished is kept",
+    )
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make renames in a folder durable; a file system that cannot is left to its own ways."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path`` that replaces it when the block succeeds.
+
+    Its files are flushed to the disk first, so what is seen survives a power cut. The old folder is
+    deleted only when the new one stands; what a killed process left is cleared away at the next run.
+
+    Raises:
+        InputError: the folder cannot be written to, or the disk is full or fails.
+    """
+    temporary = aside(path, "tmp")
+    try:
+        sweep(path)
+        temporary.mkdir(parents=True)
+        yield temporary
+        for file in (p for p in temporary.rglob("*") if p.is_file()):
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
+        replace_folder(temporary, path)
+        _flush_folder(path.parent)
+        discard(path)
+    except PermissionError as error:
+        raise InputError("cannot write here", path=path, remedy="check the permissions") from error
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        raise _full(error, path) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` atomically as UTF-8."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` atomically as indented JSON with sorted keys, so equal values are equal bytes."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: it is missing, or is not JSON in UTF-8.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, remedy=remedy) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:  # a number or brackets without end
+        raise InputError(f"not JSON that can be read: {error}", path=path, remedy=remedy) from error
+
+
+def sha256_of(path: Path) -> str:
+    """Hex SHA-256 of one file, or of a folder's files in name order with their relative names.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not path.exists():
+        raise InputError("no such file", path=path, remedy="run the stage that writes it")
+    if path.is_file():
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def digest_of(value: Any) -> str:
+    """Hex SHA-256 of a JSON-serialisable value in canonical form (sorted keys, no spaces)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def folder_lock(
+    folder: Path, name: str = ".lock", *, shared: bool = False, patience: float = 0.0
+) -> Iterator[None]:
+    """Hold a lock on ``folder`` for as long as the block, or the program it execs, runs.
+
+    Args:
+        folder: what is locked; it is made if need be.
+        name: the file in it that carries the lock.
+        shared: beside other holders that share it.
+        patience: seconds to wait for a holder that may be about to end.
+
+    Raises:
+        InputError: another process holds it, or the folder cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    except OSError as error:
+        raise InputError(
+            f"cannot write into this folder: {error.strerror}", path=folder, remedy="choose another"
+        ) from error
+    # Over NFS a shared lock needs a file open for reading, an exclusive one a file open for writing.
+    with (folder / name).open("r+") as handle:
+        # A launcher that replaces this process by exec must go on holding the lock.
+        os.set_inheritable(handle.fileno(), True)
+        until = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= until:
+                    raise InputError(
+                        "another conjoin process is writing here",
+                        path=folder,
+                        remedy="wait for it or stop it",
+                    ) from error
+                time.sleep(0.05)
+            except OSError as error:
+                raise InputError(
+                    f"this file system cannot lock files: {error.strerror}",
+                    path=folder,
+                    remedy="choose a folder on one that can (local, NFSv4, Lustre with flock)",
+                ) from error
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What a file held when it was written."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, rows: int) -> "FileFacts":
+        """The facts of a file of ``rows`` rows."""
+        return cls(rows, path.stat().st_size, sha256_of(path))
+
+    def fault(self, path: Path) -> str | None:
+        """How the file differs from what was written, or None."""
+        try:
+            size = path.stat().st_size
+            if size != self.bytes:
+                kind = "truncated" if size < self.bytes else "too long"
+                return f"{kind}: {size} of {self.bytes} bytes"
+            return None if sha256_of(path) == self.sha256 else "sha256 differs"
+        except FileNotFoundError:
+            return "gone"
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"

@@ -1,0 +1,203 @@
+"""Parquet files with explicit schemas: written whole or not at all, read as streams of rows.
+
+Columns of Parquet files that may come from another writer, in batches of bounded size.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import atomic
+
+MANIFEST = "manifest.json"
+"""File of a folder of shards that is written when all of them stand."""
+
+RECORDS = ".units"
+"""Subfolder of a folder of shards with the commit records of its units."""
+
+_ROW_GROUP = 4096
+"""Rows that are read together: a worker that needs a part of a file reads little more than that."""
+
+
+def write_rows(
+    path: Path,
+    schema: pa.Schema,
+    rows: Iterable[Mapping[str, Any]],
+    metadata: Mapping[str, str] | None = None,
+) -> int:
+    """Write rows to one Parquet file atomically; returns how many.
+
+    ``metadata`` goes into the schema metadata of the file footer (``pq.read_schema`` shows it).
+
+    Raises:
+        InputError: a row does not fit the schema, or the folder cannot be written to.
+    """
+    try:
+        table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"a row does not fit the schema: {error}", path=path) from error
+    write_table(path, table if metadata is None else table.replace_schema_metadata(dict(metadata)))
+    return int(table.num_rows)
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table to one Parquet file atomically.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    with atomic(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", row_group_size=_ROW_GROUP)
+
+
+def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Iterator[dict[str, Any]]:
+    """Stream the rows of one Parquet file as dictionaries.
+
+    Args:
+        path: the file.
+        schema: what it must hold.
+        rows: which of its rows, consecutive; None: all. Row groups without them are not read.
+
+    Raises:
+        InputError: the file is missing, damaged, or has another schema.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(schema):
+                wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
+                names = ", ".join(dict.fromkeys(f.name for f in wrong))
+                raise InputError(
+                    f"another schema than conjoin writes (differs in: {names})",
+                    path=path,
+                    remedy="make the file again with this version",
+                )
+            wanted = range(file.metadata.num_rows) if rows is None else rows
+            first, groups = _groups(file.metadata, wanted)
+            for batch in file.iter_batches(row_groups=groups):
+                part = range(max(wanted.start - first, 0), min(wanted.stop - first, len(batch)))
+                yield from batch.slice(part.start, len(part)).to_pylist()
+                first += len(batch)
+    except FileNotFoundError as error:
+        raise InputError(
+            "no such file", path=path, remedy="run the stage that writes it"
+        ) from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+
+
+def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:
+    """The row groups that hold some of the rows, and the row at which the first of them begins."""
+    begin = first = 0
+    groups: list[int] = []
+    for group in range(metadata.num_row_groups):
+        end = begin + metadata.row_group(group).num_rows
+        if begin < wanted.stop and wanted.start < end:
+            first = first if groups else begin
+            groups.append(group)
+        begin = end
+    return first, groups
+
+
+_BUFFER = 2**20
+"""Bytes read at once of a column; without a buffer a whole row group would be, however large."""
+
+
+def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa.RecordBatch]:
+    """Stream the columns of ``schema`` of a Parquet file, at most ``size`` rows at once.
+
+    What the file has besides is not read. Memory depends neither on the file nor on its row groups.
+
+    Raises:
+        InputError: the file is missing or damaged, or ``select_like`` finds other columns.
+    """
+    try:
+        with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+            require_columns(file.schema_arrow, schema, path)
+            for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
+                yield select_like(batch, schema, path)
+    except FileNotFoundError as error:
+        raise InputError(
+            "no such file", path=path, remedy="run the stage that writes it"
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
+        ) from error
+
+
+def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> pa.RecordBatch:
+    """The columns of a schema, in its types, of a batch that may have others besides.
+
+    Other writers' integers and offsets have another width, their list elements another name, and
+    all their columns may be null: that makes no difference.
+
+    Args:
+        batch: any rows.
+        schema: the columns wanted.
+        place: the file or dataset the rows are of, for the message.
+
+    Raises:
+        InputError: a column is missing or of another kind (a string for a number), or a number is
+            too large for its type.
+    """
+    require_columns(batch.schema, schema, place)
+    try:
+        columns = [batch.column(field.name).cast(field.type) for field in schema]
+    except pa.ArrowInvalid as error:
+        raise InputError(f"a value does not fit its column: {error}", path=place) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a Parquet file; none if it cannot be read, which ``read_batches`` will say."""
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError):
+        return []
+
+
+def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    """How many rows have each text of a column."""
+    return {str(each["values"]): each["counts"] for each in pc.value_counts(column).to_pylist()}
+
+
+def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:
+    """Hold the columns of a file against those wanted.
+
+    Raises:
+        InputError: one is missing or of another kind.
+    """
+    remedy = "these are not rows that conjoin wrote, or another version of it did"
+    for field in wanted:
+        index = found.get_field_index(field.name)
+        if index < 0:
+            raise InputError(f"column {field.name!r} is missing", path=place, remedy=remedy)
+        kind = found.field(index).type
+        if not _alike(kind, field.type):
+            raise InputError(
+                f"column {field.name!r} is {kind}, not {field.type}", path=place, remedy=remedy
+            )
+
+
+def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether values of one type can be read as the other without another meaning."""
+    kinds = pa.types
+    if kinds.is_dictionary(found):
+        return _alike(found.value_type, wanted)
+    if kinds.is_list(wanted):
+        lists = kinds.is_list(found) or kinds.is_large_list(found)
+        return lists and _alike(found.value_type, wanted.value_type)
+    if kinds.is_struct(wanted):
+        names = {field.name: field.type for field in found} if kinds.is_struct(found) else {}
+        return all(f.name in names and _alike(names[f.name], f.type) for f in wanted)
+    for same in (kinds.is_integer, kinds.is_floating):
+        if same(wanted):
+            return bool(same(found))
+    if kinds.is_string(wanted):
+        return bool(kinds.is_string(found) or kinds.is_large_string(found))
+    return bool(found.equals(wanted))

@@ -1,0 +1,147 @@
+"""The finished training runs of a corpus, as the report reads them back.
+
+Files of a JSON object a line, which training and pretraining keep: read back line by line.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json
+
+
+def read_records(
+    path: Path, read: Callable[[Mapping[str, Any]], dict[str, Any]], what: str, remedy: str
+) -> tuple[dict[str, Any], ...]:
+    """The records of a file; none where there is no file.
+
+    Args:
+        path: the file.
+        read: makes a record of a line's object, and raises what Python does where it is not of the kind.
+        what: a line is, for the error: "a look of pretraining".
+        remedy: for the error.
+
+    Raises:
+        InputError: a line is not what it should be.
+    """
+    if not path.is_file():
+        return ()
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            records.append(read(json.loads(line)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"not {what}: {line[:40]!r}", path=path, line=number, remedy=remedy
+            ) from error
+    return tuple(records)
+
+
+BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
+"""Keys of a record of history: {name: [accepted, seen]} since the record before."""
+
+_REMEDY = "remove the run folder and run `conjoin train` again"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run folder.
+
+    ``history`` holds one record per validation: step, loss, validation_accuracy, seen, accepted,
+    distinct (different candidates so far), and since the record before ``acceptance`` (label →
+    [accepted, seen]) and ``acceptance_by_length`` (words in the fill → the same). Runs of earlier
+    versions lack distinct and acceptance_by_length. ``draw`` names the draw of L, its size or
+    ``full``. ``card`` is ``run.json``; ``seconds`` is None where no ``timing.json`` is.
+    """
+
+    folder: Path
+    system: str
+    mode: str
+    labelled: int
+    draw: str
+    seed: int
+    card: dict[str, Any] = field(repr=False)
+    history: tuple[dict[str, Any], ...] = field(repr=False)
+    seconds: float | None
+
+    @property
+    def source(self) -> str | None:
+        """Where the candidates came from: a folder in the corpus, or a name; None for a baseline."""
+        name = self.card.get("settings", {}).get("candidates")
+        return str(name) if name else None
+
+    @property
+    def warm_steps(self) -> int:
+        """Updates before the first candidate joined (Algorithm 1, line 1)."""
+        return int(self.card.get("settings", {}).get("warm_steps", 0))
+
+    @property
+    def is_warm_alone(self) -> bool:
+        """Whether the predictor kept is one from before the first candidate, though there were some."""
+        best = self.card.get("best_step")
+        return self.source is not None and best is not None and best <= self.warm_steps
+
+
+def read_runs(corpus: Path) -> list[Run]:
+    """Every run with a ``run.json`` below ``corpus/runs``, by |L|, system and seed.
+
+    Raises:
+        InputError: a file of a run is malformed.
+    """
+    cards = sorted((corpus / "runs").glob("*/*/seed-*/run.json"))
+    runs = [_read(card.parent) for card in cards]
+    return sorted(runs, key=lambda run: (run.labelled, run.system, run.seed))
+
+
+def candidates_at_hand(run: Run, corpus: Path) -> Path | None:
+    """The folder of the candidates a run drew from, if they lie in the corpus folder.
+
+    Those of a release folder or of the hub, of which a run records the name alone, do not.
+
+    Raises:
+        InputError: generation was interrupted in that folder.
+    """
+    folder = corpus / (run.source or "candidates")
+    inside = folder.resolve().is_relative_to(corpus.resolve())
+    return folder if run.source and inside and candidate_shards(folder) else None
+
+
+def not_at_hand(runs: Sequence[Run]) -> str:
+    """A line about runs whose candidates are not at hand; empty where there is no such run."""
+    counts = Counter((str(run.source), run.system) for run in runs)
+    named = "; ".join(
+        f"{source} (of {count} run{'' if count == 1 else 's'} of {system})"
+        for (source, system), count in sorted(counts.items())
+    )
+    return f"Candidates whose text is not at hand in the corpus folder: {named}." if named else ""
+
+
+def _read(folder: Path) -> Run:
+    card = read_json(folder / "run.json")
+    timing = folder / "timing.json"
+    history = read_records(folder / "history.jsonl", _record, "a record of validation", _REMEDY)
+    try:
+        return Run(
+            folder=folder,
+            system=str(card["system"]),
+            mode=str(card["mode"]),
+            labelled=int(card["labelled"]),
+            draw=str(card.get("draw", card["labelled"])),
+            seed=int(card["seed"]),
+            card=card,
+            history=history,
+            seconds=float(read_json(timing)["seconds"]) if timing.is_file() else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"not the card of a run: {error!r}", path=folder / "run.json", remedy=_REMEDY
+        ) from error
+
+
+def _record(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {**record, "step": int(record["step"])}

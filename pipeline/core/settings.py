@@ -1,0 +1,144 @@
+"""How a command's settings are made: CLI flag over params.yaml section over default.
+
+A section of params.yaml is named like the stage and holds ``default`` and one entry per corpus;
+the corpus entry (the corpus folder's name) overrides ``default`` key by key. Where a stage makes
+several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
+section per kind, which goes over the plain keys of its level.
+
+Names of language models: the family, and after a hyphen what sets one apart from another of it.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.core.errors import SettingsError
+
+Family = Literal["bert", "t5"]
+"""``bert``: a masked LM; ``t5``: an encoder-decoder with sentinels."""
+
+_NAME = r"^(bert|t5)(-[a-z0-9]+)*$"
+
+ModelName = Annotated[str, Field(pattern=_NAME)]
+"""``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
+
+
+def family_of(name: str) -> Family:
+    """The family that a model's name begins with."""
+    return "bert" if name.startswith("bert") else "t5"
+
+
+def is_model_name(name: object) -> bool:
+    """Whether a language model may be called so."""
+    return isinstance(name, str) and re.fullmatch(_NAME, name) is not None
+
+
+def flag_of(name: str) -> str:
+    """The option of a field: ``dry_run`` is ``--dry-run``; ``json_`` is ``--json``, a name pydantic has."""
+    return name.rstrip("_").replace("_", "-")
+
+
+class Settings(BaseModel):
+    """Base of every command's settings: frozen, unknown keys refused, one-line errors.
+
+    Class attributes:
+        stage: the one word that names the stage everywhere.
+        summary: the first line of ``--help``.
+        arguments: fields given by position on the command line.
+        corpus_field: the field whose folder name chooses the params.yaml entry.
+        variant_field: the field whose value names a nested section, if the stage has kinds: the
+            names of language models.
+        grid_fields: fields whose values are top-level keys of params.yaml, shared with the DVC
+            matrix, instead of keys of the section.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    stage: ClassVar[str]
+    summary: ClassVar[str]
+    arguments: ClassVar[tuple[str, ...]] = ()
+    corpus_field: ClassVar[str] = "corpus"
+    variant_field: ClassVar[str | None] = None
+    grid_fields: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
+        """Settings from explicitly given options over ``params`` over defaults.
+
+        Raises:
+            SettingsError: an unknown key, a value of the wrong type or out of range.
+        """
+        explicit = {key: value for key, value in given.items() if value not in (None, [])}
+        section = cls._section(params, explicit) if params else {}
+        try:
+            return cls(**{**section, **explicit})
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            what = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "missing":
+                raise SettingsError(f"{cls.stage}: --{flag_of(key)} is required") from error
+            if first["type"] == "extra_forbidden":
+                what = f"no such setting; there are: {', '.join(cls.model_fields)}"
+            value = f" = {first['input']!r}" if key else ""
+            place = params if key in section and key not in explicit else None
+            name = f"{cls.stage}.{key}" if key else cls.stage
+            raise SettingsError(f"{name}{value}: {what}", path=place) from error
+
+    def command_line(self) -> list[str]:
+        """The arguments that make these very settings again, for a launcher's ``conjoin``."""
+        line = [self.stage, *(str(getattr(self, name)) for name in self.arguments)]
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            flag = flag_of(name)
+            if name in self.arguments or value is None:
+                continue
+            if isinstance(value, bool):
+                line.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                for item in value if isinstance(value, list) else [value]:
+                    line += [f"--{flag}", str(item)]
+        return line
+
+    @classmethod
+    def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            document = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
+        except FileNotFoundError as error:
+            raise SettingsError("no such file", path=params) from error
+        except yaml.YAMLError as error:
+            raise SettingsError(f"not YAML: {error}", path=params) from error
+        if not isinstance(document, dict):
+            raise SettingsError("must be a mapping of sections", path=params)
+        section = document.get(cls.stage) or {}
+        if not isinstance(section, dict):
+            raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
+        corpus = Path(explicit.get(cls.corpus_field, ".")).resolve().name
+        levels = [section.get(name) or {} for name in ("default", corpus)]
+        if not all(isinstance(level, dict) for level in levels):
+            raise SettingsError(f"entries of section {cls.stage!r} must be mappings", path=params)
+        # Nested sections are the kinds; those of other kinds are not this call's business.
+        plain = [
+            {k: v for k, v in level.items() if cls.variant_field is None or not isinstance(v, dict)}
+            for level in levels
+        ]
+        variant = ""
+        if cls.variant_field:
+            unset = cls.model_fields[cls.variant_field].default
+            variant = str({**plain[0], **plain[1], **explicit}.get(cls.variant_field, unset))
+            for key in (k for level in levels for k, v in level.items() if isinstance(v, dict)):
+                if not is_model_name(key):
+                    raise SettingsError(
+                        f"{cls.stage}.{key}: no such kind; a language model is called bert or t5, "
+                        "or like t5-twins",
+                        path=params,
+                    )
+        merged = {key: document[key] for key in cls.grid_fields if key in document}
+        for level, own in zip(levels, plain, strict=True):
+            nested = level.get(variant) if cls.variant_field else None
+            merged |= own | (nested if isinstance(nested, dict) else {})
+        return {str(key): value for key, value in merged.items()}

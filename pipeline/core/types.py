@@ -1,0 +1,173 @@
+"""The types every arrow of the pipeline carries: spans, coordinations, sentences, candidates.
+
+All spans are half-open word indices ``[start, end)``.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
+"""Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2)."""
+
+REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S")
+"""Constituent labels a reference span may have (§5.1)."""
+
+LABEL = "[A-Z][A-Z0-9$-]{0,15}"
+"""A regular expression: labels that given reference spans may have, such as ``NP`` and ``NP-SBJ``."""
+
+CATEGORIES: dict[str, frozenset[str]] = {
+    "NP, NX": frozenset({"NP", "NX"}),
+    "ADJP, ADVP": frozenset({"ADJP", "ADVP"}),
+    "VP": frozenset({"VP"}),
+    "PP": frozenset({"PP"}),
+    "S, SBAR": frozenset({"S", "SBAR"}),
+}
+"""Columns of Table 2; every other label (UCP, QP, ...) counts in the overall figure only."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Words ``start`` up to but not including ``end``."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """A coordinate structure: conjuncts in sentence order, linked by the word at ``coordinator``.
+
+    ``word`` is the coordinator as written; ``label`` the constituent label of the whole structure.
+    """
+
+    coordinator: int
+    word: str
+    label: str
+    conjuncts: tuple[Span, ...]
+
+    @property
+    def start(self) -> int:
+        """First word of the first conjunct."""
+        return self.conjuncts[0].start
+
+    @property
+    def end(self) -> int:
+        """One past the last word of the last conjunct."""
+        return self.conjuncts[-1].end
+
+    @property
+    def is_evaluable(self) -> bool:
+        """Whether the coordinator is one of the five that the field evaluates."""
+        return self.word.lower() in COORDINATORS
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A treebank or raw-text sentence.
+
+    ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
+    kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
+    ``words``. ``tags`` and ``tree`` are None for raw text.
+    """
+
+    sentence_id: str
+    doc_id: str
+    split: str
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None
+    tree: str | None
+    coordinations: tuple[Coordination, ...]
+    license: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A generated sentence with the coordinate structure that generation put there (§3.1).
+
+    ``reference`` is the reference span in the *source* sentence; ``conjuncts`` are spans in
+    ``words``, the generated sentence. ``score`` is the mean synchronized log-probability per fill
+    token; ``score_append`` and ``score_prepend`` are those of the same fill under S′(1) and S′(2)
+    alone. Without synchronization only S′(1) is run: ``score_append`` equals ``score`` and
+    ``score_prepend`` is None.
+    """
+
+    candidate_id: str
+    sentence_id: str
+    words: tuple[str, ...]
+    coordinator: int
+    conjuncts: tuple[Span, ...]
+    label: str
+    reference: Span
+    fill: str
+    score: float | None
+    score_append: float | None
+    score_prepend: float | None
+    license: str
+
+    @property
+    def coordination(self) -> Coordination:
+        """The generated coordinate structure."""
+        word = self.words[self.coordinator]
+        return Coordination(self.coordinator, word, self.label, self.conjuncts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A candidate generation refused, with the reason; fields that never came to be are empty."""
+
+    candidate: Candidate
+    reason: str
+
+
+def is_label(text: str) -> bool:
+    """Whether a given reference span may have this label."""
+    return re.fullmatch(LABEL, text) is not None
+
+
+def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:
+    """Whether a sentence belongs to U: training split, no coordination, enough context (§5.1).
+
+    "No coordination" follows the paper's statistic: none whose coordinator is evaluable.
+    """
+    return (
+        sentence.split == "train"
+        and len(sentence.words) >= min_words
+        and not any(c.is_evaluable for c in sentence.coordinations)
+    )
+
+
+def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:
+    """The words joined by spaces with ``[`` ``]`` around each span, as in Table 4."""
+    starts = [s.start for s in spans]
+    ends = [s.end - 1 for s in spans]
+    return " ".join(
+        "[" * starts.count(i) + word + "]" * ends.count(i) for i, word in enumerate(words)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A sentence of U, as much of it as generation needs."""
+
+    sentence_id: str
+    words: tuple[str, ...]
+    license: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A sentence with the span to be coordinated."""
+
+    sentence_id: str
+    words: tuple[str, ...]
+    span: Span
+    label: str
+    license: str
+
+
+UNLABELLED = "X"
+"""Label of a reference span that is no constituent: the treebank's own mark for "unknown"."""

@@ -1,0 +1,142 @@
+"""Questions to a corpus in SQL: DuckDB over its Parquet files, in memory that does not grow with it.
+
+When two rows say the same, in SQL: 128 bits of their text, or of their text with its brackets.
+
+Rows of equal content have equal words, coordinator and conjuncts. Neither the label counts, nor which
+sentence they were made of, nor which model wrote the fill: to whoever trains on them they are one
+example.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import require_columns
+from pipeline.corpus.layout import Shards
+
+_MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
+_FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
+_PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")
+_LONGEST = 160  # characters of what DuckDB says: its texts go on with candidates and line numbers
+
+
+@contextmanager
+def engine(
+    memory: str = _MEMORY, threads: int = 2, files: Sequence[Path] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of its own that spills to a temporary folder, removed at the end.
+
+    Args:
+        memory: what it may hold at once, in DuckDB's notation.
+        threads: processor threads it may use.
+        files: what it will read, looked through for the damaged one where DuckDB does not name it.
+
+    Raises:
+        InputError: a file it was asked to read is damaged or has other columns than asked for, or
+            the disk has no room for what does not fit the memory.
+    """
+    with TemporaryDirectory(prefix="conjoin-") as scratch, duckdb.connect() as database:
+        database.execute(f"SET memory_limit = '{memory}'")
+        database.execute(f"SET threads = {threads}")
+        database.execute(f"SET temp_directory = '{scratch}'")
+        database.execute("SET enable_progress_bar = false")
+        try:
+            yield database
+        except duckdb.OutOfMemoryException as error:
+            raise InputError(
+                f"more than {memory} of memory is needed, and it could not be put on disk in {scratch}",
+                remedy="free space there, or set TMPDIR to another folder",
+            ) from error
+        except duckdb.Error as error:
+            raise _refusal(error, files) from error
+
+
+def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
+    """What DuckDB says, on one short line that names the file."""
+    text = str(error).strip()
+    file = _FILE.search(text)
+    what = _PREFIX.sub("", text.splitlines()[0])[:_LONGEST]
+    return InputError(
+        f"cannot be read: {what}", path=file.group(1) if file else _damaged(files),
+        remedy="get or make it again",
+    )  # fmt: skip
+
+
+def _damaged(files: Sequence[Path]) -> Path | None:
+    for path in files:
+        try:
+            with pq.ParquetFile(path) as file:
+                for _ in file.iter_batches():
+                    pass
+        except (pa.ArrowException, OSError):
+            return path
+    return None
+
+
+def rows_of(shards: Shards) -> str:
+    """An SQL expression for all rows of a corpus, to stand after FROM.
+
+    Beside the files' columns each row has ``reason`` (null if usable), ``file`` (the path) and
+    ``place`` (its row in that file, from 0). Columns that some files lack are null there.
+    """
+    parts = ["SELECT NULL::VARCHAR AS reason WHERE false"]  # so that there always is such a column
+    parts += [
+        "SELECT * EXCLUDE (filename, file_row_number), filename AS file, file_row_number AS place "  # noqa: S608 - our own paths
+        f"FROM read_parquet({_listed(files)}, union_by_name = true, filename = true, "
+        "file_row_number = true)"
+        for files in (shards.accepted, shards.rejects)
+        if files
+    ]
+    return "(" + " UNION ALL BY NAME ".join(parts) + ")"
+
+
+def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) -> frozenset[str]:
+    """The columns that every file of a corpus has; no more than the files' footers is read.
+
+    Args:
+        shards: the corpus.
+        wanted: columns the files must have, with types that read as these.
+        optional: names of those of them that a file may lack.
+
+    Raises:
+        InputError: a file is damaged, lacks a column, or has one of another kind; it is named.
+    """
+    common: frozenset[str] | None = None
+    for path in (*shards.accepted, *shards.rejects):
+        try:
+            found = pq.read_schema(path)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"not a readable Parquet file: {str(error).strip().splitlines()[0][:_LONGEST]}",
+                path=path, remedy="get or make it again",
+            ) from error  # fmt: skip
+        names = frozenset(found.names)
+        require_columns(
+            found, pa.schema(f for f in wanted if f.name in names or f.name not in optional), path
+        )
+        common = names if common is None else common & names
+    return common or frozenset()
+
+
+def _listed(files: Sequence[Path]) -> str:
+    return "[" + ", ".join("'" + str(file).replace("'", "''") + "'" for file in files) + "]"
+
+
+_WORDS = "array_to_string(words, chr(31))"
+_SPANS = """array_to_string([span."start" || '-' || span."end" for span in conjuncts], ' ')"""
+
+TEXT = f"md5_number({_WORDS})"
+"""Key of a row's words."""
+
+CONTENT = f"md5_number(concat_ws(chr(30), {_WORDS}, coordinator, {_SPANS}))"
+"""Key of a row's words, coordinator and conjuncts."""
+
+REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill, reason))"""
+"""Key of what else distinguishes rejects: where no candidate came to be, the words are the source's."""

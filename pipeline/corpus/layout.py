@@ -1,0 +1,124 @@
+"""What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
+
+Where a command may write: never in what it reads, nor around it.
+
+Paths as they are published: where things lay on a machine is nobody's business.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.errors import InputError
+from pipeline.core.settings import Settings
+from pipeline.corpus.manifest import is_release, read_manifest
+
+Kind = Literal["candidates", "release", "stand-off", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The files of a corpus, and what its manifest says.
+
+    Attributes:
+        place: the folder, or the file.
+        kind: ``candidates``: as ``generate`` or ``merge`` wrote them; ``release``: with text;
+            ``stand-off``: a release without the source's words; ``file``: a single Parquet file.
+        accepted: files of usable candidates, in order.
+        rejects: files of rejects, in order.
+        manifest: ``manifest.json``; None where there is none.
+    """
+
+    place: Path
+    kind: Kind
+    accepted: tuple[Path, ...]
+    rejects: tuple[Path, ...]
+    manifest: Mapping[str, Any] | None
+
+
+def find_shards(place: Path) -> Shards:
+    """The files of a corpus. They are not opened, so they may be damaged, or be of other columns.
+
+    Raises:
+        InputError: there is nothing, generation was interrupted here, or the manifest is not one:
+            the key that is missing or of another form is named.
+    """
+    if place.is_file():
+        return Shards(place, "file", (place,), (), None)
+    if not place.is_dir():
+        raise InputError("no such file or folder", path=place, remedy=_REMEDY)
+    manifest = read_manifest(place)
+    released = is_release(place, manifest)
+    layouts = _RELEASE if released else _CANDIDATES
+    candidate_shards(place)  # refuses a folder in which generation was interrupted
+    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
+    if not accepted and not rejects:
+        raise InputError("neither candidates nor a release of them", path=place, remedy=_REMEDY)
+    kind: Kind = "candidates"
+    if released:
+        kind = "stand-off" if (manifest or {}).get("stand_off") else "release"
+    return Shards(place, kind, accepted, rejects, manifest)
+
+
+_CANDIDATES = ("candidates-*.parquet", "rejects-*.parquet")
+_RELEASE = ("data/train-*.parquet", "rejected/train-*.parquet")
+_REMEDY = (
+    "name a folder of candidates (candidates-*.parquet), a release (data/train-*.parquet) "
+    "or a Parquet file"
+)
+
+
+def resolved(path: Path) -> Path:
+    """The path without symbolic links.
+
+    Raises:
+        InputError: its links lead in a circle.
+    """
+    try:
+        found = path.resolve()
+        if not found.is_symlink():  # what Python 3.13 leaves of a circle
+            return found
+        raise RuntimeError
+    except (OSError, RuntimeError) as error:  # RuntimeError: until Python 3.12
+        raise InputError(
+            "its symbolic links lead in a circle",
+            path=path,
+            remedy="remove them, or name another path",
+        ) from error
+
+
+def apart(out: Path, *sources: Path) -> Path:
+    """The place named by ``out``, resolved, if it is none of the sources, in none, and around none.
+
+    Args:
+        out: what is to be written.
+        sources: what it is made of, which must outlive it.
+
+    Raises:
+        InputError: it is, or symbolic links lead in a circle.
+    """
+    place = resolved(out)
+    for source in map(resolved, sources):
+        if place == source or place in source.parents or source in place.parents:
+            raise InputError(
+                f"this cannot take the place of what it is made of ({source.name}), or lie in it",
+                path=out, remedy="choose another --out",
+            )  # fmt: skip
+    return place
+
+
+def shown_place(path: Path) -> str:
+    """The last two parts of an absolute path; a relative one as it is."""
+    return "/".join(path.parts[1:][-2:]) if path.is_absolute() else str(path)
+
+
+def shown_command(settings: Settings) -> str:
+    """The command line that makes these settings, its absolute paths cut as ``shown_place`` cuts."""
+    values = {name: getattr(settings, name) for name in type(settings).model_fields}
+    cut = {
+        name: Path(shown_place(value)) for name, value in values.items() if isinstance(value, Path)
+    }
+    return shlex.join(["conjoin", *settings.model_copy(update=cut).command_line()])

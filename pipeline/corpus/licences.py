@@ -1,0 +1,241 @@
+"""SPDX expressions of licences: what they permit, how they are spelt, one for a whole of several parts.
+
+The licences that corpora of this field have, and what each permits, as far as handing on the text goes.
+
+Not legal advice: a licence that is not here counts as unknown, and what is unknown is not handed on.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+UNKNOWN = "unknown"
+"""What rows say whose licence nobody named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a licence, or an expression of several, permits.
+
+    Attributes:
+        known: whether it is one that conjoin knows.
+        redistributable: whether generated sentences, which contain the source's, may be handed on.
+        name: in words.
+        url: its text; None if it has none, or is not known. Of an expression that of the licence that
+            decides.
+        why: one clause, why the text may be handed on or not.
+    """
+
+    known: bool
+    redistributable: bool
+    name: str
+    url: str | None
+    why: str
+
+
+def licence(identifier: str) -> tuple[str, Terms]:
+    """A licence's name as SPDX spells it, which is read in any case, and what it permits."""
+    key = identifier.lower()
+    if key in _REGISTER:
+        return _REGISTER[key]
+    if found := _CC.fullmatch(key):
+        return identifier.upper(), _creative_commons(found)
+    return identifier, no_terms(identifier, "conjoin does not know this licence")
+
+
+def no_terms(name: str, why: str) -> Terms:
+    """Those of what is not known, and why it is not."""
+    return Terms(False, False, name or UNKNOWN, None, why)
+
+
+_CC = re.compile(r"cc-by(-nc)?(-nd|-sa)?-([1-4]\.[05])(-[a-z]{2,3})?")
+
+
+def _creative_commons(found: re.Match[str]) -> Terms:
+    commercial, form, version, country = (group or "" for group in found.groups())
+    kind = f"by{commercial}{form}"
+    words = {"by": "Attribution", "nc": "NonCommercial", "nd": "NoDerivatives", "sa": "ShareAlike"}
+    name = "-".join(words[part] for part in kind.split("-"))
+    place = f"{version}/{country[1:]}/" if country else f"{version}/"
+    limits = ["with attribution"]
+    limits += ["not for commercial use"] if commercial else []
+    limits += ["under the same licence"] if form == "-sa" else []
+    free = form != "-nd"
+    return Terms(
+        known=True,
+        redistributable=free,
+        name=f"Creative Commons {name} {version}{country.upper().replace('-', ' ')}",
+        url=f"https://creativecommons.org/licenses/{kind}/{place}",
+        why=f"altered text may be handed on, {', '.join(limits)}"
+        if free
+        else "altered text must not be handed on, and generated sentences are altered text",
+    )
+
+
+def _spdx(name: str, identifier: str, why: str) -> Terms:
+    return Terms(True, True, name, f"https://spdx.org/licenses/{identifier}.html", why)
+
+
+_NOTICE = "text may be handed on with its notice"
+_COPYLEFT = "text may be handed on under the same licence"
+_FREE = "text is dedicated to the public"
+_LDC = Terms(
+    True, False, "LDC User Agreement", "https://catalog.ldc.upenn.edu/license/ldc-non-members-agreement.pdf",
+    "neither the text nor anything that contains it may go to who is not its licensee",
+)  # fmt: skip
+_PUBMED = Terms(
+    True, False, "terms of PubMed", "https://pubmed.ncbi.nlm.nih.gov/disclaimer/",
+    "abstracts belong to their authors and publishers, and PubMed grants no right to hand them on",
+)  # fmt: skip
+
+_SPDX = (
+    ("Apache License 2.0", "Apache-2.0", _NOTICE),
+    ("MIT License", "MIT", _NOTICE),
+    ("BSD 2-Clause License", "BSD-2-Clause", _NOTICE),
+    ("BSD 3-Clause License", "BSD-3-Clause", _NOTICE),
+    ("ISC License", "ISC", _NOTICE),
+    ("Public Domain Dedication and License 1.0", "PDDL-1.0", _FREE),
+    ("The Unlicense", "Unlicense", _FREE),
+    ("Open Data Commons Attribution License 1.0", "ODC-By-1.0", _NOTICE),
+    ("Open Database License 1.0", "ODbL-1.0", _COPYLEFT),
+    ("Mozilla Public License 2.0", "MPL-2.0", _COPYLEFT),
+    ("CDLA Permissive 1.0", "CDLA-Permissive-1.0", _NOTICE),
+    ("CDLA Permissive 2.0", "CDLA-Permissive-2.0", _NOTICE),
+    ("CDLA Sharing 1.0", "CDLA-Sharing-1.0", _COPYLEFT),
+)
+_GNU = (
+    ("GPL", "General Public License", ("2.0", "3.0")),
+    ("LGPL", "Lesser General Public License", ("2.1", "3.0")),
+    ("AGPL", "Affero General Public License", ("3.0",)),
+    ("GFDL", "Free Documentation License", ("1.2", "1.3")),
+)
+_CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
+_LICENCES = {
+    **{identifier: _spdx(name, identifier, why) for name, identifier, why in _SPDX},
+    **{
+        f"{kind}-{version}{suffix}": _spdx(
+            f"GNU {words} {version}", f"{kind}-{version}{suffix or '-only'}", _COPYLEFT
+        )
+        for kind, words, versions in _GNU
+        for version in versions
+        for suffix in ("", "-only", "-or-later")
+    },
+    "CC0-1.0": Terms(True, True, "CC0 1.0", _CC0, _FREE),
+    "LDC-User-Agreement": _LDC,
+    "LicenseRef-LDC-User-Agreement": _LDC,
+    "LicenseRef-PubMed": _PUBMED,
+    UNKNOWN: no_terms(UNKNOWN, "nobody has named a licence"),
+}
+_REGISTER = {identifier.lower(): (identifier, found) for identifier, found in _LICENCES.items()}
+
+EXCEPTIONS = {
+    name.lower(): name
+    for name in (
+        "Bison-exception-2.2", "Classpath-exception-2.0", "Font-exception-2.0", "GCC-exception-2.0",
+        "GCC-exception-3.1", "Linux-syscall-note", "LLVM-exception",
+    )
+}  # fmt: skip
+"""Exceptions that may stand behind WITH, by their names in lower case: they permit more, never less."""
+
+
+_TOKEN = re.compile(r"[()]|[A-Za-z0-9.+:-]+")
+_SIGNS = {"(", ")", "AND", "OR", "WITH"}
+_DEEPEST = 32  # brackets; what has more is not read, since the reader calls itself
+
+
+def terms(expression: str) -> Terms:
+    """What an SPDX expression permits: ``A AND B`` what both do, ``A OR B`` what either does.
+
+    Never raises: what cannot be read is not known, and so not redistributable.
+    """
+    found = _read(expression)
+    return found or no_terms(expression, "this is no SPDX expression of licences")
+
+
+def canonical(expression: str) -> str:
+    """The expression as SPDX spells it; identifiers are read in any case. As it is if it is none."""
+    if _read(expression) is None:
+        return expression
+    spelt = (
+        t if t in _SIGNS else EXCEPTIONS.get(t.lower()) or licence(t)[0]
+        for t in _TOKEN.findall(expression)
+    )
+    return " ".join(spelt).replace("( ", "(").replace(" )", ")")
+
+
+def licence_ids(expression: str) -> list[str]:
+    """The single licences that an expression names, each once, in their order, as SPDX spells them."""
+    words = (w for w in _TOKEN.findall(expression) if w not in _SIGNS)
+    return list(dict.fromkeys(licence(w)[0] for w in words if w.lower() not in EXCEPTIONS))
+
+
+def combined(expressions: Iterable[str]) -> str:
+    """One expression for a whole whose parts have these: all of them hold, sorted, each once."""
+    parts: set[str] = set()
+    for expression in map(canonical, expressions):
+        # What AND joins at the top is taken apart, so that no licence is named twice.
+        plain = not {"OR", "(", ")"} & set(_TOKEN.findall(expression)) and terms(expression).known
+        parts |= set(expression.split(" AND ")) if plain else {expression}
+    alone = len(parts) == 1
+    return " AND ".join(
+        part if alone or " OR " not in part else f"({part})" for part in sorted(parts)
+    )
+
+
+@lru_cache(1024)
+def _read(expression: str) -> Terms | None:
+    tokens = _TOKEN.findall(expression)
+    if "".join(tokens) != "".join(expression.split()) or tokens.count("(") > _DEEPEST:
+        return None
+    try:
+        found = _either(tokens)
+    except (ValueError, IndexError):
+        return None
+    return None if tokens else found
+
+
+def _either(tokens: list[str]) -> Terms:
+    parts = [_both(tokens)]
+    while tokens and tokens[0] == "OR":
+        del tokens[0]
+        parts.append(_both(tokens))
+    if len(parts) == 1:
+        return parts[0]
+    # Whoever hands on chooses the licence that lets him.
+    chosen = next((p for p in parts if p.redistributable), None)
+    decides = chosen or next((p for p in parts if p.known), parts[0])
+    known = chosen is not None or all(p.known for p in parts)
+    name = " or ".join(p.name for p in parts)
+    return Terms(known, decides.redistributable, name, decides.url, decides.why)
+
+
+def _both(tokens: list[str]) -> Terms:
+    parts = [_one(tokens)]
+    while tokens and tokens[0] == "AND":
+        del tokens[0]
+        parts.append(_one(tokens))
+    decides = next((p for p in parts if not p.known), None)
+    decides = decides or next((p for p in parts if not p.redistributable), parts[0])
+    name = " and ".join(dict.fromkeys(p.name for p in parts))
+    known, free = all(p.known for p in parts), all(p.redistributable for p in parts)
+    return Terms(known, free, name, decides.url, decides.why)
+
+
+def _one(tokens: list[str]) -> Terms:
+    first = tokens.pop(0)
+    if first == "(":
+        inner = _either(tokens)
+        if tokens.pop(0) != ")":
+            raise ValueError
+        return inner
+    if first in _SIGNS:
+        raise ValueError
+    if tokens[:1] == ["WITH"]:
+        exception = tokens[1]
+        del tokens[:2]
+        if exception in _SIGNS:
+            raise ValueError
+        if exception.lower() not in EXCEPTIONS:
+            return no_terms(f"{first} WITH {exception}", "conjoin does not know this exception")
+    return licence(first)[1]

@@ -1,0 +1,220 @@
+"""``manifest.json`` of a corpus that came from anywhere: what must stand in it, and of what form.
+
+Commands take what they use from a manifest without asking again, so it is checked where it is read.
+
+``SHA256SUMS``: the checksums of a folder's files, as ``sha256sum`` writes and reads them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json
+from pipeline.core.parquet import MANIFEST
+
+FORMAT = 1
+"""Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
+
+_REMEDY = "make or get the corpus again"
+
+
+class _Shape(BaseModel):
+    """Keys of a JSON object; others may stand beside them."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Shard(_Shape):
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class _Run(_Shape):
+    settings: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+    tally: dict[str, Any] = {}
+    notes: dict[str, Any] = {}
+
+
+class _Merged(_Shape):
+    place: str
+
+
+class _Candidates(_Run):
+    """What ``generate`` and ``merge`` write."""
+
+    fingerprint: str = ""
+    generations: dict[str, _Run] = {}
+    merged: list[_Merged] = []
+    shards: list[_Shard] = []
+
+
+class _ReleasedShard(_Shard):
+    config: Literal["train", "rejected"]
+    digest: str
+
+
+class _Count(_Shape):
+    train: int
+    rejected: int
+
+
+class _Digests(_Shape):
+    train: str
+    rejected: str
+
+
+class _ReleasedRun(_Run):
+    rows: _Count
+
+
+class _Source(_Shape):
+    corpus: str
+    license: str
+    sentences: dict[str, int]
+    sha256: str
+
+
+class _Release(_Shape):
+    """What ``release`` and ``rehydrate`` write."""
+
+    conjoin: str
+    format: int
+    name: str
+    version: str
+    authors: list[str]
+    url: str | None
+    license: str
+    licenses: dict[str, int]
+    stand_off: bool
+    rehydrated: bool = False
+    command: str
+    seed: int
+    rows: _Count
+    digests: _Digests
+    shards: list[_ReleasedShard]
+    generations: dict[str, _ReleasedRun]
+    sources: list[_Source]
+    merged: list[_Merged] = []
+
+
+class _StandOff(_Release):
+    full_digests: _Digests
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFault:
+    """What is wrong with a key of a manifest.
+
+    Attributes:
+        key: such as ``shards[0].sha256``.
+        missing: it is not there; else it is of another form than it must be.
+        what: in words.
+    """
+
+    key: str
+    missing: bool
+    what: str
+
+
+def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[ManifestFault]:
+    """Keys that a manifest must have and lacks, and those of another form than they must be.
+
+    Args:
+        manifest: a JSON object, whatever is in it.
+        released: it is of a release, of which more is required.
+    """
+    shape: type[_Shape] = _Candidates
+    if released:
+        shape = _StandOff if manifest.get("stand_off") else _Release
+    try:
+        shape.model_validate(manifest)
+    except ValidationError as error:
+        return [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors()]
+    return []
+
+
+def _fault(places: tuple[int | str, ...], kind: str, why: str) -> ManifestFault:
+    parts = (f"[{place}]" if isinstance(place, int) else f".{place}" for place in places)
+    key, missing = "".join(parts).removeprefix("."), kind == "missing"
+    what = f"it has no {key}" if missing else f"{key}: {why[:1].lower()}{why[1:]}"
+    return ManifestFault(key, missing, what)
+
+
+def is_release(place: Path, manifest: Mapping[str, Any] | None) -> bool:
+    """Whether a folder is a release: its manifest says so, or its files lie as a release's do."""
+    if "format" in (manifest or {}):
+        return True
+    if any(place.glob("candidates-*.parquet")) or any(place.glob("rejects-*.parquet")):
+        return False
+    return any(place.glob("data/*.parquet")) or any(place.glob("rejected/*.parquet"))
+
+
+def read_manifest(place: Path) -> dict[str, Any] | None:
+    """The ``manifest.json`` of a folder; None where there is none.
+
+    Raises:
+        InputError: it is not JSON, or what commands take from it is missing or of another form; the
+            first such key is named.
+    """
+    path = place / MANIFEST
+    if not path.is_file():
+        return None
+    manifest = read_json(path, remedy=_REMEDY)
+    if not isinstance(manifest, dict):
+        raise InputError("not a manifest of conjoin", path=path, remedy=_REMEDY)
+    faults = manifest_faults(manifest, released=is_release(place, manifest))
+    if faults:
+        more = f" (and {len(faults) - 1:,} more)" if len(faults) > 1 else ""
+        raise InputError(
+            f"not a manifest of a corpus: {faults[0].what[:160]}{more}", path=path, remedy=_REMEDY
+        )
+    return manifest
+
+
+CHECKSUMS = "SHA256SUMS"
+
+_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class SumLine:
+    """A line of checksums.
+
+    Attributes:
+        number: of the line, from 1.
+        text: as it stands there.
+        name: of the file, relative to the folder; None if the line cannot be read or leads out of it.
+        sha256: hex digest in lower case; empty where there is no name.
+    """
+
+    number: int
+    text: str
+    name: str | None
+    sha256: str
+
+
+def read_sums(path: Path) -> list[SumLine]:
+    """The lines of a file of checksums; raises OSError as reading does."""
+    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    return [_line(number, line) for number, line in enumerate(text.split("\n"), 1)] if text else []
+
+
+def _line(number: int, text: str) -> SumLine:
+    found = _LINE.fullmatch(text)
+    if not found or _leads_away(found[2]):
+        return SumLine(number, text, None, "")
+    return SumLine(number, text, found[2].removeprefix("./"), found[1].lower())
+
+
+def _leads_away(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts

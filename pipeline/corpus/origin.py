@@ -1,0 +1,101 @@
+"""The corpus that candidates were made from: where it is, and what a release says of it."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, sha256_of
+from pipeline.core.parquet import MANIFEST, read_batches, value_counts
+from pipeline.core.schema import SENTENCES
+from pipeline.core.tree_rows import TREES_FOLDER
+from pipeline.corpus.engine import engine, rows_of
+from pipeline.corpus.layout import Shards
+from pipeline.corpus.licences import combined
+
+SENTENCES_FILE = "sentences.parquet"
+
+
+def find_corpus(place: Path, named: Path | None) -> Path | None:
+    """The corpus folder: the one that is named, or the nearest above ``place``; None if there is none.
+
+    Raises:
+        InputError: the one that is named has no ``sentences.parquet``.
+    """
+    if named is not None:
+        sentences_of(named)
+        return named
+    above = (folder for folder in place.resolve().parents if (folder / SENTENCES_FILE).is_file())
+    return next(above, None)
+
+
+def sentences_of(place: Path) -> Path:
+    """The ``sentences.parquet`` of a corpus folder, or the file itself.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = place / SENTENCES_FILE if place.is_dir() else place
+    if not path.is_file():
+        raise InputError(
+            "no such corpus", path=path,
+            remedy="name a corpus folder that `conjoin ingest` wrote, or its sentences.parquet",
+        )  # fmt: skip
+    return path
+
+
+def facts(corpus: Path) -> dict[str, Any]:
+    """What a manifest says of a source: name, licence, sentences by split, checksum.
+
+    Raises:
+        InputError: its ``sentences.parquet`` is damaged, or two sentences have the same id.
+    """
+    path = sentences_of(corpus)
+    splits: Counter[str] = Counter()
+    licenses: set[str] = set()
+    columns = pa.schema([SENTENCES.field(name) for name in ("split", "license")])
+    for batch in read_batches(path, columns, 65_536):
+        splits.update(value_counts(batch.column("split")))
+        licenses |= value_counts(batch.column("license")).keys()
+    with engine() as database:
+        twice = database.execute(
+            "SELECT sentence_id FROM read_parquet($1) GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
+            [str(path)],
+        ).fetchone()
+    if twice:
+        raise InputError(
+            "two sentences have the same id", path=path, sentence_id=twice[0],
+            remedy="ingest the corpus again",
+        )  # fmt: skip
+    return {
+        "corpus": path.resolve().parent.name,
+        "license": combined(licenses),
+        "sentences": {split: splits[split] for split in sorted(splits)},
+        "sha256": sha256_of(path),
+        **_trees(path.parent / TREES_FOLDER / MANIFEST),
+    }
+
+
+def _trees(manifest: Path) -> dict[str, Any]:
+    """Which parser made the trees that lie there now; a generation names theirs by this checksum."""
+    if not manifest.is_file():
+        return {}
+    return {
+        "trees": {
+            "sha256": sha256_of(manifest),
+            "parser": read_json(manifest).get("parser", {}).get("name"),
+        }
+    }
+
+
+def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:
+    """How many rows are of sentences that a corpus does not have, and the first of those sentences."""
+    with engine() as database:
+        count, first = database.execute(
+            f"SELECT count(*), min(sentence_id) FROM {rows_of(shards)} ANTI JOIN "  # noqa: S608 - our own paths
+            "read_parquet($1) USING (sentence_id)",
+            [str(sentences_of(corpus))],
+        ).fetchone() or (0, None)  # fmt: skip
+    return int(count), str(first or "")

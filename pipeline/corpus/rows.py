@@ -1,0 +1,222 @@
+"""The columns of a released corpus: those of candidates, and which generation made each row.
+
+Documented column by column in docs/release.md.
+
+Who made the rows of a corpus: the runs of ``generate`` behind it, down to each row.
+
+Whether a folder of candidates holds the files that its manifest lists, all of them and no others.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts
+from pipeline.core.parquet import MANIFEST, column_names, read_batches
+from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.corpus.layout import Shards
+
+RELEASED = CANDIDATES.append(pa.field("generation", pa.string(), nullable=False))
+"""``data/train-*.parquet``. ``generation``: the first 16 hex digits of the fingerprint of the run that
+made the row, a key of ``generations`` in ``manifest.json``."""
+
+RELEASED_REJECTS = RELEASED.append(pa.field("reason", pa.string(), nullable=False))
+"""``rejected/train-*.parquet``."""
+
+STAND_OFF = pa.schema(
+    [
+        RELEASED.field("candidate_id"),
+        RELEASED.field("sentence_id"),
+        RELEASED.field("coordinator"),
+        pa.field("word", pa.string()),
+        RELEASED.field("conjuncts"),
+        RELEASED.field("label"),
+        RELEASED.field("reference"),
+        pa.field("fill", pa.string()),
+        pa.field("fill_words", RELEASED.field("words").type),
+        pa.field("sealed", pa.binary()),
+        *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
+        RELEASED.field("license"),
+        RELEASED.field("generation"),
+    ]
+)
+"""``data/train-*.parquet`` of a stand-off release, which leaves the source's sentences out.
+
+``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
+generated text and its words, both null where ``sealed`` holds them, because they repeat the source.
+The sentence is ``source[:reference.end] + [word] + fill_words + source[reference.end:]``.
+"""
+
+STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))
+"""``rejected/train-*.parquet`` of a stand-off release."""
+
+
+_OF_FOLDER = {"shards", "fingerprint"}  # of a manifest of ``generate``: not about the rows' making
+
+
+def generation_key(fingerprint: str) -> str:
+    """What a run of ``generate`` is called in the column ``generation``: 16 hex digits."""
+    return fingerprint[:16]
+
+
+def generations(shards: Shards) -> dict[str, Mapping[str, Any]]:
+    """The runs that made the rows, by the value of their column ``generation``.
+
+    Each says what its rows depend on (``settings``, ``model``, ``inputs``, ``code``, ``versions``,
+    ``device``), its whole ``fingerprint``, and what it kept and refused (``tally``, ``notes``). None
+    for files without a manifest.
+    """
+    manifest = shards.manifest or {}
+    if "generations" in manifest:
+        return dict(manifest["generations"])
+    if "fingerprint" not in manifest:
+        return {}
+    fingerprint = str(manifest["fingerprint"])
+    about = {key: value for key, value in manifest.items() if key not in _OF_FOLDER}
+    return {generation_key(fingerprint): {"fingerprint": fingerprint, **about}}
+
+
+def read_accepted(shards: Shards) -> Iterator[pa.RecordBatch]:
+    """Stream the usable candidates, with the columns of ``RELEASED``, in the order of the files.
+
+    Raises:
+        InputError: a file is damaged or has other columns, or nothing says who made its rows.
+    """
+    return _read(shards, shards.accepted, CANDIDATES, RELEASED)
+
+
+def read_rejects(shards: Shards) -> Iterator[pa.RecordBatch]:
+    """Stream the rejects, with the columns of ``RELEASED_REJECTS``.
+
+    Raises:
+        InputError: as ``read_accepted``.
+    """
+    return _read(shards, shards.rejects, REJECTS, RELEASED_REJECTS)
+
+
+def _read(
+    shards: Shards, files: tuple[Path, ...], bare: pa.Schema, full: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    known = generations(shards)
+    for path in files:
+        if "generation" in column_names(path):
+            yield from read_batches(path, full)
+            continue
+        if len(known) != 1:
+            raise InputError(
+                "nothing says which run made these rows: there is neither a column 'generation' nor "
+                "a manifest.json of one run beside them",
+                path=path, remedy="name the folder that `conjoin generate` wrote",
+            )  # fmt: skip
+        (key,) = known
+        for batch in read_batches(path, bare):
+            keys = pa.array([key] * len(batch), pa.string())
+            columns = [keys if f.name == "generation" else batch.column(f.name) for f in full]
+            yield pa.RecordBatch.from_arrays(columns, schema=full)
+
+
+_FINGERPRINT = b"conjoin.fingerprint"
+
+
+def require_whole(shards: Shards) -> None:
+    """Hold a folder's files against its manifest, every byte.
+
+    Raises:
+        InputError: there is no manifest of shards, a shard is missing, damaged, or of another run.
+    """
+    manifest, place = shards.manifest, shards.place
+    if manifest is None:
+        raise InputError(
+            "no manifest.json: nothing says who made these rows, and whether they are all",
+            path=place, remedy="name a folder that `conjoin generate` or `conjoin merge` finished",
+        )  # fmt: skip
+    facts, own = listed_facts(manifest, place), manifest.get("fingerprint")
+    there = _there(shards)
+    again = "make or get the corpus again"
+    for name, path in there.items():
+        if name not in facts or (own is not None and _fingerprint(path) not in (None, own)):
+            raise InputError(
+                f"a shard from another run than the {MANIFEST} beside it", path=path,
+                remedy="remove it, or run `conjoin generate` again",
+            )  # fmt: skip
+    for name, expected in facts.items():
+        fault = expected.fault(there[name]) if name in there else "gone"
+        if fault:
+            raise InputError(
+                f"not as {MANIFEST} says: {fault}", path=place / name, remedy=again
+            )  # fmt: skip
+        if own is not None and _fingerprint(there[name]) is None:
+            raise InputError("a shard of no run of conjoin", path=place / name, remedy=again)
+
+
+def listed_facts(manifest: Mapping[str, Any], place: Path) -> dict[str, FileFacts]:
+    """Rows, bytes and checksum of each shard that a manifest lists, by its name.
+
+    Raises:
+        InputError: it has no such list, or lists a file twice.
+    """
+    facts: dict[str, FileFacts] = {}
+    try:
+        for entry in manifest["shards"]:
+            name = str(entry["file"])
+            if name in facts:
+                raise InputError(
+                    f"it lists {name} twice", path=place / MANIFEST,
+                    remedy="make or get the corpus again",
+                )  # fmt: skip
+            facts[name] = FileFacts(int(entry["rows"]), int(entry["bytes"]), str(entry["sha256"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            "not a manifest of a corpus: it has no list of shards with rows, bytes and sha256",
+            path=place / MANIFEST, remedy="make or get the corpus again",
+        ) from error  # fmt: skip
+    return facts
+
+
+def strays(shards: Shards) -> str | None:
+    """How a folder's files differ from its manifest's list by name and size; None if they do not.
+
+    No file is read, so this is what commands that only count or copy can tell at once.
+    """
+    if "shards" not in (shards.manifest or {}):
+        return None
+    facts, there = listed_facts(shards.manifest or {}, shards.place), _there(shards)
+    found = {
+        "missing": sorted(facts.keys() - there.keys()),
+        "not in its list": sorted(there.keys() - facts.keys()),
+        "of another size": sorted(
+            name for name in facts.keys() & there.keys() if _size(there[name]) != facts[name].bytes
+        ),
+    }
+    told = [f"{len(names):,} {what} (first {names[0]})" for what, names in found.items() if names]
+    if not told:
+        return None
+    return (
+        f"{shards.place}: not all the files that {MANIFEST} lists: {', '.join(told)}; "
+        "`conjoin validate` says more"
+    )
+
+
+def _there(shards: Shards) -> dict[str, Path]:
+    files = shards.accepted + shards.rejects
+    return {path.relative_to(shards.place).as_posix(): path for path in files}
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _fingerprint(path: Path) -> str | None:
+    """The run that a shard's footer names; None where it names none or cannot be read."""
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(_FINGERPRINT)
+    except (pa.ArrowException, OSError):
+        return None
+    return None if found is None else found.decode()

@@ -1,0 +1,1 @@
+"""The stage `evaluate`: predictors → accuracy."""

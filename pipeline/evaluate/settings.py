@@ -1,0 +1,24 @@
+"""Settings of ``conjoin evaluate``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.core.settings import Settings
+
+
+class Evaluate(Settings):
+    """Score every trained predictor of a corpus against gold coordination."""
+
+    stage: ClassVar[str] = "evaluate"
+    summary: ClassVar[str] = "Evaluate all runs of a corpus: outer boundary, inner, whole, exact."
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    split: Literal["test", "dev"] = Field("test", description="Which split to evaluate on.")
+    batch_tokens: int = Field(
+        2048, ge=1, description="Subwords encoded together, padding included."
+    )
+    limit: int | None = Field(None, ge=1, description="Evaluate only the first so many sentences.")
+    threads: int = Field(2, ge=1, description="CPU threads.")

@@ -1,0 +1,1 @@
+"""Running a stage: launch, units of work, monitoring, training checkpoints."""

@@ -1,0 +1,209 @@
+"""Worker processes: started by ``accelerate launch``, which carries them over GPUs and nodes.
+
+``python -m pipeline.executor.launch`` is ``accelerate launch`` itself, with the same arguments, but
+ends in one line instead of its own stack trace; ``launch`` below becomes that program.
+"""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+from accelerate import PartialState
+from accelerate.commands.launch import main as accelerate_launch
+from accelerate.utils import broadcast_object_list
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import folder_lock
+from pipeline.core.process import end_with_parent
+
+_WORKERS = ".workers"
+_LAUNCHER = "CONJOIN_LAUNCHER"
+_PATIENCE = 5.0  # seconds for workers of a killed run to be gone
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One process of ``world``, and the device it decodes on."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+
+def device() -> torch.device:
+    """Where a process that was not launched works."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def describe(device: torch.device) -> str:
+    """What rounds the sums: the GPU, or the CPU's vector instructions that torch was given."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu {torch.backends.cpu.get_cpu_capability()}"
+
+
+def in_launch() -> bool:
+    """Whether a launcher started this process."""
+    return "WORLD_SIZE" in os.environ
+
+
+def launch(
+    command_line: Sequence[str], processes: int, out: Path, *, gpus: bool = True
+) -> NoReturn:
+    """Become ``accelerate launch`` running ``conjoin`` in ``processes`` processes.
+
+    The process is replaced, not parent to the launcher: a parent that is killed would leave the
+    workers running. The lock on ``out`` lives on in the launcher.
+
+    Args:
+        command_line: arguments of ``conjoin``.
+        processes: how many workers.
+        out: the folder they write to.
+        gpus: whether the work is done on GPUs where there are any; if not, they are hidden.
+
+    Raises:
+        InputError: another run writes to ``out``, or workers of a killed one still do.
+        SettingsError: more workers than GPUs.
+    """
+    if not gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    gpus = gpus and torch.cuda.is_available()
+    if gpus and processes > torch.cuda.device_count():
+        raise SettingsError(
+            f"{processes} processes for {torch.cuda.device_count()} GPUs",
+            remedy="start one a GPU; CUDA_VISIBLE_DEVICES= hides the GPUs and works on the CPU",
+        )
+    with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
+        pass
+    with folder_lock(out):
+        python = [sys.executable, "-m", "pipeline.executor.launch"]
+        if gpus:
+            python += ["--multi_gpu", "--num_machines", "1", "--mixed_precision", "no"]
+            python += ["--main_process_port", "0"]
+        else:
+            config = files("pipeline") / "resources" / "accelerate-cpu.yaml"
+            python += ["--config_file", str(config)]
+        python += ["--num_processes", str(processes), "-m", "pipeline", *command_line]
+        sys.stdout.flush()
+        # One thread by default: torch would otherwise start one per core in every process.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        os.environ[_LAUNCHER] = str(os.getpid())
+        os.execv(sys.executable, python)  # noqa: S606
+
+
+@contextmanager
+def working(out: Path, threads: int) -> Iterator[Worker]:
+    """This process as a worker on ``out``, with its thread count pinned.
+
+    Raises:
+        InputError: another run writes to ``out``.
+        SettingsError: accelerate sees another number of processes than were launched, so that work
+            would be silently done several times over, or they do not find one another.
+    """
+    pin(threads)
+    if not in_launch():
+        with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
+            yield Worker(0, 1, device())
+        return
+    _end_with_launcher()
+    state = _join()
+    # A launch by hand, as over several nodes, has no launcher of ours to hold the lock.
+    by_hand = _LAUNCHER not in os.environ
+    with ExitStack() as locks:
+        if by_hand:
+            _first_alone(out, state, locks)
+        locks.enter_context(folder_lock(out, _WORKERS, shared=True))
+        yield Worker(state.process_index, state.num_processes, state.device)
+
+
+def _first_alone(out: Path, state: PartialState, locks: ExitStack) -> None:
+    """The first worker locks the folder and sees that no worker of an earlier run still writes."""
+    refused: list[str | None] = [None]
+    if state.process_index == 0:
+        try:
+            locks.enter_context(folder_lock(out))
+            with folder_lock(out, _WORKERS, patience=_PATIENCE):
+                pass
+        except InputError as error:
+            refused = [str(error)]
+    broadcast_object_list(refused, from_process=0)
+    if refused[0]:
+        if state.process_index:
+            sys.exit(2)  # one line is enough
+        raise InputError(refused[0])
+
+
+def _join() -> PartialState:
+    """Meet the other workers; what is wrong with all of them is said by the first alone."""
+    world, what = int(os.environ["WORLD_SIZE"]), ""
+    try:
+        state = PartialState(cpu=not torch.cuda.is_available())
+        if state.num_processes == world:
+            return state
+        what = f"accelerate sees {state.num_processes} processes where {world} were launched"
+    except (ValueError, RuntimeError) as error:
+        what = f"the {world} workers do not find one another: {error}"
+    if os.environ.get("RANK", "0") != "0":
+        sys.exit(2)
+    raise SettingsError(
+        what, remedy="start with --processes, or with a config of distributed_type MULTI_GPU"
+    )
+
+
+def pin(threads: int) -> None:
+    """Fix the thread counts, whatever the environment says: sums would round otherwise."""
+    torch.set_num_threads(threads)
+    # The pool between operators can be sized once a process; nothing here uses it.
+    if torch.get_num_interop_threads() != 1:
+        try:
+            torch.set_num_interop_threads(1)
+        except RuntimeError:
+            return
+
+
+def _end_with_launcher() -> None:
+    """Have the system kill this worker when its launcher dies: nobody would stop it otherwise."""
+    end_with_parent()
+    launcher = os.environ.get(_LAUNCHER)
+    if launcher and not Path("/proc", launcher).exists() and Path("/proc/self").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+_AGENT = "torch.distributed.elastic"
+
+
+def main() -> None:
+    """Launch, and exit with 2 where a worker did so (it has said why), else with 1."""
+    # The agent's own account of a worker that ended is many lines beside the worker's one.
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith(_AGENT)]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        accelerate_launch()
+    except ChildFailedError as error:
+        codes = {rank: failure.exitcode for rank, failure in sorted(error.failures.items())}
+        for rank, code in codes.items():
+            # Workers that the agent stopped because another one ended are no news.
+            if code < 0 and code != -signal.SIGTERM:
+                name = signal.Signals(-code).name
+                print(
+                    f"conjoin: worker {rank} was ended by {name}; run the same command again, "
+                    "finished shards are kept",
+                    file=sys.stderr,
+                )
+        sys.exit(2 if 2 in codes.values() else 1)
+    except SignalException as error:
+        sys.exit(128 + int(error.sigval))
+
+
+if __name__ == "__main__":
+    main()

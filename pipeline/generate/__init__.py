@@ -1,0 +1,1 @@
+"""The stage `generate`: trees → candidates and rejects (§3)."""

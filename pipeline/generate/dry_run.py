@@ -1,0 +1,95 @@
+"""What a run will cost before it is started: units, time and disk, from a short probe (``--dry-run``)."""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.core.console import table
+
+_T = TypeVar("_T")
+
+_FIRST = 16
+"""Items of the first trial, which also warms the caches and is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was tried: ``items`` done in ``seconds``, ``size`` bytes when written."""
+
+    items: int
+    seconds: float
+    size: int
+
+
+def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: float = 5.0) -> Probe:
+    """Do some of the work and time it.
+
+    Each trial is twice as large as the one before, until one takes ``enough`` seconds or takes all
+    items; the last counts, since small batches are slower than those of the run.
+
+    Args:
+        work: does items and returns their size in bytes.
+        items: one unit's.
+        enough: seconds of the last trial.
+    """
+    work(items[:_FIRST])
+    count = _FIRST
+    while True:
+        count = min(2 * count, len(items))
+        begun = time.perf_counter()
+        written = work(items[:count])
+        seconds = time.perf_counter() - begun
+        if seconds >= enough or count == len(items):
+            return Probe(count, seconds, written)
+
+
+def show(
+    what: str, tried: Probe, *, units: tuple[int, int], items: int, processes: int, out: Path
+) -> None:
+    """Print what a run would do.
+
+    Args:
+        what: what the items are called.
+        tried: the probe.
+        units: units to make, and all units.
+        items: items in the units to make.
+        processes: worker processes, each as fast as the one that was tried.
+        out: folder that would be written to.
+    """
+    todo, every = units
+    rate = tried.items / tried.seconds
+    seconds = items / rate / min(processes, max(todo, 1))
+    written = tried.size / tried.items * items
+    existing = next(p for p in (out, *out.absolute().parents) if p.exists())
+    free = shutil.disk_usage(existing).free
+    rows = [
+        ("units", f"{todo:,} to make of {every:,}"),
+        (what, f"{items:,}"),
+        (
+            "speed",
+            f"{rate:,.0f} {what}/s a process ({tried.items:,} tried in {tried.seconds:.1f} s)",
+        ),
+        ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
+        ("disk", f"{size(written)} of {size(free)} free"),
+    ]
+    table(f"what a run would write to {out}", ("", "estimate"), rows)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    hours, rest = divmod(round(seconds), 3600)
+    if hours:
+        return f"{hours} h {rest // 60} min"
+    return f"{rest // 60} min {rest % 60} s" if rest >= 60 else f"{rest} s"
+
+
+def size(count: float) -> str:
+    """Bytes as a person says them."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"

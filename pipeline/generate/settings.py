@@ -1,0 +1,65 @@
+"""Settings of ``conjoin generate``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.core.decoding import DecodingSettings
+from pipeline.core.settings import Family, ModelName, family_of
+
+
+class Generate(DecodingSettings):
+    """Generate coordinated candidates from preparsed sentences into Parquet shards (§3)."""
+
+    stage: ClassVar[str] = "generate"
+    summary: ClassVar[str] = (
+        "Fill twins of masked sentences with identical text: candidates in shards."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    variant_field: ClassVar[str | None] = "lm"
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    lm: ModelName = Field(
+        "t5", description="Language model that fills: bert, t5, or one called like t5-twins."
+    )
+    model: str | None = Field(
+        None,
+        description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes.",
+    )
+    spans: Literal["constituents", "random", "given"] = Field(
+        "constituents", description="How reference spans are chosen (§3.3)."
+    )
+    trees: Literal["parsed", "treebank"] = Field(
+        "parsed",
+        description="Whose trees of U the spans are drawn from: those of preparse, or the gold ones of "
+        "the same sentences (what the parser costs).",
+    )
+    given: Path | None = Field(
+        None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
+    )
+    references: int = Field(1, ge=1, description="R: reference spans per sentence, distinct.")
+    seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
+    limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
+    unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
+    batch_tokens: int = Field(
+        16384,
+        ge=1,
+        description="Tokens read together, padding included: of both twins, times half the beams.",
+    )
+    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
+    dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
+    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
+    dry_run: bool = Field(
+        False, description="Print units, time and disk from a short probe; write nothing."
+    )
+    out: Path | None = Field(
+        None,
+        description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
+        "-gold (trees), -sample or -n-best after the former.",
+    )
+
+    @property
+    def family(self) -> Family:
+        """The family that the language model is of."""
+        return family_of(self.lm)

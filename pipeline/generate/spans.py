@@ -1,0 +1,152 @@
+"""Reference spans: which part of a sentence becomes a conjunct (§3.3).
+
+The draw for a sentence is a pure function of (seed, sentence id): it does not depend on which other
+sentences there are, nor on who draws.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.core.errors import InputError
+from pipeline.core.types import REFERENCE_LABELS, UNLABELLED, Reference, Source, Span, is_label
+from pipeline.text.trees import Tree, constituents
+
+_LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
+"""Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""
+
+
+def _is_punctuation(words: tuple[str, ...], span: Span) -> bool:
+    return not any(c.isalnum() for word in words[span.start : span.end] for c in word)
+
+
+def constituent_spans(words: tuple[str, ...], tree: Tree) -> list[tuple[Span, str]]:
+    """Distinct spans of constituents with a reference label, without the whole sentence (§3.3).
+
+    In a unary chain the topmost label is taken; spans come in order of their position.
+    """
+    found: dict[Span, str] = {}
+    for node in constituents(tree):
+        whole = len(node.span) == len(words)
+        if node.label in REFERENCE_LABELS and not whole and not _is_punctuation(words, node.span):
+            found.setdefault(node.span, node.label)
+    return sorted(found.items())
+
+
+def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list[tuple[Span, str]]:
+    """Distinct random word sequences, lengths geometric and at most 10, as SpanBERT masks."""
+    found: dict[Span, str] = {}
+    for _ in range(20 * count):
+        length = min(rng.choices(range(1, 11), weights=_LENGTHS)[0], len(words) - 1)
+        start = rng.randrange(len(words) - length + 1)
+        span = Span(start, start + length)
+        if not _is_punctuation(words, span):
+            found.setdefault(span, UNLABELLED)
+        if len(found) == count:
+            break
+    return list(found.items())
+
+
+def draw_spans(
+    sentence: Source, *, tree: Tree | None, references: int, seed: int
+) -> list[Reference]:
+    """Up to ``references`` distinct reference spans of one sentence, in order of their position.
+
+    Args:
+        sentence: the source sentence.
+        tree: its constituency tree; None draws random word sequences instead.
+        references: R, how many spans to draw without replacement.
+        seed: with the sentence id it determines the draw.
+    """
+    key = hashlib.sha256(f"{seed}\0{sentence.sentence_id}".encode()).digest()
+    rng = random.Random(int.from_bytes(key[:8], "big"))
+    if tree is None:
+        drawn = random_spans(sentence.words, rng, references) if len(sentence.words) > 1 else []
+    else:
+        spans = constituent_spans(sentence.words, tree)
+        drawn = rng.sample(spans, min(references, len(spans)))
+    return [
+        Reference(sentence.sentence_id, sentence.words, span, label, sentence.license)
+        for span, label in sorted(drawn)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSpan:
+    """A line of a file of given spans: half-open word indices, label, and where it stands."""
+
+    start: int
+    end: int
+    label: str
+    line: int
+
+
+def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
+    """Reference spans by sentence id, from JSON lines of ``{"sentence_id", "start", "end", "label"}``.
+
+    ``start`` and ``end`` are half-open word indices; ``label``, of the form ``LABEL``, may be left out.
+
+    Raises:
+        InputError: there is no such file, no line in it, or a line is not such an object.
+    """
+    found: dict[str, list[GivenSpan]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise InputError(
+            "no such file of given spans", path=path, remedy="name it with --given"
+        ) from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            sentence_id, start, end = str(row["sentence_id"]), int(row["start"]), int(row["end"])
+            label = str(row.get("label", UNLABELLED))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                "not a given span", path=path, line=number,
+                remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
+            ) from error  # fmt: skip
+        if not is_label(label):
+            raise InputError(
+                f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,
+                remedy="give 1 to 16 characters A-Z, 0-9, - and $, the first a letter, or leave it out",
+            )  # fmt: skip
+        known = found.setdefault(sentence_id, [])
+        if any((each.start, each.end) == (start, end) for each in known):
+            raise InputError(
+                f"span [{start}, {end}) is given twice", path=path, line=number,
+                sentence_id=sentence_id, remedy="leave one of the lines out",
+            )  # fmt: skip
+        known.append(GivenSpan(start, end, label, number))
+    if not found:
+        raise InputError(
+            "no given spans in the file", path=path, remedy="write one JSON object a line"
+        )
+    return found
+
+
+def place_given_spans(sentence: Source, given: Sequence[GivenSpan], path: Path) -> list[Reference]:
+    """The references that given spans mean in their sentence, in the order of the file.
+
+    Raises:
+        InputError: a span is empty, all of the sentence or outside it.
+    """
+    words = sentence.words
+    references = []
+    for each in given:
+        if not 0 <= each.start < each.end <= len(words) or each.end - each.start == len(words):
+            raise InputError(
+                f"span [{each.start}, {each.end}) is empty, whole or outside the {len(words)} words",
+                path=path, line=each.line, sentence_id=sentence.sentence_id,
+                remedy="give half-open word indices of a part of the sentence",
+            )  # fmt: skip
+        span = Span(each.start, each.end)
+        references.append(
+            Reference(sentence.sentence_id, words, span, each.label, sentence.license)
+        )
+    return references

@@ -1,0 +1,94 @@
+"""Text infilling: one protocol, one module per model family (§3.2)."""
+
+from typing import Any
+
+import torch
+
+from pipeline.core.decoding import DecodingSettings
+from pipeline.core.errors import ModelError, SettingsError
+from pipeline.core.settings import Family
+from pipeline.infill.base import Fill, Infiller, Task
+from pipeline.infill.batching import fill
+from pipeline.infill.decoding import Decoding
+from pipeline.infill.masked_lm import BertInfiller
+from pipeline.infill.seq2seq import T5Infiller
+from pipeline.infill.synchronize import Synchronizer
+from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm, warn_of_slow_bf16
+
+__all__ = [
+    "BertInfiller",
+    "Decoding",
+    "Fill",
+    "Infiller",
+    "T5Infiller",
+    "Task",
+    "fill",
+    "load_infiller",
+    "task_of",
+]
+
+
+def load_infiller(
+    lm: Family,
+    where: str,
+    task: Task,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> Infiller[Any]:
+    """The Infiller of a model family.
+
+    Args:
+        lm: the family: masked LM or encoder-decoder with sentinels.
+        where: what to hand to ``from_pretrained``.
+        task: coordinator, synchronization and decoding.
+        dtype: number format of the weights.
+        device: where the model runs; None: the GPU if there is one.
+
+    Raises:
+        ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
+        SettingsError: an encoder-decoder is to refine.
+    """
+    if lm == "t5":
+        _single_pass(lm, task.decoding)
+    load = load_masked_lm if lm == "bert" else load_seq2seq_lm
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    warn_of_slow_bf16(dtype, device)
+    model, tokenizer = load(where, dtype)
+    try:
+        model.to(device)  # type: ignore[arg-type]
+        return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+    except torch.OutOfMemoryError as error:
+        raise ModelError(
+            f"{where!r} does not fit into the memory of {device}",
+            remedy="use --dtype bfloat16, or a device with more memory",
+        ) from error
+
+
+def task_of(settings: DecodingSettings) -> Task:
+    """What the settings of ``generate`` or ``fill`` ask of an Infiller.
+
+    Raises:
+        SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
+    """
+    decoding = Decoding(
+        settings.decoding,
+        settings.fills,
+        settings.temperature,
+        settings.top_p,
+        settings.beams,
+        settings.seed,
+        settings.refine,
+    )
+    if not settings.lm.startswith("bert"):
+        _single_pass(settings.lm, decoding)
+    synchronizer = Synchronizer(settings.synchronize, settings.scores)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
+
+
+def _single_pass(lm: str, decoding: Decoding) -> None:
+    if decoding.refine > 1:
+        raise SettingsError(
+            f"refine = {decoding.refine} is for masked LMs, was: lm {lm}",
+            remedy="an encoder-decoder writes token by token; choose lm bert or refine 1",
+        )

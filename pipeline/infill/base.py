@@ -1,0 +1,232 @@
+"""The Infiller protocol: references in, fills out; and what all families share."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import torch
+from tokenizers import Encoding
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.core.types import Reference
+from pipeline.infill.decoding import Decoding
+from pipeline.infill.synchronize import Synchronizer
+from pipeline.models.loading import length_limit
+from pipeline.text.natural import NaturalText, join_words
+
+NAN_LOGITS = "NaN logits"
+NO_TOKENS = "reference span has no tokens for the model"
+SOURCE_HAS_SPECIAL = "source contains a special token of the model"
+SPECIAL_IN_FILL = "special token in the fill"
+SPLIT_WORD = "fill begins inside a word"
+TOO_LONG = "longer than the model allows"
+UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
+"""Reasons that lie in the source sentence, before the model wrote anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What a model put in the mask.
+
+    ``score`` is the mean log-probability per fill token under the synchronized scores;
+    ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why the
+    model refused or spoiled it, else None. ``cut`` marks a fill that did not end by itself but at
+    the paper's limit of three times the reference's length (§3.2.2).
+    """
+
+    text: str
+    score: float | None = None
+    score_append: float | None = None
+    score_prepend: float | None = None
+    reason: str | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to embed in a sentence, and how to choose the fills.
+
+    ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
+    without ``sync`` only S′(1) is filled. ``decoding`` says which fills are chosen by f's scores.
+    """
+
+    coordinator: str = "and"
+    synchronizer: Synchronizer = field(default_factory=Synchronizer)
+    sync: bool = True
+    decoding: Decoding = field(default_factory=Decoding)
+
+
+class Encoded(Protocol):
+    """The model's input for one reference."""
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """A sort key that brings references of similar cost together, dearest last."""
+        ...
+
+    @property
+    def read(self) -> int:
+        """Tokens that the model reads for this reference, both twins together."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Sequences that the model works on at once for this reference: twins times hypotheses."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the longest of them."""
+        ...
+
+
+_Encoded = TypeVar("_Encoded", bound=Encoded)
+
+
+class Infiller(Protocol[_Encoded]):
+    """A language model that fills the masks of twins with identical text."""
+
+    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
+        """The model's input for each reference, or why it cannot be filled."""
+        ...
+
+    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills for what is decoded together, in its order: for each at least one, best first.
+
+        The result for a reference depends on the batch only through floating-point rounding, so
+        callers keep batches a pure function of their plan.
+        """
+        ...
+
+
+class TwinFiller(ABC, Generic[_Encoded]):
+    """What the model families share: a checkpoint, and the way from references to fills."""
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+    ) -> None:
+        self.model, self.tokenizer, self.task = model, tokenizer, task
+        self._limit = length_limit(model.config, tokenizer)
+        self._special = frozenset(tokenizer.all_special_ids)
+        self._reserved = reserved_tokens(tokenizer)
+        self._blank = blank_before(tokenizer)
+        self._before = self._plain(task.coordinator)
+        self._inside_word: dict[int, bool] = {}
+
+    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
+        """The model's input for each reference, or why it cannot be filled."""
+        texts = [join_words(reference.words) for reference in references]
+        spans = [self._span(*each) for each in zip(texts, references, strict=True)]
+        counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
+        found: list[_Encoded | str] = [NO_TOKENS] * len(references)
+        usable: list[int] = []
+        for i, text in enumerate(texts):
+            if self._reserved.search(text.text):
+                found[i] = SOURCE_HAS_SPECIAL
+            elif counts[i]:
+                usable.append(i)
+        encoded = self._encode_all([references[i] for i in usable], [counts[i] for i in usable])
+        for i, each in zip(usable, encoded, strict=True):
+            found[i] = each
+        return found
+
+    @torch.inference_mode()
+    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills of each encoded reference, as the task's decoding chooses them."""
+        return self._decode(batch)
+
+    @abstractmethod
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Encoded | str]:
+        """The input for each reference, or why there is none, from one tokenizer call per twin.
+
+        Args:
+            references: sources without special tokens.
+            counts: tokens of each reference span, n; at least one.
+        """
+
+    @abstractmethod
+    def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills of each encoded reference."""
+
+    def _span(self, text: NaturalText, reference: Reference) -> str:
+        """The reference span as the model meets it in the sentence."""
+        return span_text(text, reference, self._blank)
+
+    def _plain(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
+        """Token ids and types of each text, or pair of texts, with or without the model's frame."""
+        if not texts[0]:
+            return []
+        batch = self.tokenizer(*map(list, texts), add_special_tokens=special, verbose=False)
+        return list(batch.encodings or ())
+
+    def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
+        """The text of a fill, and what the model spoiled it with."""
+        reason = None
+        if self._special.intersection(tokens):
+            reason = SPECIAL_IN_FILL
+        elif tokens and self._continues(tokens[0]):
+            reason = SPLIT_WORD
+        return str(self.tokenizer.decode(list(tokens))).strip(), reason
+
+    def _continues(self, token: int) -> bool:
+        """Whether a fill that begins with this token goes on with the word before it.
+
+        Families mark either the beginning of a word (``▁dog``, ``Ġdog``) or its inside (``##s``);
+        the decoder knows which. Punctuation may touch a word.
+        """
+        if token not in self._inside_word:
+            head, whole = (
+                str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+                for ids in (self._before, [*self._before, token])
+            )
+            rest = whole[len(head) :]
+            alone = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
+            self._inside_word[token] = not rest.startswith(" ") and (
+                rest[:1].isalnum()
+                or rest[:1] == "\ufffd"  # a byte-level token that is a part of a character
+                or rest != alone  # "##-" loses its mark only where it continues something
+            )
+        return self._inside_word[token]
+
+    def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:
+        width = max(map(len, rows))
+        filled = [[*row, *[value] * (width - len(row))] for row in rows]
+        return torch.tensor(filled, device=self.model.device)
+
+
+def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
+    """Finds a special token of the model in a text."""
+    # One search for all of them: T5 has a hundred. mT5's begin with the mark of a blank.
+    return re.compile("|".join(re.escape(t.strip("▁")) for t in tokenizer.all_special_tokens))
+
+
+def span_text(text: NaturalText, reference: Reference, blank: str) -> str:
+    """The reference span as a model meets it in its sentence.
+
+    Args:
+        text: of the reference's words.
+        reference: says where the span is.
+        blank: ``blank_before`` of the model's tokenizer.
+    """
+    start = text.offsets[reference.span.start][0]
+    before = blank if text.text[start - 1 : start] == " " else ""
+    return before + text.slice(reference.span.start, reference.span.end)
+
+
+def blank_before(tokenizer: PreTrainedTokenizerBase) -> str:
+    """What to put before a text that follows a blank: a blank, where words then have other tokens.
+
+    So it is in byte-level BPE.
+    """
+    alone, after, both = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a", "a a")
+    )
+    return " " if alone != after and both == [*alone, *after] else ""

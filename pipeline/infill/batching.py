@@ -1,0 +1,153 @@
+"""What is decoded together: batches filled by tokens, a pure function of the unit and the budget.
+
+Decoding within the memory of a GPU: halves of a batch where they give the same rows.
+
+The composition of a batch may change the last bits of a score, and rows must not depend on what
+else held memory when they were made. So halves replace the whole only where this device and this
+model are seen not to tell the difference.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+from pipeline.core.console import say
+from pipeline.core.errors import ModelError, SettingsError
+from pipeline.core.types import Reference
+from pipeline.infill.base import Encoded, Fill, Infiller
+
+say_once = cache(say)
+_Encoded = TypeVar("_Encoded", bound=Encoded)
+
+
+def decode_within(
+    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+) -> list[list[Fill]]:
+    """What ``infiller.decode`` gives, even where the batch does not fit at once.
+
+    Out of memory, it frees what is cached and tries once more, then decodes halves. Whether they
+    may stand for the whole is tried on the first half that fits: it and its own halves must give
+    equal fills and scores, bit for bit.
+
+    Args:
+        infiller: the language model.
+        batch: what to decode together.
+        budget: the tokens of a batch, as set; for the message.
+
+    Raises:
+        ModelError: a single reference does not fit.
+        SettingsError: halves would change the rows, or that cannot be told.
+    """
+    found = _tried(infiller, batch)
+    if found is None:
+        _free()
+        found = _tried(infiller, batch)
+    if found is None:
+        found = _in_halves(infiller, batch, budget)
+        say_once(
+            "out of memory: some batches are decoded in parts, which leaves the rows as they are"
+        )
+    return found
+
+
+def _in_halves(
+    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+) -> list[list[Fill]]:
+    if len(batch) == 1:
+        raise ModelError(
+            f"one reference ({batch[0].rows} × {batch[0].tokens} tokens) does not fit into memory",
+            remedy="fewer beams or fills, --dtype bfloat16, or a device with more memory",
+        )
+    first, second = _halves(batch)
+    found = _tried(infiller, first)
+    if found is None:
+        _free()
+        found = _in_halves(infiller, first, budget)
+    elif len(first) == 1 or found != _by_halves(infiller, first):
+        raise SettingsError(
+            f"a batch of {len(batch)} references does not fit into memory, and in halves "
+            "its scores could differ in their last bits",
+            remedy=f"use --batch-tokens {max(1, budget // 2)}; shards made so far are then redone, "
+            "because their fingerprint has the budget",
+        )
+    rest = _tried(infiller, second)
+    if rest is None:
+        _free()
+        rest = _in_halves(infiller, second, budget)
+    return found + rest
+
+
+def _by_halves(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+    first, second = (_tried(infiller, half) for half in _halves(batch))
+    return None if first is None or second is None else first + second
+
+
+def _halves(batch: Sequence[_Encoded]) -> tuple[Sequence[_Encoded], Sequence[_Encoded]]:
+    middle = (len(batch) + 1) // 2
+    return batch[:middle], batch[middle:]
+
+
+def _tried(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+    try:
+        return infiller.decode(batch)
+    except torch.OutOfMemoryError:
+        # Only after this block is the failed attempt's memory unreferenced, so nothing more here.
+        return None
+
+
+def _free() -> None:
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def plan_batches(encoded: Sequence[Encoded], budget: int) -> list[list[int]]:
+    """Indices of what is decoded together: similar costs side by side, dearest last.
+
+    Args:
+        encoded: what to decode.
+        budget: tokens of a batch at most, padding included; one reference is always let in.
+    """
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    rows = longest = 0
+    for i in sorted(range(len(encoded)), key=lambda i: (encoded[i].order, i)):
+        each = encoded[i]
+        if batch and (rows + each.rows) * max(longest, each.tokens) > budget:
+            batches.append(batch)
+            batch, rows, longest = [], 0, 0
+        batch.append(i)
+        rows, longest = rows + each.rows, max(longest, each.tokens)
+    return [*batches, batch] if batch else batches
+
+
+def fill(
+    infiller: Infiller[_Encoded],
+    references: Sequence[Reference],
+    budget: int = 16_384,
+    on_batch: Callable[[int, int], None] = lambda *_: None,
+) -> list[list[Fill]]:
+    """Fills for references, in their order: for each at least one, best first.
+
+    A reference that cannot be filled has one fill, which carries the reason.
+
+    Args:
+        infiller: the language model.
+        references: what to coordinate.
+        budget: tokens of a batch.
+        on_batch: told after each batch how many references were in it, and how many tokens the
+            model read for them, both twins counted.
+    """
+    inputs = infiller.encode(references)
+    fills = [[Fill("", reason=e)] if isinstance(e, str) else [] for e in inputs]
+    usable = [(i, e) for i, e in enumerate(inputs) if not isinstance(e, str)]
+    on_batch(len(inputs) - len(usable), 0)
+    for batch in plan_batches([e for _, e in usable], budget):
+        encoded = [usable[k][1] for k in batch]
+        decoded = decode_within(infiller, encoded, budget)
+        for k, found in zip(batch, decoded, strict=True):
+            fills[usable[k][0]] = found
+        on_batch(len(batch), sum(each.read for each in encoded))
+    return fills

@@ -1,0 +1,85 @@
+"""From a fill to a candidate: the coordinated sentence with known boundaries, or a reject (§3)."""
+
+from collections.abc import Sequence
+
+from pipeline.core.files import digest_of
+from pipeline.core.types import Candidate, Reference, Reject, Span
+from pipeline.infill.base import Fill
+from pipeline.text.natural import split_words
+
+EMPTY = "empty fill"
+PUNCTUATION = "punctuation only"
+SAME = "fill equal to the reference"
+REPEATED = "fill repeated"
+
+
+def make_candidates(
+    reference: Reference, fills: Sequence[Fill], coordinator: str
+) -> list[Candidate | Reject]:
+    """One row per fill of a reference, in their order.
+
+    A fill that says again, but for case, what an earlier candidate of this reference says is a
+    reject: one sentence would count twice in training.
+    """
+    outcomes: list[Candidate | Reject] = []
+    seen: set[tuple[str, ...]] = set()
+    for fill in fills:
+        outcome = make_candidate(reference, fill, coordinator)
+        if isinstance(outcome, Candidate):
+            inserted = outcome.conjuncts[-1]
+            words = tuple(w.lower() for w in outcome.words[inserted.start : inserted.end])
+            if words in seen:
+                outcome = Reject(outcome, REPEATED)
+            seen.add(words)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candidate | Reject:
+    """Insert coordinator and fill after the reference span, as in S′(1).
+
+    A reject keeps as much as came to be: where there is no usable fill its ``words`` are the source
+    sentence, its ``coordinator`` is -1 and it has no conjuncts.
+    """
+    words, span = reference.words, reference.span
+    fill_words = tuple(split_words(fill.text))
+    reason = fill.reason or _fault(words[span.start : span.end], fill_words)
+    if fill_words:
+        sentence = (*words[: span.end], coordinator, *fill_words, *words[span.end :])
+        at = span.end
+        conjuncts: tuple[Span, ...] = (span, Span(at + 1, at + 1 + len(fill_words)))
+    else:
+        sentence, at, conjuncts = words, -1, ()
+    candidate = Candidate(
+        candidate_id=_identity(reference, sentence, at, conjuncts),
+        sentence_id=reference.sentence_id,
+        words=sentence,
+        coordinator=at,
+        conjuncts=conjuncts,
+        label=reference.label,
+        reference=span,
+        fill=fill.text,
+        score=fill.score,
+        score_append=fill.score_append,
+        score_prepend=fill.score_prepend,
+        license=reference.license,
+    )
+    return candidate if reason is None else Reject(candidate, reason)
+
+
+def _fault(reference: Sequence[str], fill: Sequence[str]) -> str | None:
+    if not fill:
+        return EMPTY
+    if not any(c.isalnum() for word in fill for c in word):
+        return PUNCTUATION
+    if [w.lower() for w in fill] == [w.lower() for w in reference]:
+        return SAME
+    return None
+
+
+def _identity(
+    reference: Reference, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]
+) -> str:
+    """Content hash: equal content has equal ids in any corpus, whatever model wrote it."""
+    spans = [[s.start, s.end] for s in (reference.span, *conjuncts)]
+    return digest_of([reference.sentence_id, list(words), coordinator, spans])[:24]

@@ -1,0 +1,175 @@
+"""How fills are chosen from synchronized scores: greedily, by sampling, or as the N best.
+
+The paper takes the argmax (Eq. 1 and 2), which is the default. The other two trade likelihood for
+variety.
+
+What a step-by-step decoder has written, and the limits it keeps to (§3.2.2).
+"""
+
+import hashlib
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pipeline.core.errors import SettingsError
+from pipeline.core.types import Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How many fills of a reference to choose, and by what.
+
+    Attributes:
+        kind: ``greedy`` is the paper; ``sample`` draws from the softmax of the synchronized scores;
+            ``n-best`` searches for the ``fills`` most probable fills.
+        fills: N, fills per reference.
+        temperature: sampling divides the synchronized scores by it.
+        top_p: sampling keeps the most probable tokens that together have at least this probability.
+        beams: width of T5's beam search; None: the greater of ``fills`` and 4.
+        refine: passes of a masked LM; every pass after the first chooses anew what is least
+            probable (mask-predict). 1 is the paper.
+        seed: with the reference, the sample's number and the position it determines a draw.
+
+    Raises:
+        SettingsError: greedy decoding with several fills, fewer beams than fills, or refinement of
+            what is not greedy.
+    """
+
+    kind: Literal["greedy", "sample", "n-best"] = "greedy"
+    fills: int = 1
+    temperature: float = 1.0
+    top_p: float = 1.0
+    beams: int | None = None
+    seed: int = 0
+    refine: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind == "greedy" and self.fills != 1:
+            raise SettingsError(
+                f"greedy decoding gives one fill, was: fills = {self.fills}",
+                remedy="choose decoding sample or n-best",
+            )
+        if self.beams is not None and self.beams < self.fills:
+            raise SettingsError(f"beams must be at least fills, was: {self.beams} < {self.fills}")
+        if self.refine > 1 and self.kind != "greedy":
+            raise SettingsError(
+                f"refine = {self.refine} needs greedy decoding, was: {self.kind}",
+                remedy="leave refine at 1, or decoding at greedy",
+            )
+
+    @property
+    def width(self) -> int:
+        """Beams of the search for the N best."""
+        return self.beams or max(self.fills, 4)
+
+
+def key_of(reference: Reference) -> str:
+    """What identifies a reference in a draw: its sentence and span, not its place in a batch."""
+    return f"{reference.sentence_id}\0{reference.span.start}\0{reference.span.end}"
+
+
+def uniform(seed: int, key: str, sample: int, position: int) -> float:
+    """A number in [0, 1), a pure function of its arguments (53 bits of their SHA-256)."""
+    digest = hashlib.sha256(f"{seed}\0{key}\0{sample}\0{position}".encode()).digest()
+    return float(int.from_bytes(digest[:8], "big") >> 11) * 2.0**-53
+
+
+def draw(scores: Tensor, uniforms: Tensor, temperature: float, top_p: float) -> Tensor:
+    """Tokens drawn by the inverse of the cumulative distribution, in the vocabulary's order.
+
+    The order of the vocabulary, unlike that of the probabilities, does not change with rounding, so
+    a draw hardly ever depends on the batch.
+
+    Args:
+        scores: synchronized scores, ``[places, V]``; -inf for a token that may not be drawn.
+        uniforms: numbers in [0, 1), ``[places, k]``: as many draws per place.
+        temperature: what the scores are divided by.
+        top_p: mass of the nucleus (Holtzman et al., 2020); 1 keeps all tokens.
+
+    Returns:
+        Tokens ``[places, k]``.
+    """
+    weights = (scores / temperature).softmax(-1)
+    if top_p < 1:
+        weights = _nucleus(weights, top_p)
+    mass = weights.double().cumsum(-1)
+    wanted = uniforms.to(mass) * mass[..., -1:]
+    # right=True: a token of no weight, whose mass equals its predecessor's, is passed over.
+    return torch.searchsorted(mass, wanted, right=True).clamp_(max=scores.shape[-1] - 1)
+
+
+def _nucleus(weights: Tensor, top_p: float) -> Tensor:
+    ordered, order = weights.sort(dim=-1, descending=True, stable=True)
+    before = ordered.double().cumsum(-1) - ordered
+    return weights.masked_fill(
+        torch.zeros_like(weights, dtype=torch.bool).scatter(-1, order, before >= top_p), 0
+    )
+
+
+def best_ranks(scores: Sequence[Sequence[float]], count: int) -> list[tuple[int, ...]]:
+    """The ``count`` best sequences under a product of independent positions, best first.
+
+    Args:
+        scores: per position the log-probabilities of its best tokens, descending.
+        count: how many sequences; fewer if there are not so many.
+
+    Returns:
+        Per sequence the rank of its token at each position.
+    """
+    best = (0,) * len(scores)
+    heap = [(-sum(row[0] for row in scores), best)]
+    found: list[tuple[int, ...]] = []
+    while heap and len(found) < count:
+        cost, ranks = heapq.heappop(heap)
+        found.append(ranks)
+        # Each sequence has one parent, its last non-zero rank one lower, which costs no more.
+        last = max((i for i, rank in enumerate(ranks) if rank), default=0)
+        for i in range(last, len(ranks)):
+            row, rank = scores[i], ranks[i] + 1
+            if rank < len(row):
+                child = (*ranks[:i], rank, *ranks[i + 1 :])
+                heapq.heappush(heap, (cost + row[rank - 1] - row[rank], child))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Fewest and most tokens of a fill."""
+
+    shortest: int
+    longest: int
+
+    @classmethod
+    def around(cls, count: int) -> "Limits":
+        """A third of the reference span's ``count`` tokens, rounded up, to three times as many."""
+        return cls(-(-count // 3), 3 * count)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Tokens of a fill and the means of their log-probabilities; ``cut`` if it had no end.
+
+    ``fused`` is under the synchronized scores, ``append`` and ``prepend`` under S′(1) and S′(2).
+    """
+
+    tokens: tuple[int, ...]
+    fused: float
+    append: float
+    prepend: float | None
+    cut: bool
+
+    @classmethod
+    def of(cls, tokens: Sequence[int], means: Sequence[float], *, cut: bool) -> "Trace":
+        """From the means under fused, S′(1) and, with synchronization, S′(2)."""
+        fused, append, *prepend = means
+        return cls(tuple(tokens), fused, append, prepend[0] if prepend else None, cut)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the model's scores were numbers throughout."""
+        return math.isfinite(self.fused)

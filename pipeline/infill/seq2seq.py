@@ -1,0 +1,130 @@
+"""Synchronized infilling with an encoder-decoder LM (§3.2.2): twins decoded in lockstep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.core.types import Reference
+from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, Task, TwinFiller
+from pipeline.infill.beam_search import BeamSearch
+from pipeline.infill.decoder import Lockstep, ModelLockstep
+from pipeline.infill.decoding import Limits, Trace, draw, key_of, uniform
+from pipeline.infill.stepwise import Chooser, Draw, top, write
+from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
+from pipeline.infill.twins import make_twins
+from pipeline.models.language_models import sentinels
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Token ids of S′(1) and, with synchronization, S′(2); fill lengths; key; hypotheses."""
+
+    inputs: tuple[list[int], ...]
+    limits: Limits
+    key: str
+    width: int
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Steps at most, then tokens to read."""
+        return self.limits.longest, self.tokens
+
+    @property
+    def read(self) -> int:
+        """Tokens of both twins."""
+        return sum(map(len, self.inputs))
+
+    @property
+    def rows(self) -> int:
+        """Twins times half the hypotheses, which share what the encoder read."""
+        return len(self.inputs) * -(-self.width // 2)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the longer twin."""
+        return max(map(len, self.inputs))
+
+
+class T5Infiller(TwinFiller[_Source]):
+    """Decodes a fill after ``<extra_id_0>`` until the next sentinel, the same for both twins.
+
+    Each token is chosen by the synchronized scores given the tokens before it (Eq. 2), and a fill
+    is between a third and three times as long as the reference span (§3.2.2). A sample, too, is
+    drawn step by step; the N best come from a beam search over the same scores.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+    ) -> None:
+        super().__init__(model, tokenizer, task)
+        self._sentinels = sentinels(tokenizer)
+        first, second = self._sentinels.ids[:2]
+        self._prompt = [int(model.config.decoder_start_token_id), first]
+        stops = {second, tokenizer.eos_token_id} - {None}
+        self._stops = tuple(sorted(stops))
+        self._weights = Weights.of(model) if is_t5(model) else None
+
+    def _encode_all(
+        self, references: Sequence[Reference], counts: Sequence[int]
+    ) -> list[_Source | str]:
+        twins = [
+            make_twins(each, self.task.coordinator, self._sentinels.text) for each in references
+        ]
+        texts = [[each.append for each in twins]]
+        if self.task.sync:
+            texts.append([each.prepend for each in twins])
+        parts = [[each.ids for each in self._tokenized(part)] for part in texts]
+        decoding = self.task.decoding
+        width = decoding.width if decoding.kind == "n-best" else decoding.fills
+        return [
+            TOO_LONG
+            if max(map(len, inputs)) > self._limit
+            else _Source(inputs, Limits.around(count), key_of(reference), width)
+            for reference, count, inputs in zip(
+                references, counts, zip(*parts, strict=True), strict=True
+            )
+        ]
+
+    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+        decoding, synchronizer = self.task.decoding, self.task.synchronizer
+        # The decoder keeps references of similar length together.
+        order = sorted(range(len(encoded)), key=lambda i: encoded[i].tokens)
+        ordered = [encoded[i] for i in order]
+        limits = [source.limits for source in ordered]
+        state = self._lockstep([source.inputs for source in ordered])
+        if decoding.kind == "n-best":
+            traces = BeamSearch(decoding.width, self._stops, synchronizer).run(state, limits)
+        else:
+            chooser = Chooser(synchronizer, self._stops)
+            traces = write(state, limits, decoding.fills, chooser, self._drawer(ordered))
+        fills: list[list[Fill]] = [[]] * len(encoded)
+        for i, found in zip(order, traces, strict=True):
+            fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
+        return fills
+
+    def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
+        pad = int(self.tokenizer.pad_token_id)
+        if self._weights is None:
+            return ModelLockstep(self.model, sources, self._prompt, pad)
+        return T5Lockstep(self._weights, sources, self._prompt, pad)
+
+    def _drawer(self, sources: Sequence[_Source]) -> Draw:
+        decoding = self.task.decoding
+
+        def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
+            numbers = [uniform(decoding.seed, sources[i].key, k, step) for i, k in places]
+            uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device)
+            return draw(fused, uniforms.unsqueeze(-1), decoding.temperature, decoding.top_p)
+
+        return (
+            (lambda fused, _places, _step: top(fused, 1)) if decoding.kind == "greedy" else draw_one
+        )
+
+    def _finish(self, trace: Trace) -> Fill:
+        if not trace.finite:
+            return Fill("", reason=NAN_LOGITS)
+        text, reason = self._text(trace.tokens)
+        return Fill(text, trace.fused, trace.append, trace.prepend, reason, trace.cut)

@@ -1,0 +1,1 @@
+"""The stage `ingest`: raw corpus → sentences.parquet, raw text, draws of L."""

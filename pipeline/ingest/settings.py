@@ -1,0 +1,66 @@
+"""Settings of ``conjoin ingest``."""
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from pipeline.core.settings import Settings
+
+
+class Ingest(Settings):
+    """Read a corpus into ``OUT/sentences.parquet`` and draw the labelled sets (§5.1)."""
+
+    stage: ClassVar[str] = "ingest"
+    summary: ClassVar[str] = (
+        "Read a treebank or raw text into sentences.parquet and print its counts."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
+    corpus_field: ClassVar[str] = "out"
+    grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
+
+    reader: Literal["world", "genia", "ptb", "ptb-ext", "text"] = Field(
+        description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."
+    )
+    source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
+    out: Path = Field(description="Corpus folder to write, e.g. data/genia.")
+    split_lists: Path | None = Field(
+        None, description="genia: folder with {train,dev,test}.pmids instead of the shipped split."
+    )
+    segment: Literal["line", "punkt", "stanza"] = Field(
+        "line", description="text: one sentence per line, or running text cut by punkt or stanza."
+    )
+    license: str = Field(
+        "unknown", description="ptb, ptb-ext, text: licence recorded with every sentence."
+    )
+    labelled: list[str] = Field(
+        ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."
+    )
+    validation: int | None = Field(
+        None, ge=1, description="Validation sentences of each draw; unset: a fifth of its size."
+    )
+    seeds: list[int] = Field([0], description="One draw per size and seed.")
+    sentences: int = Field(9000, ge=30, description="world: how many sentences to make.")
+    raw: int = Field(
+        0, ge=0, description="world: how many more to write as raw text only, for pretrain."
+    )
+    seed: int = Field(0, ge=0, description="world: seed of the grammar.")
+
+    @field_validator("labelled", mode="before")
+    @classmethod
+    def _labelled(cls, value: Any) -> Any:
+        # params.yaml holds numbers, the command line words.
+        return [str(size) for size in value] if isinstance(value, list | tuple) else value
+
+    @field_validator("labelled")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        for size in value:
+            if size != "full" and not size.isdecimal():
+                raise ValueError(f"must be numbers of sentences or 'full', was {size!r}")
+        return value
+
+    @property
+    def sizes(self) -> list[int | Literal["full"]]:
+        """The sizes of L."""
+        return ["full" if size == "full" else int(size) for size in self.labelled]

@@ -1,0 +1,245 @@
+"""``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.core.console import say, table
+from pipeline.core.errors import InputError
+from pipeline.core.files import folder_lock, write_json, write_text
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.tally import Tally
+from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
+from pipeline.ingest.draws import Draw, draw, drawable
+from pipeline.ingest.settings import Ingest
+from pipeline.text.natural import join_words
+
+Size = int | Literal["full"]
+
+_SPLITS = ("train", "dev", "test")
+_MIN_WORDS = 10  # footnote 3; preparse has it as a setting
+
+
+# Each reader is imported when it is asked for: the world needs no XML, the treebanks no grammar.
+def _world(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    from pipeline.world import generate_sentences  # noqa: PLC0415
+
+    for sentence in generate_sentences(settings.source, settings.sentences, settings.seed):
+        tally.keep()
+        yield sentence
+
+
+def _raw_world(settings: Ingest) -> Iterator[Sentence]:
+    from pipeline.world import generate_sentences  # noqa: PLC0415
+
+    return generate_sentences(
+        settings.source, settings.raw, settings.seed, first=settings.sentences
+    )
+
+
+def _genia(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    from pipeline.ingest.readers.genia import read_genia  # noqa: PLC0415
+
+    return read_genia(settings.source, tally, split_lists=settings.split_lists)
+
+
+def _ptb(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    from pipeline.ingest.readers.ptb import read_ptb  # noqa: PLC0415
+
+    return read_ptb(settings.source, tally, license_=_ldc(settings))
+
+
+def _ptb_ext(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    from pipeline.ingest.readers.ptb_ext import read_ptb_ext  # noqa: PLC0415
+
+    return read_ptb_ext(settings.source, tally, license_=_ldc(settings))
+
+
+def _ldc(settings: Ingest) -> str:
+    # Whoever forgets --license must not end up with rows that look free to share.
+    return "LDC-User-Agreement" if settings.license == "unknown" else settings.license
+
+
+def _text(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    from pipeline.ingest.readers.text import read_text  # noqa: PLC0415
+
+    return read_text(settings.source, tally, segment=settings.segment, license_=settings.license)
+
+
+READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
+    "world": _world,
+    "genia": _genia,
+    "ptb": _ptb,
+    "ptb-ext": _ptb_ext,
+    "text": _text,
+}
+
+
+def run(settings: Ingest) -> None:
+    """Read ``settings.source`` and write ``settings.out``.
+
+    Nothing is written before everything has been read and drawn, so an error leaves no trace.
+
+    Raises:
+        InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
+    """
+    tally = Tally()
+    sentences = list(READERS[settings.reader](settings, tally))
+    _check(sentences, settings.source)
+    draws = _draws(sentences, settings)
+    counts = _counts(sentences)
+    refused = tally.to_dict()["refused"]
+    drawn = {f"seed-{s}/{n}": _sizes(d) for (s, n), d in draws.items()}
+    with folder_lock(settings.out):
+        write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+        lines = _write_text(settings, sentences)
+        _write_draws(settings.out / "draws", draws)
+        _write_nothing(settings.out / "nothing", settings.seeds)
+        write_json(
+            settings.out / "ingest.json",
+            {
+                "reader": settings.reader,
+                **counts,
+                "raw_text": lines,
+                "refused": refused,
+                "draws": drawn,
+            },
+        )
+    _show(settings, counts, tally, draws)
+    say(
+        f"written: {settings.out / 'sentences.parquet'}; raw text of {lines:,} sentences for pretrain"
+    )
+
+
+def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
+    """Write the raw text that language models may learn from; returns the number of its lines.
+
+    Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
+    of the world's raw text may equal one of them by chance.
+    """
+    more = _raw_world(settings) if settings.reader == "world" else ()
+    training = (sentence for sentence in sentences if sentence.split == "train")
+    lines = [join_words(sentence.words).text for sentence in chain(training, more)]
+    write_text(settings.out / "text.txt", "".join(f"{line}\n" for line in lines))
+    return len(lines)
+
+
+def _check(sentences: list[Sentence], source: Path) -> None:
+    if not sentences:
+        raise InputError("no sentence to keep", path=source, remedy="see `conjoin corpora`")
+    for sentence_id, times in Counter(s.sentence_id for s in sentences).items():
+        if times > 1:
+            raise InputError(
+                f"{times} sentences have the same id", path=source, sentence_id=sentence_id,
+                remedy="is a file there twice?",
+            )  # fmt: skip
+
+
+def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
+    """Draws by (seed, size); none at all from a corpus without coordination."""
+    ids = drawable(sentences)
+    if not ids:
+        return {}
+    return {
+        (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
+    }
+
+
+def _sizes(drawn: Draw) -> dict[str, int]:
+    return {"labelled": len(drawn.labelled), "validation": len(drawn.validation)}
+
+
+def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
+    folder.mkdir(exist_ok=True)  # an empty folder still is the output that DVC looks for
+    wanted = {folder / f"seed-{s}" / f"{n}.json": drawn for (s, n), drawn in draws.items()}
+    # Draws of an earlier ingest would name sentences of another corpus.
+    for old in sorted(folder.glob("seed-*/*.json")):
+        if old not in wanted:
+            old.unlink()
+    for path, drawn in wanted.items():
+        write_json(path, {"labelled": list(drawn.labelled), "validation": list(drawn.validation)})
+
+
+def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:
+    """What dvc.yaml names where a cell of the matrix needs a path but reads nothing.
+
+    For a baseline's candidates the draws would do, but then it would be trained again whenever
+    another size is drawn.
+    """
+    for seed in seeds:
+        write_text(folder / f"candidates/seed-{seed}", "Baselines read no candidates.\n")
+    write_text(folder / "base", "A language model from scratch begins from no other.\n")
+    write_text(folder / "coordinated", "Raw text is learnt from without parsed coordinations.\n")
+
+
+def _counts(sentences: list[Sentence]) -> dict[str, Any]:
+    """Table 1's counts, labels of evaluable instances, and the unlabelled seeds U.
+
+    ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them.
+    """
+    splits: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
+    labels: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
+    seeds: Counter[str] = Counter()
+    for sentence in sentences:
+        here = splits[sentence.split]
+        evaluable = [c for c in sentence.coordinations if c.is_evaluable]
+        here["sentences"] += 1
+        labels[sentence.split].update(c.label for c in evaluable)
+        if evaluable:
+            here["with_coordination"] += 1
+            here["instances"] += len(sentence.coordinations)
+            here["evaluable_instances"] += len(evaluable)
+        if is_unlabelled_seed(sentence, 1):
+            seeds["without_coordination"] += 1
+        if is_unlabelled_seed(sentence, _MIN_WORDS):
+            seeds[f"of_{_MIN_WORDS}_words_or_more"] += 1
+            if not COORDINATORS & {word.lower() for word in sentence.words}:
+                seeds["and_without_coordinator_word"] += 1
+    rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
+    return {
+        "splits": {name: {row: splits[name][row] for row in rows} for name in _SPLITS},
+        "labels": {name: dict(labels[name]) for name in _SPLITS},
+        "unlabelled_seeds": dict(seeds),
+    }
+
+
+def _show(
+    settings: Ingest,
+    counts: dict[str, Any],
+    tally: Tally,
+    draws: dict[tuple[int, Size], Draw],
+) -> None:
+    splits, labels = counts["splits"], counts["labels"]
+    table(
+        f"{settings.reader}: sentences and coordination (Table 1)",
+        ("", *_SPLITS),
+        [
+            (row.replace("_", " "), *(splits[name][row] for name in _SPLITS))
+            for row in splits["train"]
+        ],
+    )
+    order = sorted(
+        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in _SPLITS), x)
+    )
+    if order:
+        table(
+            "evaluable by label",
+            ("", *_SPLITS),
+            [(label, *(labels[name].get(label, 0) for name in _SPLITS)) for label in order],
+        )
+    table(
+        "unlabelled seeds U",
+        ("", "sentences"),
+        [(name.replace("_", " "), count) for name, count in counts["unlabelled_seeds"].items()],
+    )
+    table("read", ("", "count"), tally.rows())
+    for (seed, size), drawn in draws.items():
+        say(
+            f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
+            f"{len(drawn.validation)} validation"
+        )
+    if not draws:
+        say("no coordination in the training split: no labelled sets drawn")

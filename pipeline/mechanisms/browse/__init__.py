@@ -1,1 +1,0 @@
-"""Looking inside a corpus: its rows in a local web page, or a sample of them in one file."""

@@ -1,1 +1,0 @@
-"""The documents of a release: card, licence, citation, Croissant."""

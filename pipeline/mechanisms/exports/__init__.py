@@ -1,1 +1,0 @@
-"""Candidates for tools that do not read Parquet."""

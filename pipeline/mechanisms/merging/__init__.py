@@ -1,1 +1,0 @@
-"""Several corpora as one."""

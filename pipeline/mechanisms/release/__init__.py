@@ -1,1 +1,0 @@
-"""A corpus as a dataset repository, with the words of its source or without."""

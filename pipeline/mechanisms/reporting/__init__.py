@@ -1,1 +1,0 @@
-"""What the report is made of: tables, figures, examples, provenance; pure functions of run files."""

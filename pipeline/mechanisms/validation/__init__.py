@@ -1,1 +1,0 @@
-"""The check of a corpus that came from anywhere."""

@@ -1,5 +1,0 @@
-"""The miniature world: English-like sentences from a feature grammar, with trees and coordination."""
-
-from pipeline.mechanisms.world.corpus import generate_sentences
-
-__all__ = ["generate_sentences"]

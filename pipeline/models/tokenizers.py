@@ -1,0 +1,160 @@
+"""Own subword tokenizers for language models trained from scratch: WordPiece (BERT), Unigram (T5).
+
+Training is `tokenizers`'; what is added is that equal text gives equal bytes. The library counts
+words in randomly seeded hash maps, so ids, and where merges tie even the vocabulary, change from
+run to run unless the alphabet's ids are fixed beforehand and the result is put in order.
+"""
+
+import math
+import string
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from tokenizers.pre_tokenizers import PreTokenizer
+from transformers import BertTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+SENTINELS = 100
+"""How many sentinels an own T5 tokenizer has: as many as T5's."""
+
+_ALPHABET = 1000  # rarer characters become the unknown token
+_PRINTABLE = string.digits + string.ascii_letters + string.punctuation
+_BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_T5_SPECIAL = ("<pad>", "</s>", "<unk>")
+_VITERBI_ROUNDS = 4
+_UNSEEN = 0.1  # count of a piece that no segmentation uses
+
+
+def _alphabet(texts: Iterable[str]) -> list[str]:
+    """Printable ASCII and the most frequent other characters, in code point order."""
+    counts = Counter(char for text in texts for char in text if not char.isspace())
+    common = sorted(counts, key=lambda char: (-counts[char], char))[:_ALPHABET]
+    return sorted({*_PRINTABLE, *common})
+
+
+def train_wordpiece(
+    texts: Sequence[str], vocab_size: int, max_length: int
+) -> PreTrainedTokenizerBase:
+    """A cased BERT tokenizer whose vocabulary is learnt from ``texts``.
+
+    Args:
+        texts: natural text, one sentence each.
+        vocab_size: tokens in all; the special tokens and the alphabet (each character as the
+            beginning and as the inside of a word) are always there, and text with little variety
+            may not need as many.
+        max_length: the most tokens the model takes.
+    """
+    characters = _alphabet(texts)
+    # Ties between merges go to the lower ids, so the alphabet must not take its ids by chance.
+    fixed = [*_BERT_SPECIAL, *characters, *(f"##{char}" for char in characters)]
+    learner = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+    learner.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    learner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=max(vocab_size, len(fixed)), special_tokens=fixed, show_progress=False
+    )
+    learner.train_from_iterator(texts, trainer)
+    learnt = learner.get_vocab()
+    pieces = [*fixed, *sorted(set(learnt) - set(fixed), key=learnt.__getitem__)]
+    return BertTokenizer(
+        vocab={piece: index for index, piece in enumerate(pieces)},
+        do_lower_case=False,
+        strip_accents=False,
+        model_max_length=max_length,
+    )
+
+
+def train_unigram(
+    texts: Sequence[str], vocab_size: int, max_length: int
+) -> PreTrainedTokenizerBase:
+    """A Unigram tokenizer with T5's special tokens and ``SENTINELS`` sentinels.
+
+    The pieces are those of byte-pair merges, their scores the outcome of Viterbi training, all from
+    integer counts. `tokenizers`' own Unigram trainer is not used: its floating-point sums differ
+    from run to run, and it offers no piece that is a whole word unless the word is part of another,
+    so that a small vocabulary spells ``the`` in letters.
+
+    No piece has both punctuation and letters, so every word begins a piece; and text around a
+    sentinel gives the same pieces as around the words it stands for.
+
+    Args:
+        texts: natural text, one sentence each.
+        vocab_size: pieces and special tokens without the sentinels; the alphabet is always there,
+            and text with little variety may not need as many.
+        max_length: the most tokens the model takes.
+    """
+    metaspace = pre_tokenizers.Metaspace(prepend_scheme="first")
+    splitter = pre_tokenizers.Sequence([metaspace, pre_tokenizers.Punctuation("isolated")])
+    parts = Counter(part for text in texts for part, _ in splitter.pre_tokenize_str(text))
+    pieces = _merged_pieces(texts, splitter, [*_alphabet(texts), "▁"], vocab_size)
+    backend = Tokenizer(models.Unigram(_scored(pieces, parts), unk_id=2, byte_fallback=False))
+    backend.normalizer = normalizers.Replace(Regex(r"\s+"), " ")
+    backend.pre_tokenizer = metaspace
+    backend.decoder = decoders.Metaspace(prepend_scheme="first")
+    # The space before a sentinel is the sentinel's, or it would be left over as a piece.
+    sentinels = [AddedToken(f"<extra_id_{i}>", lstrip=True, special=True) for i in range(SENTINELS)]
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=backend,
+        **dict(zip(("pad_token", "eos_token", "unk_token"), _T5_SPECIAL, strict=True)),
+        extra_special_tokens=sentinels,
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=max_length,
+    )
+
+
+def _merged_pieces(
+    texts: Sequence[str], splitter: PreTokenizer, alphabet: list[str], vocab_size: int
+) -> list[str]:
+    """The alphabet and the byte-pair merges of it, as many as fit beside the special tokens."""
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = splitter
+    size = max(vocab_size - len(_T5_SPECIAL), len(alphabet))
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=alphabet, show_progress=False)
+    learner.train_from_iterator(texts, trainer)
+    learnt = learner.get_vocab()
+    return sorted(learnt, key=learnt.__getitem__)
+
+
+def _scored(pieces: Sequence[str], parts: Counter[str]) -> list[tuple[str, float]]:
+    """Pieces with log-probabilities after Viterbi training on the counts of ``parts``.
+
+    The first segmentation favours long pieces (every piece costs the same).
+    """
+    scores = dict.fromkeys(pieces, -1.0)
+    special = [(name, 0.0) for name in _T5_SPECIAL]
+    for _ in range(_VITERBI_ROUNDS):
+        model = models.Unigram([*special, *scores.items()], unk_id=2, byte_fallback=False)
+        counts: Counter[str] = Counter()
+        for part, times in parts.items():
+            for token in model.tokenize(part):
+                counts[token.value] += times
+        total = sum(counts.values()) + _UNSEEN * len(pieces)
+        scores = {p: round(math.log((counts[p] + _UNSEEN) / total), 4) for p in pieces}
+    return [*special, *sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids of ``<extra_id_0>``, ``<extra_id_1>``, ... as far as the tokenizer has them.
+
+    mT5 has them as pieces that begin a word, ``▁<extra_id_0>``.
+    """
+    vocabulary = tokenizer.get_vocab()
+    # Where the pieces of mT5 were trained, tokens without the mark are later additions.
+    mark = "▁" if "▁<extra_id_0>" in vocabulary else ""
+    ids: list[int] = []
+    while (name := f"{mark}<extra_id_{len(ids)}>") in vocabulary:
+        ids.append(vocabulary[name])
+    return ids

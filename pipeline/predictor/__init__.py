@@ -1,0 +1,1 @@
+"""The coordination predictor: encoder and endpoint scorer (§2)."""

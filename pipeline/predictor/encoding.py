@@ -1,0 +1,231 @@
+"""Words to encoder input: subwords of each sentence, and where each word ends among them.
+
+A word is represented by its *last* subword (§5.1). A word that the tokenizer maps to nothing (a
+lone control character, say) stands as the unknown token, so that word indices always hold.
+
+Which sentences of a batch go through the encoder together.
+
+A pass costs as much as its longest sentence times its sentences. On a CPU, which is bound by
+arithmetic, padding is dear: 40 % of what 16 of GENIA's sentences take in one pass. But each pass reads
+all weights (and, learning, writes all gradients), so neither is one sentence at a time cheap.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from transformers import PreTrainedTokenizerBase
+
+from pipeline.core.errors import ModelError
+from pipeline.core.types import Span
+
+EDGE = "coordinator at the edge of the sentence"
+TOO_LONG = "sentence longer than the encoder"
+OUTSIDE = "structure does not reach both sides of its coordinator"
+_KEPT = 1 << 14  # sentences remembered: training asks for the same ones again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One of the N_batch places of a batch: a sentence with the structures to learn from it.
+
+    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``.
+    """
+
+    words: tuple[str, ...]
+    coordinators: tuple[int, ...]
+    extents: tuple[Span, ...]
+
+
+def instances(
+    examples: Iterable[Example],
+) -> tuple[list[tuple[str, ...]], list[int], list[Span]]:
+    """Words, coordinator and extent of every structure of some examples, in their order."""
+    rows = [(e, k, x) for e in examples for k, x in zip(e.coordinators, e.extents, strict=True)]
+    return [e.words for e, _, _ in rows], [k for _, k, _ in rows], [x for _, _, x in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A sentence as the encoder reads it: subword ``ids`` and ``last``, each word's last subword."""
+
+    ids: tuple[int, ...]
+    last: tuple[int, ...]
+
+
+class WordEncoding:
+    """A tokenizer, seen as a map from word lists to encoder input.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        positions: how many subwords the encoder can read, special tokens included.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, positions: int) -> None:
+        self.tokenizer = tokenizer
+        self.positions = positions
+        self._kept: dict[tuple[str, ...], Encoded] = {}
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+        """Tokenize sentences of words, of any length; those seen lately are remembered.
+
+        Raises:
+            ModelError: a word has no subword and the tokenizer no unknown token to stand for it.
+        """
+        asked = [tuple(words) for words in sentences]
+        new = list(dict.fromkeys(words for words in asked if words not in self._kept))
+        fresh = dict(zip(new, self._tokenize(new), strict=True))
+        found = [fresh.get(words) or self._kept[words] for words in asked]
+        if len(self._kept) + len(fresh) > _KEPT:
+            self._kept.clear()
+        self._kept |= fresh
+        return found
+
+    def batches(
+        self, sentences: Iterable[tuple[str, ...]], budget: int
+    ) -> Iterator[list[tuple[tuple[str, ...], Encoded]]]:
+        """Cut what the encoder can read into batches, shortest sentences first.
+
+        A batch has at most ``budget`` subwords, padding included, or is one sentence. Which
+        sentences share one depends on nothing but the sentences and their order (a stable sort).
+        """
+        asked = list(sentences)
+        encoded = zip(asked, self.encode(asked), strict=True)
+        batch: list[tuple[tuple[str, ...], Encoded]] = []
+        for pair in sorted(encoded, key=lambda pair: len(pair[1].ids)):
+            if not self.fits(pair[1]):
+                break
+            # In this order the new sentence is the longest, and the others are padded to it.
+            if batch and (len(batch) + 1) * len(pair[1].ids) > budget:
+                yield batch
+                batch = []
+            batch.append(pair)
+        if batch:
+            yield batch
+
+    def forget(self) -> None:
+        """Let go of remembered sentences, where none is expected to come again."""
+        self._kept.clear()
+
+    def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+        if not sentences:
+            return []
+        output = self.tokenizer(
+            [list(words) for words in sentences], is_split_into_words=True, truncation=False,
+            verbose=False,
+        )  # fmt: skip
+        return [
+            self._checked(words, output["input_ids"][row], output.word_ids(row))
+            for row, words in enumerate(sentences)
+        ]
+
+    def _checked(
+        self, words: Sequence[str], ids: Sequence[int], word_of: Sequence[int | None]
+    ) -> Encoded:
+        last = {word: place for place, word in enumerate(word_of) if word is not None}
+        if len(last) == len(words):
+            return Encoded(tuple(ids), tuple(last[index] for index in range(len(words))))
+        unknown = self.tokenizer.unk_token
+        lost = [index for index in range(len(words)) if index not in last]
+        if unknown is None or all(words[index] == unknown for index in lost):
+            raise ModelError(
+                f"the tokenizer maps the word {words[lost[0]]!r} to nothing",
+                remedy="choose an encoder whose tokenizer has an unknown token",
+            )
+        mended = [unknown if index in lost else word for index, word in enumerate(words)]
+        return self._tokenize([mended])[0]
+
+    def fits(self, encoded: Encoded) -> bool:
+        """Whether the encoder can read the sentence whole."""
+        return len(encoded.ids) <= self.positions
+
+    def collate(
+        self, batch: Sequence[Encoded], device: torch.device
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Pad sentences to one batch.
+
+        Returns:
+            ``ids`` and ``mask``, both ``[sentences, subwords]``, and ``last``
+            ``[sentences, words]``; padded words point at subword 0.
+        """
+        padding = self.tokenizer.pad_token_id or 0
+        width = max(len(encoded.ids) for encoded in batch)
+        words = max(len(encoded.last) for encoded in batch)
+        ids = torch.full((len(batch), width), padding, dtype=torch.long)
+        mask = torch.zeros((len(batch), width), dtype=torch.long)
+        last = torch.zeros((len(batch), words), dtype=torch.long)
+        for row, encoded in enumerate(batch):
+            ids[row, : len(encoded.ids)] = torch.tensor(encoded.ids)
+            mask[row, : len(encoded.ids)] = 1
+            last[row, : len(encoded.last)] = torch.tensor(encoded.last)
+        return ids.to(device), mask.to(device), last.to(device)
+
+
+def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None) -> str | None:
+    """Why no endpoint pair, or not this one, exists for a coordinator; None if it does.
+
+    A pair needs a word on either side of the coordinator (i ≤ k-1, j ≥ k+1).
+    """
+    if not 0 < coordinator < len(words) - 1:
+        return EDGE
+    if extent is not None and not (0 <= extent.start < coordinator < extent.end - 1 < len(words)):
+        return OUTSIDE
+    return None
+
+
+_ENCODING, _LEARNING = 40, 80
+"""What a pass of bert-base costs on one CPU core beside its tokens, in tokens: forward, and both ways."""
+
+
+def represent(
+    encoder: nn.Module, encoding: WordEncoding, batch: Sequence[Encoded], device: torch.device
+) -> Tensor:
+    """Encode sentences, on a CPU in groups of similar length.
+
+    Returns:
+        The words' representations h, ``[sentences, words, width]``; what stands behind a sentence's
+        last word means nothing.
+    """
+    groups = [list(range(len(batch)))]
+    if device.type == "cpu":
+        overhead = _LEARNING if torch.is_grad_enabled() else _ENCODING
+        groups = similar([len(encoded.ids) for encoded in batch], overhead)
+    found: dict[int, Tensor] = {}
+    for group in groups:
+        ids, mask, last = encoding.collate([batch[index] for index in group], device)
+        states: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        h = states[torch.arange(len(group), device=device)[:, None], last]
+        if len(groups) == 1:
+            return h
+        found |= zip(group, h.unbind(), strict=True)
+    return pad_sequence([found[index] for index in range(len(batch))], batch_first=True)
+
+
+def similar(lengths: Sequence[int], overhead: int) -> list[list[int]]:
+    """Cut a batch into groups of similar length so that tokens and overhead are fewest in all.
+
+    Args:
+        lengths: of the sentences.
+        overhead: what a group costs beside its tokens, padding included.
+
+    Returns:
+        The indices of each group, shorter sentences first; a single group keeps its order.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
+    # least[j]: the cost of the first j sentences in that order, and where their last group begins.
+    least = [(0, 0)]
+    for end, last in enumerate(order, start=1):
+        costs = (
+            (least[begin][0] + overhead + (end - begin) * lengths[last], begin)
+            for begin in range(end)
+        )
+        least.append(min(costs))
+    groups: list[list[int]] = []
+    end = len(order)
+    while end:
+        begin = least[end][1]
+        groups.append(order[begin:end])
+        end = begin
+    return groups[::-1] if len(groups) > 1 else [sorted(group) for group in groups]

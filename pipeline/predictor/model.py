@@ -1,0 +1,297 @@
+"""The supervised model M: a BERT encoder and the endpoint scorer; saving, loading, predicting.
+
+A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer), ``config.json``
+(the encoder's), the tokenizer's files, and ``predictor.json``.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, cast
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedTokenizerBase,
+)
+
+from pipeline.core.errors import ModelError
+from pipeline.core.files import atomic_folder, read_json, write_json
+from pipeline.core.types import Span
+from pipeline.models.loading import length_limit, load_encoder
+from pipeline.predictor.encoding import (
+    TOO_LONG,
+    Encoded,
+    Example,
+    WordEncoding,
+    obstacle,
+    represent,
+)
+from pipeline.predictor.scorer import EndpointScorer, batches
+
+BATCH_TOKENS = 2048
+"""Subwords encoded together where no gradient is wanted: more is more padding (docs/predict.md)."""
+
+_FORMAT = "conjoin-predictor"
+_VERSION = 1
+_WEIGHTS, _CARD = "model.safetensors", "predictor.json"
+
+
+def best_device() -> torch.device:
+    """The GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The most probable structure of a coordinator: its extent, half-open, and probability."""
+
+    span: Span
+    probability: float
+
+
+class Predictor(nn.Module):
+    """Encoder, tokenizer and endpoint scorer (§5.1, Eq. 3).
+
+    Args:
+        encoder: a Transformer whose output has ``last_hidden_state``; its pooler is dropped.
+        tokenizer: its fast tokenizer.
+        mlp_hidden: hidden units of the scorer.
+        dropout: dropout in the scorer.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        mlp_hidden: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        if getattr(encoder, "pooler", None) is not None:
+            # Eq. 3 reads words, not the sentence; an untrained pooler would only be dead weight.
+            self.encoder.pooler = None  # type: ignore[assignment]
+        self.config = config = cast(PretrainedConfig, encoder.config)
+        self.mlp_hidden, self.dropout = mlp_hidden, dropout
+        self.scorer = EndpointScorer(config.hidden_size, mlp_hidden, dropout)
+        self.encoding = WordEncoding(tokenizer, length_limit(config, tokenizer))
+
+    @classmethod
+    def create(
+        cls,
+        where: str,
+        *,
+        mlp_hidden: int,
+        dropout: float,
+        seed: int,
+        encoder_dropout: float | None = None,
+    ) -> Self:
+        """A predictor with the pretrained encoder ``where`` and a fresh scorer.
+
+        Args:
+            where: what to hand to ``from_pretrained``.
+            mlp_hidden: hidden units of the scorer.
+            dropout: dropout in the scorer.
+            seed: seed of the scorer's weights.
+            encoder_dropout: dropout in the encoder; None keeps what it was pretrained with.
+
+        Raises:
+            ModelError: the encoder cannot be loaded.
+        """
+        torch.manual_seed(seed)
+        encoder, tokenizer = load_encoder(where)
+        if encoder_dropout is not None:
+            for module in encoder.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = encoder_dropout
+        return cls(encoder, tokenizer, mlp_hidden, dropout)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.scorer.first.weight.device
+
+    def save(self, folder: Path) -> None:
+        """Write the predictor folder; it appears whole or not at all."""
+        with atomic_folder(folder) as temporary:
+            self.config.save_pretrained(temporary)
+            self.encoding.tokenizer.save_pretrained(temporary)
+            weights = {name: value.contiguous() for name, value in self.state_dict().items()}
+            save_file(weights, temporary / _WEIGHTS, metadata={"format": "pt"})
+            card = {"format": _FORMAT, "version": _VERSION}
+            write_json(
+                temporary / _CARD, card | {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
+            )
+            # safetensors makes its file readable by the owner alone, unlike all others.
+            shutil.copymode(temporary / _CARD, temporary / _WEIGHTS)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a predictor folder; nothing else is needed, nor a network.
+
+        Raises:
+            ModelError: no predictor is there, one of another format version, or a damaged one.
+        """
+        if not (folder / _CARD).is_file():
+            raise ModelError(
+                f"no {_CARD} here", path=folder, remedy="name the predictor/ folder of a run"
+            )
+        card = read_json(folder / _CARD)
+        kind = (card.get("format"), card.get("version")) if isinstance(card, dict) else (None, None)
+        if kind != (_FORMAT, _VERSION):
+            raise ModelError(
+                f"a predictor of another format: {kind[0]!r} version {kind[1]!r}, "
+                f"not {_FORMAT!r} version {_VERSION}",
+                path=folder,
+                remedy="train it again with this version of conjoin",
+            )
+        try:
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            encoder = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
+            predictor = cls(encoder, tokenizer, card["mlp_hidden"], card["dropout"])
+            predictor.load_state_dict(load_file(folder / _WEIGHTS))
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
+            reason = " ".join(str(error).split())[:160]
+            raise ModelError(
+                f"a damaged predictor: {reason}", path=folder, remedy="train it again"
+            ) from error
+        return predictor.eval()
+
+    def _represent(self, batch: Sequence[Encoded]) -> Tensor:
+        """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
+        return represent(self.encoder, self.encoding, batch, self.device)
+
+    def forward(self, examples: Sequence[Example]) -> Tensor:
+        """Negative log-probability of the gold pairs, summed over all instances of a batch.
+
+        Each distinct sentence is encoded once. No example may have an obstacle.
+        """
+        rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
+        h = self._represent(self.encoding.encode(list(rows)))
+        gold = [
+            (rows[e.words], k, len(e.words), extent)
+            for e in examples
+            for k, extent in zip(e.coordinators, e.extents, strict=True)
+        ]
+        scores = self.scorer.log_probabilities(h, [instance[:3] for instance in gold])
+        places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
+        index = torch.tensor(places, device=scores.device)[:, None]
+        return -scores.gather(1, index).sum()
+
+    def obstacles(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        extents: Sequence[Span] | None = None,
+    ) -> list[str | None]:
+        """Why each instance cannot be scored (or, given its extent, learned); None where it can.
+
+        The reasons are ``encoding.EDGE``, ``OUTSIDE`` and ``TOO_LONG``.
+        """
+        reasons: list[str | None] = []
+        encoded = self.encoding.encode(sentences)
+        for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
+            reason = obstacle(words, k, extents[index] if extents else None)
+            reasons.append(reason or (None if self.encoding.fits(encoded[index]) else TOO_LONG))
+        return reasons
+
+    def predict(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        batch_tokens: int = BATCH_TOKENS,
+        temperature: float = 1.0,
+    ) -> list[Prediction | None]:
+        """The most probable endpoint pair of each coordinator, in the order given.
+
+        Args:
+            sentences: the words of each instance's sentence; one with several coordinators is
+                given several times and encoded once.
+            coordinators: the word index of each instance's coordinator.
+            batch_tokens: subwords encoded together, padding included.
+            temperature: T of ``distributions``.
+
+        Returns:
+            A prediction each; None where ``obstacles`` names a reason.
+        """
+        found: list[Prediction | None] = [None] * len(sentences)
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
+            i, b = divmod(int(scores.argmax()), scores.shape[1])
+            span = Span(i, coordinators[index] + 2 + b)
+            found[index] = Prediction(span, float(scores[i, b].exp()))
+        return found
+
+    def probability(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        extents: Sequence[Span],
+        batch_tokens: int = BATCH_TOKENS,
+        temperature: float = 1.0,
+    ) -> list[float | None]:
+        """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
+
+        Returns:
+            A number in [0, 1] each; None where ``obstacles`` names a reason.
+        """
+        found: list[float | None] = [None] * len(sentences)
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
+            extent, k = extents[index], coordinators[index]
+            if obstacle(sentences[index], k, extent) is None:
+                found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
+        return found
+
+    def distributions(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        batch_tokens: int = BATCH_TOKENS,
+        temperature: float = 1.0,
+    ) -> Iterator[tuple[int, Tensor]]:
+        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
+
+        The probabilities are softmax(scores / T) of T = ``temperature``; 1 is the model's own.
+        """
+        asked: dict[tuple[str, ...], list[int]] = {}
+        for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
+            if obstacle(words, k) is None:
+                asked.setdefault(tuple(words), []).append(index)
+        with self._evaluating(), torch.inference_mode():
+            for batch in self.encoding.batches(asked, batch_tokens):
+                h = self._represent([pair[1] for pair in batch])
+                order = (index for words, _ in batch for index in asked[words])
+                instances = [
+                    (row, coordinators[index], len(words))
+                    for row, (words, _) in enumerate(batch)
+                    for index in asked[words]
+                ]
+                for part in batches(instances):
+                    for own in self.scorer(h, part):
+                        scores = own if temperature == 1 else _tempered(own, temperature)
+                        yield next(order), scores.cpu()
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Evaluation mode (no dropout) inside the block, whatever the mode outside."""
+        before = self.training
+        if before:
+            self.eval()
+        try:
+            yield
+        finally:
+            if before:
+                self.train()
+
+
+def _tempered(scores: Tensor, temperature: float) -> Tensor:
+    return (scores / temperature).flatten().log_softmax(0).view_as(scores)

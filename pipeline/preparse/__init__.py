@@ -1,0 +1,1 @@
+"""The stage `preparse`: sentences of U → constituency trees."""

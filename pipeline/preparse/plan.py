@@ -1,0 +1,117 @@
+"""What ``preparse`` parses, cut into units: the sentences of U, and sentences that hold a coordinator."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+
+from pipeline.core.errors import InputError
+from pipeline.core.schema import read_sentences
+from pipeline.core.tree_rows import COORDINATED_FOLDER, TREES_FOLDER
+from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
+from pipeline.preparse.settings import Preparse
+
+_Wanted = Callable[[Sentence], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsePlan:
+    """Units of sentences of one kind, and the folder that their trees go to.
+
+    Attributes:
+        folder: its name in the corpus.
+        title: what the sentences are called.
+        wanted: whether a sentence is one of them.
+        rows: the rows of ``sentences.parquet`` that each unit covers.
+        sizes: how many of them are wanted.
+        fields: settings that the choice of sentences depends on.
+    """
+
+    folder: str
+    title: str
+    wanted: _Wanted
+    rows: tuple[range, ...]
+    sizes: tuple[int, ...]
+    fields: frozenset[str]
+
+
+def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
+    """The sentences of U (§5.1), in their order.
+
+    Raises:
+        InputError: there is none.
+    """
+
+    def wanted(sentence: Sentence) -> bool:
+        return is_unlabelled_seed(sentence, settings.min_words)
+
+    rows, sizes = _units(source, wanted, settings.unit, settings.limit)
+    if not rows:
+        raise InputError(
+            f"no training sentence without coordination has {settings.min_words} words or more",
+            path=source,
+            remedy="lower --min-words or ingest more text",
+        )
+    fields = frozenset({"limit", "min_words"})
+    return ParsePlan(TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, fields)
+
+
+def coordinated_plan(source: Path, settings: Preparse) -> ParsePlan:
+    """``settings.coordinated`` training sentences outside U with one of the five coordinators.
+
+    Of more than that, those are drawn whose ids have the smallest pseudo-random keys: a smaller draw
+    is part of a larger one, and does not depend on the order of the sentences.
+
+    Raises:
+        InputError: there is none.
+    """
+
+    def eligible(sentence: Sentence) -> bool:
+        return (
+            sentence.split == "train"
+            and not is_unlabelled_seed(sentence, settings.min_words)
+            and any(word.lower() in COORDINATORS for word in sentence.words)
+        )
+
+    def key(name: str) -> tuple[bytes, str]:
+        return hashlib.sha256(f"coordinated/{settings.seed}/{name}".encode()).digest(), name
+
+    ids = (sentence.sentence_id for sentence in read_sentences(source, eligible))
+    chosen = frozenset(nsmallest(settings.coordinated, ids, key=key))
+    if not chosen:
+        raise InputError(
+            "no training sentence outside U has a coordinator",
+            path=source,
+            remedy="set --coordinated 0 for this corpus",
+        )
+
+    def wanted(sentence: Sentence) -> bool:
+        return sentence.sentence_id in chosen
+
+    rows, sizes = _units(source, wanted, settings.unit, None)
+    fields = frozenset({"coordinated", "min_words", "seed"})
+    return ParsePlan(COORDINATED_FOLDER, "coordinated sentences", wanted, rows, sizes, fields)
+
+
+def _units(
+    source: Path, wanted: _Wanted, size: int, limit: int | None
+) -> tuple[tuple[range, ...], tuple[int, ...]]:
+    """Rows of each unit and how many sentences in them are wanted: ``size``, in the last maybe fewer."""
+    rows: list[range] = []
+    sizes: list[int] = []
+    begin = count = total = 0
+    for row, sentence in enumerate(read_sentences(source)):
+        if not wanted(sentence):
+            continue
+        count, total = count + 1, total + 1
+        if count == size or total == limit:
+            rows.append(range(begin, row + 1))
+            sizes.append(count)
+            begin, count = row + 1, 0
+        if total == limit:
+            break
+    if count:
+        rows.append(range(begin, row + 1))
+        sizes.append(count)
+    return tuple(rows), tuple(sizes)

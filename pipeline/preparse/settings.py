@@ -1,0 +1,44 @@
+"""Settings of ``conjoin preparse``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.core.settings import Settings
+
+
+class Preparse(Settings):
+    """Parse U with stanza's constituency parser into shards of trees (§3.3)."""
+
+    stage: ClassVar[str] = "preparse"
+    summary: ClassVar[str] = "Parse the unlabelled sentences U into constituency trees."
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    parser: str = Field(
+        "train",
+        description="'train': train a stanza parser on this treebank's trees outside U; 'treebank': "
+        "take the gold trees; else a stanza package (ptb3-revised_charlm) or a .pt file.",
+    )
+    tags: Literal["none", "treebank"] = Field(
+        "none", description="train: whether the parser sees the treebank's part-of-speech tags."
+    )
+    min_words: int = Field(10, ge=1, description="Shortest sentence in U (§5.1, footnote 3).")
+    parser_trees: int = Field(1000, ge=1, description="train: trees to learn from.")
+    parser_epochs: int = Field(5, ge=1, description="train: passes over them.")
+    parser_hidden: int = Field(64, ge=8, description="train: hidden size.")
+    batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
+    limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
+    coordinated: int = Field(
+        0,
+        ge=0,
+        description="Training sentences outside U with a coordinator to parse as well, for "
+        "`pretrain --objective twins`; of more, so many are drawn.",
+    )
+    seed: int = Field(
+        0, ge=0, description="Seed of parser training and of the draw of coordinated sentences."
+    )
+    unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
+    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
+    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")

@@ -1,0 +1,228 @@
+"""Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import stanza
+import torch
+from accelerate import PartialState
+
+from pipeline.core import console
+from pipeline.core.errors import ModelError
+from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
+from pipeline.core.fingerprint import code_digest
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import TREES, UNPARSED, read_sentences
+from pipeline.core.tally import Tally
+from pipeline.core.tree_rows import COORDINATED_FOLDER, TREES_FOLDER
+from pipeline.core.types import Sentence
+from pipeline.executor import launch
+from pipeline.executor.monitor import Board
+from pipeline.executor.run import Make, OnBatch, Report, open_board, run_units
+from pipeline.executor.units import UnitFolder
+from pipeline.preparse.parser import (
+    TREEBANK,
+    Parser,
+    corpus_parser,
+    ensure_parser,
+    parser_identity,
+    tags_for,
+)
+from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
+from pipeline.preparse.settings import Preparse
+from pipeline.text.trees import leaves, one_line, parse_tree
+
+
+def run(settings: Preparse) -> None:
+    """Write ``trees/``, ``coordinated/``, ``preparse.json`` and ``parser/`` into the corpus folder.
+
+    Raises:
+        InputError: the corpus has no unlabelled sentences or no trees to learn from, none with a
+            coordinator though such are asked for, or another run writes here.
+        ModelError: the parser cannot be loaded or parses nothing.
+    """
+    source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
+    plans = [unlabelled_plan(source, settings)]
+    if settings.coordinated:
+        plans.append(coordinated_plan(source, settings))
+    card = _parser_card(settings)
+    if settings.processes > 1 and not launch.in_launch():
+        gpus = card["source"] != TREEBANK and not str(card["source"]).endswith(".pt")
+        launch.launch(settings.command_line(), settings.processes, out, gpus=gpus)
+
+    @cache
+    def parser() -> Parser | None:
+        return None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
+
+    # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
+    with launch.working(out, settings.threads) as worker:
+        # A worker lost in the first plan would not come to open the board of the second.
+        boards = [open_board(worker) for _ in plans]
+        reports = [
+            _parse(settings, card, plan, worker, board=board, parser=parser)
+            for plan, board in zip(plans, boards, strict=True)
+        ]
+        tallies = [report[0] for report in reports if report]
+        if not tallies:
+            return
+        if not settings.coordinated:
+            _mark_empty(settings, source)
+        _finish(settings, card, tallies)
+        for _, report in filter(None, reports):
+            report.show("sentences")
+
+
+def _parse(
+    settings: Preparse,
+    card: Mapping[str, Any],
+    plan: ParsePlan,
+    worker: launch.Worker,
+    *,
+    board: Board,
+    parser: Callable[[], Parser | None],
+) -> tuple[Tally, Report] | None:
+    """Make the units of one plan; returns what came of them to worker 0.
+
+    Raises:
+        ModelError: not one sentence could be parsed.
+    """
+    source = settings.corpus / "sentences.parquet"
+    schemas = {"trees": TREES, "rejects": UNPARSED}
+    about = _about(settings, source, card, plan)
+    folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, about)
+
+    def prepare() -> Make:
+        loaded = parser()
+
+        def make(index: int, on_batch: OnBatch) -> None:
+            unit = list(read_sentences(source, plan.wanted, plan.rows[index]))
+            parsed, unparsed = parse_unit(unit, loaded, settings.batch_size, on_batch)
+            tally = Tally(len(parsed), Counter(row["reason"] for row in unparsed))
+            folder.write(index, {"trees": parsed, "rejects": unparsed}, tally)
+
+        return make
+
+    what = f"preparse ({plan.title})"
+    report = run_units(
+        worker, folder, plan.sizes, prepare, what=what, items="sentences", board=board
+    )
+    if report is None:
+        return None
+    tally = folder.tally()
+    console.table(f"Trees of the {plan.title}", ("outcome", "sentences"), tally.rows())
+    if not tally.kept:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in tally.rows()[1:])
+        raise ModelError(
+            f"not one sentence could be parsed ({reasons})",
+            path=folder.folder,
+            remedy="choose another --parser",
+        )
+    return tally, report
+
+
+def _mark_empty(settings: Preparse, source: Path) -> None:
+    """A folder of coordinated sentences that says there are none: DVC wants every output."""
+    with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
+        inputs = {"sentences": sha256_of(source)}
+        write_json(
+            folder / MANIFEST, {"inputs": inputs, "settings": {"coordinated": 0}, "shards": []}
+        )
+
+
+def _parser_card(settings: Preparse) -> dict[str, Any]:
+    """The corpus's parser, made if it must be, by one process for all."""
+    launch.pin(settings.threads)
+    if launch.in_launch():
+        with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+            return ensure_parser(settings)
+    with folder_lock(settings.corpus / "parser"):
+        return ensure_parser(settings)
+
+
+def _about(
+    settings: Preparse, source: Path, card: Mapping[str, Any], plan: ParsePlan
+) -> dict[str, Any]:
+    """Everything the trees depend on; its digest is the shards' fingerprint."""
+    fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
+    return {
+        "settings": settings.model_dump(mode="json", include=fields),
+        "parser": parser_identity(card),
+        "inputs": {"sentences": sha256_of(source)},
+        "code": code_digest(__name__),
+        "versions": {
+            "pyarrow": pyarrow.__version__,
+            "stanza": stanza.__version__,
+            "torch": torch.__version__,
+        },
+        "device": launch.describe(launch.device()),
+    }
+
+
+def _finish(settings: Preparse, card: Mapping[str, Any], tallies: Sequence[Tally]) -> None:
+    training = card["training"]
+    coordinated = tallies[1].to_dict() if settings.coordinated else None
+    report = {
+        "parser": parser_identity(card)["name"],
+        "unlabelled": tallies[0].to_dict(),
+        # `parser` made these trees too: with `treebank` they are gold, boundaries and all.
+        "coordinated": coordinated and {"asked": settings.coordinated, **coordinated},
+        "training": training,
+        "min_words": settings.min_words,
+    }
+    write_json(settings.corpus / "preparse.json", report)
+    if training:
+        console.say(
+            f"parser: {training['trees']} trees, best of {training['epochs']} epochs "
+            f"{training['best_epoch']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"
+        )
+
+
+def parse_unit(
+    sentences: Sequence[Sentence],
+    parser: Parser | None,
+    batch_size: int,
+    on_batch: OnBatch = lambda *_: None,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of ``TREES`` and of ``UNPARSED`` for the sentences of a unit, in their order.
+
+    Args:
+        sentences: the unit's.
+        parser: None takes the treebank's own trees.
+        batch_size: sentences per call of the parser.
+        on_batch: told of progress.
+    """
+    parsed: list[dict[str, Any]] = []
+    unparsed: list[dict[str, Any]] = []
+    for start in range(0, len(sentences), batch_size):
+        batch = sentences[start : start + batch_size]
+        for sentence, (tree, reason) in zip(batch, _trees(batch, parser), strict=True):
+            row = {"sentence_id": sentence.sentence_id}
+            if tree is None:
+                unparsed.append(row | {"reason": reason or "no tree found"})
+            else:
+                made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
+                parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
+        on_batch(len(batch), sum(len(s.words) for s in batch))
+    return parsed, unparsed
+
+
+def _trees(
+    sentences: Sequence[Sentence], parser: Parser | None
+) -> list[tuple[str | None, str | None]]:
+    """Bracketing of each sentence, or the reason for none."""
+    if parser is None:
+        return [_treebank_tree(sentence) for sentence in sentences]
+    outcomes = parser.outcomes([s.words for s in sentences], tags_for(parser, sentences))
+    return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
+
+
+def _treebank_tree(sentence: Sentence) -> tuple[str | None, str | None]:
+    if sentence.tree is None:
+        return None, "no tree in the treebank"
+    if leaves(parse_tree(sentence.tree)) != list(sentence.words):
+        return None, "leaves differ from words"
+    return sentence.tree, None

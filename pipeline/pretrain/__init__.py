@@ -1,0 +1,1 @@
+"""The stage `pretrain`: raw text → language models."""

@@ -1,0 +1,138 @@
+"""Natural coordinations in parsed sentences: what the paper's twins look like when people write them.
+
+A language model is to fill "X and <mask>" and "<mask> and X" with the same conjunct (§3.1). Sentences
+that hold a coordination say what such a conjunct looks like; their boundaries are read off the trees of
+the parser that also offers the reference spans, so that the model learns from no annotation itself. A
+parser trained here did: from gold trees with their coordinations, of more sentences than L has, and some
+of these very sentences are among them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nltk.tree import Tree
+
+from pipeline.core.tally import Tally
+from pipeline.core.types import COORDINATORS, Coordination, Reference, Source, Span
+from pipeline.text.coordinations import PRECONJUNCTIONS, ptb_coordinations
+from pipeline.text.natural import join_words
+from pipeline.text.trees import escape, is_tag, leaves
+
+UNFOUND = "the tree joins nothing at the coordinator"
+MORE = "three conjuncts or more"
+APART = "a conjunct does not touch the coordinator"
+UNWORDED = "a conjunct is only punctuation"
+EQUAL = "both conjuncts are the same"
+
+UNTAGGED = "XX"
+"""The tag of every word in the trees of a parser that was given none (``preparse.tags: none``)."""
+
+_PUNCTUATION = {
+    **dict.fromkeys((",", "``", "''"), None),
+    **dict.fromkeys((".", "?", "!"), "."),
+    **dict.fromkeys((":", ";", "-", "--", "..."), ":"),
+    **dict.fromkeys(("(", "[", "{"), "-LRB-"),
+    **dict.fromkeys((")", "]", "}"), "-RRB-"),
+}
+"""Words whose tag needs no tagger; None: the tag is the word itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A coordination one of whose conjuncts is hidden: a task of generation whose answer is known.
+
+    Attributes:
+        reference: the sentence without the hidden conjunct and the coordinator, as generation would
+            meet it; its span is the conjunct that is shown.
+        coordinator: the word that links the conjuncts.
+        text: natural text of the hidden conjunct.
+    """
+
+    reference: Reference
+    coordinator: str
+    text: str
+
+
+def with_clear_tags(tree: Tree) -> Tree:
+    """A copy in which untagged coordinators and punctuation have the tag that only they can have.
+
+    The rule for bare brackets finds coordinators by their tag; the other words may stay untagged.
+    """
+    if is_tag(tree):
+        word = leaves(tree)[0]
+        return Tree(_clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
+    return Tree(tree.label(), [with_clear_tags(child) for child in tree])
+
+
+def _clear_tag(word: str) -> str:
+    if word.lower() in COORDINATORS | PRECONJUNCTIONS:
+        return "CC"
+    if word in _PUNCTUATION:
+        return _PUNCTUATION[word] or escape(word)
+    return UNTAGGED
+
+
+def natural_coordinations(words: Sequence[str], tree: Tree) -> tuple[list[Coordination], Tally]:
+    """Coordinations of two conjuncts that touch one of the five coordinators (footnote 2).
+
+    Args:
+        words: of the sentence.
+        tree: its constituency tree, with tags or without.
+
+    Returns:
+        The coordinations in the order of their coordinators, and a tally of all words among the
+        coordinators: kept, or why one is of no use.
+    """
+    tally = Tally()
+    found = {each.coordinator: each for each in ptb_coordinations(with_clear_tags(tree))}
+    kept: list[Coordination] = []
+    for index, word in enumerate(words):
+        if word.lower() not in COORDINATORS:
+            continue
+        coordination = found.get(index)
+        reason = UNFOUND if coordination is None else _fault(words, coordination)
+        if coordination is None or reason:
+            tally.refuse(reason or UNFOUND)
+        else:
+            tally.keep()
+            kept.append(coordination)
+    return kept, tally
+
+
+def _fault(words: Sequence[str], coordination: Coordination) -> str | None:
+    if len(coordination.conjuncts) != 2:
+        # Twins have two; with a third beside them the sentence would tell what generation hides.
+        return MORE if len(coordination.conjuncts) > 2 else UNFOUND
+    first, second = coordination.conjuncts
+    if first.end != coordination.coordinator or second.start != coordination.coordinator + 1:
+        return APART
+    one, two = (words[span.start : span.end] for span in coordination.conjuncts)
+    if not all(any(c.isalnum() for word in each for c in word) for each in (one, two)):
+        return UNWORDED
+    return EQUAL if [w.lower() for w in one] == [w.lower() for w in two] else None
+
+
+def hidden_conjuncts(source: Source, coordination: Coordination) -> tuple[Hidden, Hidden]:
+    """The second conjunct hidden and the first shown, and the other way round.
+
+    Args:
+        source: the sentence.
+        coordination: one of two conjuncts that touch the coordinator, in it.
+    """
+    first, second = coordination.conjuncts
+    text = join_words(source.words)
+
+    def hide(hidden: Span, shown: Span, cut: Span) -> Hidden:
+        rest = (*source.words[: cut.start], *source.words[cut.end :])
+        begin = shown.start - (len(cut) if shown.start > cut.start else 0)
+        span = Span(begin, begin + len(shown))
+        return Hidden(
+            Reference(source.sentence_id, rest, span, coordination.label, source.license),
+            coordination.word,
+            text.slice(hidden.start, hidden.end),
+        )
+
+    return (
+        hide(second, first, Span(first.end, second.end)),
+        hide(first, second, Span(first.start, second.start)),
+    )

@@ -1,0 +1,364 @@
+"""The training loop of a masked LM or a text-infilling LM.
+
+What an update sees, its corruption and its dropout are pure functions of (seed, step), so the step is
+also the position in the text and the state of all chance: a run that is taken up from a checkpoint
+makes the same updates as one that was never interrupted.
+
+The course of a pretraining: what each look at held-out text found, and how it is told.
+"""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from pipeline.core.console import Meter, say
+from pipeline.core.errors import ModelError
+from pipeline.core.files import write_text
+from pipeline.core.fingerprint import differences
+from pipeline.executor.checkpoints import Snapshots
+from pipeline.models.language_models import logits_at
+from pipeline.models.optim import decay_groups
+from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
+from pipeline.pretrain.corruption import IGNORED
+from pipeline.pretrain.settings import Pretrain
+
+HISTORY = "history.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The state of a model after ``step`` updates.
+
+    ``tokens`` counts those the model saw, padding and targets left out; ``loss`` is the mean over the
+    updates since the last look and ``validation_loss`` that on held-out text (None without any), both
+    in nats per predicted token; ``perplexity`` is its exponential. ``probe`` is what the fill probe
+    read, None where there is nothing to probe.
+    """
+
+    step: int
+    epoch: int
+    tokens: int
+    loss: float
+    learning_rate: float
+    validation_loss: float | None
+    perplexity: float | None
+    probe: Mapping[str, Any] | None
+
+    def line(self, of: int) -> str:
+        """One line for whoever watches."""
+        parts = [
+            f"step {self.step:,} of {of:,}",
+            f"{self.tokens:,} tokens",
+            f"loss {self.loss:.3f}",
+        ]
+        if self.perplexity is not None:
+            parts.append(f"held-out perplexity {self.perplexity:.1f}")
+        if self.probe is not None:
+            shares = (f"{name} {self.probe[name]:.0%}" for name in _SHOWN)
+            parts.append(f"fill probe: {', '.join(shares)}")
+        return " · ".join(parts)
+
+
+_SHOWN = ("recovered", "category", "length", "sense", "echo")
+
+
+def perplexity(loss: float | None) -> float | None:
+    """E to the loss, of a loss in nats per predicted token."""
+    return None if loss is None else round(math.exp(min(loss, 50.0)), 3)
+
+
+def write_history(folder: Path, looks: Sequence[Look]) -> None:
+    """``history.jsonl``: one JSON object per look."""
+    write_text(folder / HISTORY, "".join(f"{json.dumps(asdict(look))}\n" for look in looks))
+
+
+def look_table(looks: Sequence[Look]) -> pa.Table:
+    """Looks as the rows of a checkpoint."""
+    return pa.table({"look": pa.array([json.dumps(asdict(look)) for look in looks], pa.string())})
+
+
+def looks_of(rows: pa.Table) -> list[Look]:
+    """The looks in a checkpoint's rows."""
+    found: list[dict[str, Any]] = [json.loads(row) for row in rows["look"].to_pylist()]
+    return [Look(**each) for each in found]
+
+
+_WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
+
+Probing = Callable[[PreTrainedModel], dict[str, Any]]
+"""What a look asks the model beside the loss on held-out text, and the answers by name."""
+
+
+@dataclass(slots=True)
+class Course:
+    """How far training is: what a checkpoint keeps beside weights and optimizer.
+
+    ``tokens`` counts the tokens the model saw, padding and targets left out; ``losses`` are those of
+    the updates since the last look; ``seconds`` is the time spent in training, looks included;
+    ``mixed`` says that parts of it were made by other code, or on another machine, than the rest.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    mixed: bool = False
+    losses: list[float] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+
+    def facts(self) -> dict[str, Any]:
+        """What JSON can hold of it; the looks are a checkpoint's rows."""
+        return {
+            "step": self.step, "epoch": self.epoch, "tokens": self.tokens,
+            "seconds": self.seconds, "mixed": self.mixed, "losses": self.losses,
+        }  # fmt: skip
+
+
+def accelerator(dtype: str = "float32") -> Accelerator:
+    """The processes and devices training runs on.
+
+    Args:
+        dtype: of the arithmetic; ``auto`` is bfloat16 on a GPU that has it.
+
+    Raises:
+        ModelError: accelerate does not see the processes it was started with (on a machine
+            without a GPU it takes every one for the only one unless told to use the CPU).
+    """
+    if dtype == "auto":
+        able = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        dtype = "bfloat16" if able else "float32"
+    found = Accelerator(
+        cpu=not torch.cuda.is_available(),
+        mixed_precision="bf16" if dtype == "bfloat16" else "no",
+    )
+    expected = int(os.environ.get("WORLD_SIZE", "1"))
+    if found.num_processes != expected:
+        raise ModelError(f"{found.num_processes} processes at work where {expected} were started")
+    return found
+
+
+def dtype_of(device: Accelerator) -> str:
+    """The number format of the arithmetic; weights and optimizer are float32 in either."""
+    return "bfloat16" if device.mixed_precision == "bf16" else "float32"
+
+
+def _loss_sum(model: nn.Module, batch: Batch, bare: PreTrainedModel) -> Tensor:
+    """Sum of the cross-entropy over the labelled positions, in nats.
+
+    The head runs at those positions only: over a vocabulary it costs more than a small model does.
+    ``bare`` is the model itself, ``model`` what accelerate wrapped it in.
+    """
+    labels = batch["labels"]
+    labelled = labels != IGNORED
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
+    if bare.config.is_encoder_decoder:
+        # With labels the model would compute all logits, and a loss of its own.
+        inputs["decoder_input_ids"] = bare.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
+        last = bare.get_decoder()  # type: ignore[no-untyped-call]
+    else:
+        last = bare.base_model
+    logits = logits_at(model, last, labelled, inputs)
+    return nn.functional.cross_entropy(logits.float(), labels[labelled], reduction="sum")
+
+
+def _predicted(batch: Batch) -> int:
+    return int((batch["labels"] != IGNORED).sum())
+
+
+def pretrain(
+    model: PreTrainedModel,
+    objective: Objective,
+    training: Sequence[Any],
+    validation: Sequence[Any],
+    *,
+    settings: Pretrain,
+    device: Accelerator,
+    snapshots: Snapshots | None = None,
+    circumstances: Mapping[str, Any] | None = None,
+    probe: Probing | None = None,
+) -> Course:
+    """Train ``model`` in place, from the newest checkpoint if there is one.
+
+    Each update sees one batch however many processes share it; losses are weighted by predicted
+    tokens, so the gradient does not depend on how the batch is split.
+
+    Args:
+        model: with its initial weights.
+        objective: what is hidden of the text.
+        training: what ``objective`` makes its batches of.
+        validation: the same, held out.
+        settings: of the stage.
+        device: the processes and devices.
+        snapshots: where checkpoints are kept; None: nowhere.
+        circumstances: code, device, processes and the like. A checkpoint of others is used, for
+            hours may be in it, but the run is then not the one that an uninterrupted one would have
+            been: this is said, and kept as ``mixed``.
+        probe: what a look reads beside the validation loss, or None.
+
+    Raises:
+        ModelError: the loss is no longer a number.
+        InputError: the checkpoint there is of another run, or cannot be written.
+    """
+    run = _Run(model, objective, settings, device)
+    around = dict(circumstances or {})
+    if snapshots:
+        run.take_up(snapshots, around)
+    course = run.course
+    begun = time.monotonic() - course.seconds
+    rate = _Rate(course.tokens)
+    batches = steps_of(
+        objective, training, batch_size=settings.batch_size, steps=settings.steps,
+        seed=settings.seed, first=course.step,
+    )  # fmt: skip
+    with Meter(f"pretrain {settings.lm}", settings.steps, first=course.step) as meter:
+        for course.epoch, batch in batches:
+            run.update(batch)
+            loss = float(np.mean(course.losses[-50:]))
+            meter.advance(note=f"loss {loss:.3f}, {rate(course.tokens):,.0f} tokens/s")
+            if course.step % settings.eval_every == 0 or course.step == settings.steps:
+                run.look(validation, probe)
+            course.seconds = time.monotonic() - begun
+            if snapshots and course.step % settings.checkpoint_every == 0:
+                run.keep(snapshots, around)
+    return course
+
+
+class _Run:
+    """A model in training: its optimizer, and how far it is."""
+
+    def __init__(
+        self, model: PreTrainedModel, objective: Objective, settings: Pretrain, device: Accelerator
+    ) -> None:
+        self._model, self._objective = model, objective
+        self._settings, self._device = settings, device
+        self.course = Course()
+        model.train()
+        optimizer = torch.optim.AdamW(
+            decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
+        )
+        self._wrapped, self._optimizer = device.prepare(model, optimizer)
+
+    def take_up(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+        """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
+        found = snapshots.latest(self._device.device)
+        for fault in snapshots.damaged if self._device.is_main_process else ():
+            say(f"checkpoint set aside: {fault}")
+        if found is None:
+            return
+        tensors, facts, rows = found
+        self._model.load_state_dict(tensors["model"])
+        self._optimizer.load_state_dict(tensors["optimizer"])
+        other = differences(facts.pop("around"), around)
+        self.course = Course(**facts, looks=looks_of(rows))
+        self.course.mixed |= bool(other)
+        if self._device.is_main_process:
+            said = f": not the same run as without a break ({other})" if other else ""
+            say(f"taken up at step {self.course.step:,}{said}")
+
+    def keep(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+        """Write a checkpoint."""
+        if self._device.is_main_process:
+            tensors = {
+                "model": self._model.state_dict(),
+                "optimizer": self._optimizer.state_dict(),
+            }
+            facts = {**self.course.facts(), "around": around}
+            snapshots.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
+        self._device.wait_for_everyone()
+
+    def update(self, whole: Batch) -> None:
+        """One step of the optimizer on a batch that all processes share."""
+        course, device = self.course, self._device
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._rate(course.step)
+        # Each process its own dropout, and none that depends on earlier updates.
+        entropy = [self._settings.seed, 3, course.step, device.process_index]
+        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
+        part = _own_part(whole, device)
+        loss = _loss_sum(self._wrapped, part, self._model) / _predicted(whole)
+        device.backward(loss * device.num_processes)
+        device.clip_grad_norm_(self._wrapped.parameters(), _CLIP)
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        course.step += 1
+        course.tokens += int(whole["attention_mask"].sum())
+        course.losses.append(float(device.reduce(loss.detach())))
+        if not math.isfinite(course.losses[-1]):
+            raise ModelError(
+                f"the loss is {course.losses[-1]} at step {course.step}",
+                remedy="lower the learning rate",
+            )
+
+    def look(self, validation: Sequence[Any], probe: Probing | None) -> None:
+        """Add a look at held-out text; the losses since the last one are spent."""
+        course = self.course
+        loss = self._evaluate(validation)
+        look = Look(
+            step=course.step,
+            epoch=course.epoch,
+            tokens=course.tokens,
+            loss=round(float(np.mean(course.losses)), 4),
+            learning_rate=self._rate(course.step - 1),
+            validation_loss=loss,
+            perplexity=perplexity(loss),
+            probe=probe(self._model) if probe else None,
+        )
+        course.looks.append(look)
+        course.losses.clear()
+        if self._device.is_main_process:
+            say(look.line(self._settings.steps))
+
+    def _rate(self, step: int) -> float:
+        """The learning rate: linear warm-up, then linear decay to zero after the last step."""
+        settings = self._settings
+        warm = max(1, round(settings.warmup * settings.steps))
+        if step < warm:
+            return settings.learning_rate * ((step + 1) / warm)
+        return settings.learning_rate * ((settings.steps - step) / max(1, settings.steps - warm))
+
+    @torch.inference_mode()
+    def _evaluate(self, texts: Sequence[Any]) -> float | None:
+        """Mean loss over one epoch of held-out text, the same on every process."""
+        if not texts:
+            return None
+        total, predicted = 0.0, 0
+        self._model.eval()  # type: ignore[no-untyped-call]
+        for batch in epoch_of(self._objective, texts, self._settings.batch_size):
+            moved = {name: value.to(self._device.device) for name, value in batch.items()}
+            with self._device.autocast():
+                total += float(_loss_sum(self._model, moved, self._model))
+            predicted += _predicted(batch)
+        self._model.train()
+        return round(total / predicted, 4)
+
+
+class _Rate:
+    """Tokens per second of this process's life, for the display."""
+
+    def __init__(self, first: int) -> None:
+        self._first, self._begun = first, time.monotonic()
+
+    def __call__(self, tokens: int) -> float:
+        return (tokens - self._first) / max(time.monotonic() - self._begun, 1e-9)
+
+
+def _own_part(batch: Batch, device: Accelerator) -> Batch:
+    """This process's sequences of a batch; where there are too few, one without labels."""
+    rank, world = device.process_index, device.num_processes
+    part = {name: value[rank::world] for name, value in batch.items()}
+    if not len(part["labels"]):
+        part = {name: value[:1] for name, value in batch.items()}
+        part["labels"] = torch.full_like(part["labels"], IGNORED)
+    return {name: value.to(device.device) for name, value in part.items()}

@@ -1,0 +1,214 @@
+"""What a pretraining learns from: raw text, in two steps, because the second takes long.
+
+First the text is read, filtered and written down (``read_text``), which says whether a finished model
+was made of the same; then come tokenizer and tokens (``text_material``). Working files are written by
+the main process, and all map them into memory.
+
+What an adaptation to twins learns from (``--objective twins``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.core.console import say, table
+from pipeline.core.errors import InputError
+from pipeline.core.files import sha256_of
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
+from pipeline.core.tally import Tally
+from pipeline.core.tree_rows import COORDINATED_FOLDER
+from pipeline.models.tokenizers import train_unigram, train_wordpiece
+from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
+from pipeline.pretrain.corruption import Spans
+from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prepared_in
+from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
+from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, read_twins
+
+HELD_OUT = 100  # one in so many measures and does not train,
+MOST_HELD_OUT = 1000  # up to so many
+_TOKENIZER_SENTENCES = 1_000_000  # that an own tokenizer is learnt from
+_TOKENIZER = "tokenizer"
+
+Base = tuple[PreTrainedModel, PreTrainedTokenizerBase]
+"""A model that is continued, and its tokenizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """``objective`` hides parts of ``training`` and ``validation``, which are ``unit``.
+
+    ``tokenizer`` is the base's, or was trained here; ``tally`` counts units kept and refused, by
+    reason; ``overlap`` are sentences that hold a dev or test sentence, by how, None where there was
+    nothing to hold them against; ``digest`` is of what all of it was made of.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    objective: Objective
+    training: Sequence[Any]
+    validation: Sequence[Any]
+    unit: str
+    tally: Tally
+    overlap: Mapping[str, int] | None
+    digest: str
+
+
+def held_out_sentences(corpus: Path) -> Overlap | None:
+    """The dev and test split, which models are judged on; None without a corpus of sentences."""
+    path = corpus / "sentences.parquet"
+    if not path.is_file():
+        return None
+    return Overlap(s.words for s in read_sentences(path) if s.split != "train")
+
+
+def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared:
+    """The corpus's own raw text and what more the settings name, filtered, in a working file.
+
+    Raises:
+        InputError: there is nothing to learn from, or a file cannot be read.
+    """
+    if device.is_main_process:
+        held_out = held_out_sentences(settings.corpus)
+        own, drop = settings.corpus / "text.txt", settings.held_out == "drop"
+        prepare(own, settings.texts, settings.segment, held_out, drop, folder)
+    device.wait_for_everyone()
+    return prepared_in(folder)
+
+
+def text_material(
+    settings: Pretrain, prepared: Prepared, base: Base | None, device: Accelerator
+) -> Material:
+    """Tokens of the prepared text, an own tokenizer where there is no base, and what is hidden.
+
+    Raises:
+        InputError: no sentence is usable.
+    """
+    folder = prepared.path.parent
+    if device.is_main_process:
+        tokenizer = base[1] if base else _new_tokenizer(settings, prepared)
+        build_store(tokenizer, prepared, _objective(settings, tokenizer, base)[1], folder)
+        if not base:
+            tokenizer.save_pretrained(folder / _TOKENIZER)
+    device.wait_for_everyone()
+    tokenizer = base[1] if base else AutoTokenizer.from_pretrained(folder / _TOKENIZER)
+    objective, longest = _objective(settings, tokenizer, base)
+    store = TokenStore(folder)
+    if not len(store):
+        raise InputError("no training sentence is usable", path=settings.corpus)
+    texts = packed(store, min(settings.pack, longest), store.own) if settings.pack else store
+    training, validation = _parted(len(texts), texts.own, settings)
+    tally = Tally(store.tally.kept, prepared.tally.refused + store.tally.refused)
+    checked = (settings.corpus / "sentences.parquet").is_file()
+    return Material(
+        tokenizer=tokenizer,
+        objective=objective,
+        training=Selection(texts, training),
+        validation=Selection(texts, validation),
+        unit="sentences",
+        tally=tally,
+        overlap=_overlap(prepared) if checked else None,
+        digest=prepared.digest,
+    )
+
+
+def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
+    """Indices to learn from, the corpus's own ``repeat`` times, and those held out of its own."""
+    measured = own or texts  # of text that is not the corpus's, if it has none
+    held = np.zeros(measured, dtype=bool)
+    drawn = np.random.default_rng([settings.seed, 2])
+    count = min(measured // HELD_OUT, MOST_HELD_OUT)
+    held[drawn.choice(measured, count, replace=False)] = True
+    kept, more = np.flatnonzero(~held), np.arange(measured, texts)
+    times = settings.repeat if len(more) else 1
+    return np.concatenate([np.tile(kept, times), more]), np.flatnonzero(held)
+
+
+def _overlap(prepared: Prepared) -> dict[str, int]:
+    """Raw sentences that hold a dev or test sentence, by how: left out, or only noted."""
+    found = prepared.noted + prepared.tally.refused
+    return {reason: found[reason] for reason in REASONS if found[reason]}
+
+
+def say_overlap(material: Material, settings: Pretrain) -> None:
+    """What was found of the dev and test split, and done about it."""
+    found = material.overlap
+    if found is None:
+        say("no sentences.parquet: raw text was not held against a dev or test split")
+        return
+    drop = settings.held_out == "drop"
+    what = "left out" if drop else "counted, and kept as --held-out count asks"
+    say(f"{sum(found.values()):,} raw sentences hold a dev or test sentence: {what}")
+    if found:
+        table("dev or test in raw text", ("how", "sentences"), list(found.items()))
+
+
+def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenizerBase:
+    # Weighted as an epoch is, or a narrow field's words would be spelt in pieces of everyday ones.
+    repeat = settings.repeat if prepared.total > prepared.own else 1
+    sample = prepared.sample(_TOKENIZER_SENTENCES, repeat)
+    train = train_wordpiece if settings.family == "bert" else train_unigram
+    return train(sample, settings.vocab_size, settings.max_length)
+
+
+def _objective(
+    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: Base | None
+) -> tuple[Objective, int]:
+    """What to learn, and the most tokens a sentence may have for it."""
+    limit = min(settings.max_length, tokenizer.model_max_length)
+    bert = settings.family == "bert"
+    spans = Spans(
+        lengths=settings.span_lengths,
+        density=settings.mask_rate if bert else settings.density,
+        mean=settings.mask_span if bert else settings.mean_span,
+        longest=settings.longest_span,
+    )
+    if bert:
+        pairs = MaskedPairs(tokenizer, spans=spans, types=has_types(base))
+        return pairs, (limit - pairs.extra) // 2
+    return CorruptedSentence(tokenizer, spans=spans), limit - 1
+
+
+def has_types(base: Base | None) -> bool:
+    """Whether a BERT tells two sentences apart by types; those made here do."""
+    return base is None or getattr(base[0].config, "type_vocab_size", 0) > 1
+
+
+def twin_material(settings: Pretrain, base: Base) -> Material:
+    """Twins of the corpus's parsed coordinations; the last sentences' are held out.
+
+    Raises:
+        InputError: none were parsed, or not one is usable.
+    """
+    tokenizer = base[1]
+    held_out = held_out_sentences(settings.corpus)
+    if held_out is None:
+        raise InputError(
+            "no such file",
+            path=settings.corpus / "sentences.parquet",
+            remedy="run `conjoin ingest`",
+        )
+    limit = min(settings.max_length, tokenizer.model_max_length)
+    twins = read_twins(
+        settings.corpus, tokenizer, limit, held_out, drop=settings.held_out == "drop"
+    )
+    start = len(twins.items) - min(len(twins.items) // HELD_OUT, MOST_HELD_OUT)
+    # A sentence's twins stay together: one shows what the other hides.
+    while 0 < start < len(twins.items) and twins.sentences[start] == twins.sentences[start - 1]:
+        start -= 1
+    bert = settings.family == "bert"
+    return Material(
+        tokenizer=tokenizer,
+        objective=TwinMasks(tokenizer, types=has_types(base)) if bert else TwinSpans(tokenizer),
+        training=twins.items[:start],
+        validation=twins.items[start:],
+        unit="twins",
+        tally=twins.tally,
+        overlap=dict(twins.overlap),
+        digest=sha256_of(settings.corpus / COORDINATED_FOLDER / MANIFEST),
+    )

@@ -1,0 +1,135 @@
+"""Settings of ``conjoin pretrain``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pipeline.core.settings import Family, ModelName, Settings, family_of
+
+
+class Pretrain(Settings):
+    """Train or continue a language model on raw text, or name a ready one."""
+
+    stage: ClassVar[str] = "pretrain"
+    summary: ClassVar[str] = "Train or continue a masked LM (bert) or a text-infilling LM (t5)."
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    variant_field: ClassVar[str | None] = "lm"
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    lm: ModelName = Field(
+        "bert", description="Language model to train: bert, t5, or one called like t5-twins."
+    )
+    ready: str | None = Field(
+        None,
+        description="Hub name or folder of a ready model: nothing is trained, it is used as is.",
+    )
+    base: str | None = Field(
+        None,
+        description="Hub name or folder (models/t5: this corpus's) to continue from; unset: from "
+        "scratch, own tokenizer.",
+    )
+    objective: Literal["corruption", "twins"] = Field(
+        "corruption",
+        description="What is learnt: masked words or spans of raw text; or twins of its natural "
+        "coordinations, which `preparse --coordinated` parsed; options of text are then without effect.",
+    )
+    texts: list[Path] = Field(
+        [],
+        description="More raw text beside the corpus's text.txt: .txt, .gz or .xz files, or folders "
+        "of them.",
+    )
+    segment: Literal["line", "punkt"] = Field(
+        "punkt", description="texts: one sentence per line, or running text that punkt cuts."
+    )
+    repeat: int = Field(
+        1,
+        ge=1,
+        description="How often an epoch, and an own tokenizer, has the corpus's own text, beside "
+        "`texts` once.",
+    )
+    held_out: Literal["drop", "count"] = Field(
+        "drop",
+        description="Raw sentences that hold one of the dev or test split: left out, or only counted.",
+    )
+    steps: int = Field(2000, ge=1, description="Optimizer updates.")
+    batch_size: int = Field(32, ge=1, description="Sequences per update (over all processes).")
+    max_length: int = Field(128, ge=16, description="Tokens per sequence; longer text is cut.")
+    pack: int = Field(
+        0,
+        ge=0,
+        description="Join consecutive sentences up to so many tokens; 0: each stands alone.",
+    )
+    learning_rate: float = Field(1e-3, gt=0, description="Peak AdamW learning rate.")
+    warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps that warm up linearly.")
+    vocab_size: int = Field(4000, ge=100, description="From scratch: tokenizer vocabulary.")
+    hidden: int = Field(
+        128, ge=8, description="From scratch: model width (4x in the feed-forward)."
+    )
+    layers: int = Field(3, ge=1, description="From scratch: layers (in T5: of each half).")
+    heads: int = Field(4, ge=1, description="From scratch: attention heads.")
+    dropout: float = Field(0.1, ge=0, lt=1, description="From scratch: dropout.")
+    mask_rate: float = Field(0.15, gt=0, lt=1, description="bert: share of tokens masked.")
+    mask_span: float = Field(
+        1.0, ge=1, description="bert: mean length of a masked run in words; 1: words apart."
+    )
+    density: float = Field(0.15, gt=0, lt=1, description="t5: share of tokens in corrupted spans.")
+    mean_span: float = Field(
+        3.0, ge=1, description="t5: mean length of a corrupted span in tokens."
+    )
+    span_lengths: Literal["composed", "geometric", "log-uniform"] = Field(
+        "composed",
+        description="Lengths of hidden runs: T5's random cuts of a share of noise; SpanBERT's "
+        "geometric; or each order of magnitude alike, as constituents have them.",
+    )
+    longest_span: int = Field(
+        10, ge=1, description="geometric, log-uniform: the longest hidden run in words."
+    )
+    eval_every: int = Field(
+        1000, ge=1, description="Steps between two looks at held-out text (and one at the end)."
+    )
+    probe: int = Field(
+        200,
+        ge=0,
+        description="Coordinations of the dev split that each look has the twins recover; 0: none.",
+    )
+    checkpoint_every: int = Field(
+        1000, ge=1, description="Steps between two checkpoints, from which a killed run goes on."
+    )
+    dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        "float32",
+        description="Arithmetic; weights stay float32. auto: bfloat16 on a GPU that has it.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of initialisation, order and masking.")
+    processes: int = Field(1, ge=1, description="Processes, started by accelerate launch.")
+    threads: int = Field(1, ge=1, description="CPU threads per process.")
+
+    @property
+    def family(self) -> Family:
+        """The family that the language model is of."""
+        return family_of(self.lm)
+
+    def inert(self) -> set[str]:
+        """Settings that do not bear on the weights, beside the others: a change makes nothing stale.
+
+        ``texts`` and ``corpus`` are where things lie; what lies there has a digest of its own.
+        """
+        inert = {"corpus", "texts", "processes", "threads", "dtype", "ready"}
+        inert |= {"eval_every", "probe", "checkpoint_every"}
+        inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
+        if self.span_lengths == "composed":
+            inert.add("longest_span")
+        if self.base:
+            inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
+        if not self.texts:
+            inert |= {"segment", "repeat"}
+        if self.objective == "twins":
+            inert |= {"segment", "repeat", "pack", "mask_rate", "mask_span", "density"}
+            inert |= {"mean_span", "span_lengths", "longest_span"}
+        return inert
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.objective == "twins" and not (self.base or self.ready):
+            raise ValueError("objective twins adapts a model: name its base, e.g. models/t5")
+        return self

@@ -1,0 +1,1 @@
+"""The stage `release`: a folder of candidates → a dataset repository."""

@@ -1,0 +1,220 @@
+"""README.md of a release, its dataset card: every figure comes from the files, none is typed.
+
+A row of each label to look at: the first that a release has, which its shuffle makes a fair draw.
+
+The commands behind a release, as its card shows them.
+
+The documents of a release, for people and for machines: made of its manifest and its figures.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import ValidationError
+
+from pipeline.core.files import write_json, write_text
+from pipeline.core.markdown import code, grid, plain
+from pipeline.core.settings import flag_of
+from pipeline.core.types import Span, bracketed
+from pipeline.corpus.engine import engine, rows_of
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.licences import terms
+from pipeline.generate.settings import Generate
+from pipeline.release import card_text
+from pipeline.release.card_text import prose
+from pipeline.release.croissant import croissant
+from pipeline.release.front_matter import CONFIGS, front_matter, source_names
+from pipeline.release.licence_files import (
+    PAPER_BIBTEX,
+    bibtex,
+    citation_file,
+    licence_file,
+    notices,
+)
+from pipeline.release.method_text import meanings, synchronized
+
+
+def samples(shards: Shards) -> list[str]:
+    """One line of Markdown per label, the most frequent label first.
+
+    Of a stand-off release they show ids and what the model wrote, and nothing where that repeats the source.
+
+    Raises:
+        InputError: a file is damaged.
+    """
+    query = f"""SELECT label, count(*) AS rows, arg_min(row, (row.file, row.place)) AS row
+        FROM (SELECT label, r AS row FROM {rows_of(shards)} AS r WHERE reason IS NULL)
+        GROUP BY label ORDER BY rows DESC, label"""  # noqa: S608 - our own paths
+    with engine() as database:
+        found = database.execute(query).fetchall()
+    return [f"**{plain(label)}** {_shown(row)}" for label, _, row in found]
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
+    if "words" not in row:
+        fill = "generated text sealed" if row["fill"] is None else f"generated: {code(row['fill'])}"
+        return f"{code(row['sentence_id'])}, {fill}{score}"
+    spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
+    return f"{code(bracketed(row['words'], spans))}{score}"
+
+
+_ALWAYS = {"lm", "sync", "decoding", "spans", "seed"}  # worth reading even if they are usual
+
+
+def commands(manifest: Mapping[str, Any]) -> list[str]:
+    """Commands that make such rows again: ``generate`` for each run, ``merge`` if need be, ``release``.
+
+    A manifest records what rows depend on, not where things lay, so the corpus is the source's name.
+    """
+    place = f"data/{manifest['sources'][0]['corpus'] if manifest['sources'] else 'CORPUS'}"
+    lines = [
+        line
+        for generation in manifest["generations"].values()
+        if (line := _generate(generation.get("settings", {}), place))
+    ]
+    if merged := [str(each["place"]) for each in manifest.get("merged", [])]:
+        lines.append(shlex.join(["conjoin", "merge", *merged, "--out", "MERGED"]))
+    return [*dict.fromkeys(lines), manifest["command"]]
+
+
+def _generate(settings: Mapping[str, Any], place: str) -> str | None:
+    known = {
+        key: v for key, v in settings.items() if key in Generate.model_fields and v is not None
+    }
+    try:
+        made = Generate(**{**known, "corpus": place})
+    except ValidationError:
+        return None  # a run of another version of conjoin, with settings of its own
+    usual = Generate.model_fields
+    words = ["conjoin", "generate", place]
+    for name in usual:
+        if name not in known or (name not in _ALWAYS and known[name] == usual[name].default):
+            continue
+        flag = flag_of(name)
+        switch = isinstance(value := getattr(made, name), bool)
+        words += [f"--{flag}" if value else f"--no-{flag}"] if switch else [f"--{flag}", str(value)]
+    return shlex.join(words)
+
+
+_HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")
+
+
+def card(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    texts: Mapping[str, Any],
+    origins: Sequence[str],
+) -> str:
+    """The card of a release.
+
+    Args:
+        folder: of the release, whose shards and manifest stand.
+        manifest: that of the release.
+        summary: what ``statistics.summarise`` says of it.
+        texts: what ``prose`` says of it.
+        origins: what the sentence ids begin with.
+
+    Raises:
+        InputError: a shard is damaged.
+    """
+    place = place_of(manifest)
+    stand_off = bool(manifest["stand_off"])
+    return _templates().get_template("README.md.jinja").render(
+        front_matter=front_matter(folder, manifest, origins),
+        manifest=manifest,
+        summary=summary,
+        texts=texts,
+        stand_off=stand_off,
+        place=place,
+        names=source_names(manifest, origins),
+        free=terms(manifest["license"]).redistributable,
+        half=_median(summary),
+        synchronized=True in synchronized(manifest),
+        path="path/to/" + place.rpartition("/")[2],
+        provenance=(folder / "provenance").is_dir(),
+        samples=samples(find_shards(folder)),
+        program=None if stand_off else training_program(place),
+        columns=_columns(folder, manifest),
+        tables={name: getattr(card_text, name) for name in card_text.__all__},
+        licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
+        sources=notices(origins),
+        commands=commands(manifest),
+        bibtex=bibtex(manifest),
+        paper=PAPER_BIBTEX,
+    )  # fmt: skip
+
+
+def place_of(manifest: Mapping[str, Any]) -> str:
+    """What to write where a loader wants the dataset: its name on the hub, or a path to fill in."""
+    found = _HUB.fullmatch(manifest["url"] or "")
+    return found[1] if found else "path/to/" + re.sub(r"[^\w.-]+", "-", manifest["name"])
+
+
+def training_program(place: str) -> str:
+    """The program that the card shows: a small tagger of conjuncts, trained on the corpus."""
+    return _templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
+
+
+def _median(summary: Mapping[str, Any]) -> float | None:
+    score = (summary.get("scores") or {}).get("score")
+    return score["quantiles"]["0.5"] if score and score["quantiles"] else None
+
+
+def _columns(folder: Path, manifest: Mapping[str, Any]) -> str:
+    first = {s["config"]: folder / s["file"] for s in reversed(manifest["shards"])}
+    fields = {f.name: f for part in CONFIGS if part in first for f in pq.read_schema(first[part])}
+    said = meanings(manifest)
+    rows = [
+        [code(f.name), code(_kind(str(f.type))), "yes" if f.nullable else "no", said.get(f.name, "")]
+        for f in fields.values()
+    ]  # fmt: skip
+    return grid(["column", "type", "null", "meaning"], rows, names=4)
+
+
+def _kind(arrow: str) -> str:
+    """A type as one reads it: without the names and flags of list elements and struct fields."""
+    bare = arrow.replace(" not null", "")
+    return re.sub(r"list<\w+: ", "list<", bare).replace("struct<start: int32, end: int32>", "span")
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pipeline", "resources/release"),
+        autoescape=False,  # noqa: S701 - Markdown; what comes from corpora goes through plain or code
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(plain=plain, code=code)
+    return environment
+
+
+def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+    """Write README.md, LICENSE, CITATION.cff and croissant.json of a release.
+
+    The same input gives the same bytes: there are no dates in them.
+
+    Args:
+        folder: of the release, whose shards and ``manifest.json`` stand.
+        manifest: what ``manifest.json`` holds.
+        summary: what ``statistics.summarise`` says of the folder.
+
+    Raises:
+        InputError: a shard is damaged, or the folder cannot be written to.
+    """
+    origins = list(summary.get("sources") or {})
+    texts = prose(manifest, summary, origins)
+    write_text(folder / "LICENSE", licence_file(manifest, origins))
+    write_text(folder / "CITATION.cff", citation_file(manifest))
+    write_json(folder / "croissant.json", croissant(folder, manifest, texts, origins))
+    write_text(folder / "README.md", card(folder, manifest, summary, texts, origins))

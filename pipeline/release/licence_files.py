@@ -1,0 +1,236 @@
+"""The licence of a release in words: its file LICENSE, and whom the sources must be attributed to.
+
+Whom to cite: the corpus itself and the paper behind it, as CITATION.cff and as BibTeX.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.corpus.licences import canonical, licence_ids, terms
+from pipeline.release.method_text import method
+
+_HUB = {
+    "afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
+    "cc-by-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0",
+    "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0",
+    "cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0", "mit", "odbl", "odc-by", "pddl", "unlicense",
+}  # fmt: skip
+_HUB_OTHERWISE = {"odbl-1.0": "odbl", "odc-by-1.0": "odc-by", "pddl-1.0": "pddl"}
+"""The hub names licences as SPDX does, in lower case, but for these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A source whose name sentence ids begin with.
+
+    Attributes:
+        source: what it is, with its reference.
+        url: where it can be had.
+        attribution: the sentence that its terms ask for, or its authors' wish; empty if there is none.
+    """
+
+    source: str
+    url: str
+    attribution: str = ""
+
+
+_WSJ = Notice(
+    "the Wall Street Journal section of the Penn Treebank 3 (Marcus et al., 1993)",
+    "https://catalog.ldc.upenn.edu/LDC99T42",
+    "Text (c) 1987-1989 Dow Jones & Company, Inc.; annotation (c) Trustees of the University of "
+    "Pennsylvania. Available to licensees of the Linguistic Data Consortium (LDC99T42).",
+)
+_NOTICES = {
+    "world": Notice(
+        "the miniature world that comes with conjoin (English-like sentences that a grammar made)",
+        "",
+        "(c) the conjoin authors, under the Apache License 2.0.",
+    ),
+    "genia": Notice(
+        "the GENIA Treebank v1, abstracts of PubMed (Tateisi et al., 2005)",
+        "http://www.geniaproject.org/genia-corpus/treebank",
+        "GENIA Treebank: (c) GENIA Project, under CC BY 3.0. Abstracts: from PubMed of the U.S. "
+        "National Library of Medicine, each (c) its authors or publisher. conjoin changed the "
+        "sentences by inserting text.",
+    ),
+    "ptb": _WSJ,
+    "ptb-ext": Notice(
+        "PTB.ext (Ficler and Goldberg, 2016), which annotates coordination in the Penn Treebank",
+        "https://github.com/Jess1ca/CoordinationExtPTB",
+        _WSJ.attribution,
+    ),
+    "text": Notice("plain text that whoever made the corpus supplied", ""),
+}
+
+
+def notices(origins: Sequence[str]) -> list[Notice]:
+    """The sources that sentence ids begin with; one that conjoin does not know is only named."""
+    return [_NOTICES.get(origin, Notice(f"the corpus {origin!r}", "")) for origin in origins]
+
+
+def hub_licence(expression: str) -> dict[str, str]:
+    """What the front matter of a dataset card says of a licence.
+
+    A hub knows single licences by their names in lower case; all else is ``other``, named and linked.
+    """
+    name = expression.lower()
+    name = _HUB_OTHERWISE.get(name, name)
+    if name in _HUB:
+        return {"license": name}
+    slug = re.sub(r"[^a-z0-9.]+", "-", name).strip("-")
+    return {"license": "other", "license_name": slug or "unknown", "license_link": "LICENSE"}
+
+
+def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
+    """The file LICENSE of a release: what applies to how many rows, to whom it is owed, the terms."""
+    lines = [f"Licence of {manifest['name']} {manifest['version']}: {manifest['license']}", ""]
+    lines += ["Each row has the licence of its source sentence in its column `license`."]
+    parts: list[str] = []
+    for expression, rows in manifest["licenses"].items():
+        applied = terms(expression)
+        parts += licence_ids(expression)
+        lines += ["", f"{expression} ({rows:,} rows): {applied.name}. {_sentence(applied.why)}"]
+        lines += [f"  {applied.url}"] if applied.url else []
+    lines += ["", "Sources", ""]
+    for notice in notices(origins):
+        lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
+    lines += [
+        "",
+        "Changes: conjoin inserted a coordinator and a text by a language model into each sentence, "
+        "and marked the conjuncts. The sources' authors do not endorse this corpus.",
+        "",
+    ]
+    if "Apache-2.0" in parts and (text := _apache()):
+        lines += ["-" * 78, "", text]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sentence(clause: str) -> str:
+    clause = clause.strip().rstrip(".")
+    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
+
+
+def _apache() -> str:
+    """The text of the Apache License: conjoin's own, as it is installed or checked out."""
+    try:
+        files = [f for f in distribution("conjoin").files or [] if f.name == "LICENSE"]
+        found = [Path(str(f.locate())) for f in files]
+    except PackageNotFoundError:
+        found = []
+    found.append(Path(__file__).parents[2] / "LICENSE")
+    return next((p.read_text(encoding="utf-8") for p in found if p.is_file()), "")
+
+
+PAPER: dict[str, Any] = {
+    "type": "conference-paper",
+    "title": "Coordination Generation via Synchronized Text-Infilling",
+    "authors": [
+        {"family-names": "Teranishi", "given-names": "Hiroki"},
+        {"family-names": "Matsumoto", "given-names": "Yuji"},
+    ],
+    "collection-title": "Proceedings of the 29th International Conference on Computational Linguistics",
+    "conference": {"name": "COLING 2022", "city": "Gyeongju", "country": "KR"},
+    "publisher": {"name": "International Committee on Computational Linguistics"},
+    "year": 2022,
+    "month": 10,
+    "start": 5914,
+    "end": 5924,
+    "url": "https://aclanthology.org/2022.coling-1.517/",
+}
+"""The paper that the method is from, as CITATION.cff has references."""
+
+PAPER_BIBTEX = """\
+@inproceedings{teranishi-matsumoto-2022-coordination,
+  title     = {Coordination Generation via Synchronized Text-Infilling},
+  author    = {Teranishi, Hiroki and Matsumoto, Yuji},
+  booktitle = {Proceedings of the 29th International Conference on Computational Linguistics},
+  year      = {2022},
+  month     = oct,
+  address   = {Gyeongju, Republic of Korea},
+  publisher = {International Committee on Computational Linguistics},
+  pages     = {5914--5924},
+  url       = {https://aclanthology.org/2022.coling-1.517/}
+}"""
+
+_CC = re.compile(r"CC0-1\.0|CC-BY(-NC)?(-SA|-ND)?-(1\.0|2\.0|2\.5|3\.0|4\.0)")
+_MAKER = "conjoin"  # made the corpus where nobody puts a name to it
+
+
+def creators(manifest: Mapping[str, Any]) -> list[str]:
+    """The names to cite for the corpus; ``conjoin`` where the release names nobody."""
+    return [str(name) for name in manifest["authors"]] or [_MAKER]
+
+
+def citation_file(manifest: Mapping[str, Any]) -> str:
+    """``CITATION.cff`` 1.2.0 of a release.
+
+    A name written ``Family, Given`` is a person's; any other is left in one piece, because nothing
+    tells which of its words is the family name. ``license`` is there only if it is one licence: a list
+    would mean that one may choose, and part of an expression says less than applies.
+    """
+    cff: dict[str, Any] = {
+        "cff-version": "1.2.0",
+        "message": "If you use this corpus, please cite it and the paper that its method is from.",
+        "type": "dataset",
+        "title": manifest["name"],
+        "version": manifest["version"],
+        "authors": [_author(name) for name in creators(manifest)],
+        "abstract": f"English sentences with one coordinate structure each, generated by "
+        f"{method(manifest)}, with the boundaries of the conjuncts.",
+        "keywords": ["coordination", "synthetic data", "text-infilling"],
+        "identifiers": [
+            {
+                "type": "other",
+                "value": manifest["digests"]["train"],
+                "description": "row digest of the rows to train on",
+            }
+        ],
+    }
+    if licence := _spdx_id(manifest["license"]):
+        cff["license"] = licence
+    if manifest["url"]:
+        cff["url"] = manifest["url"]
+    cff["references"] = [PAPER]
+    return str(yaml.safe_dump(cff, sort_keys=False, allow_unicode=True, width=100))
+
+
+def bibtex(manifest: Mapping[str, Any]) -> str:
+    """The BibTeX entry of a release. It has no year: a release bears no date."""
+    key = re.sub(r"[^a-z0-9]+", "-", manifest["name"].lower()).strip("-") or "corpus"
+    fields = {
+        "title": f"{{{_tex(manifest['name'])}}}",  # doubled braces keep its capitals
+        "author": " and ".join(
+            _tex(n) if "," in n else f"{{{_tex(n)}}}" for n in creators(manifest)
+        ),
+        "version": _tex(manifest["version"]),
+        "note": f"Row digest {manifest['digests']['train']}",
+    }
+    if manifest["url"]:
+        fields["url"] = manifest["url"].replace("{", "%7B").replace("}", "%7D")
+    lines = ",\n".join(f"  {name:<9} = {{{value}}}" for name, value in fields.items())
+    return f"@misc{{{key},\n{lines}\n}}"
+
+
+def _spdx_id(expression: str) -> str | None:
+    """A known licence as SPDX spells it; None for an expression of several, or one of its own."""
+    found, spelt = terms(expression), canonical(expression)
+    if licence_ids(expression) != [spelt] or not found.known or found.url is None:
+        return None
+    known = found.url.startswith("https://spdx.org/licenses/") or _CC.fullmatch(spelt)
+    return spelt if known else None
+
+
+def _author(name: str) -> dict[str, str]:
+    family, comma, given = (part.strip() for part in name.partition(","))
+    return {"family-names": family, "given-names": given} if comma and given else {"name": name}
+
+
+def _tex(text: str) -> str:
+    text = re.sub(r"[{}\\\s]+", " ", text).strip()
+    return re.sub(r"([&%$#_])", r"\\\1", text)

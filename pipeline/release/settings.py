@@ -1,0 +1,79 @@
+"""Settings of ``conjoin release`` and ``conjoin rehydrate``."""
+
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from pipeline.core.settings import Settings
+
+
+class Release(Settings):
+    """Write a folder of candidates as a complete dataset repository that a stranger can use."""
+
+    stage: ClassVar[str] = "release"
+    summary: ClassVar[str] = (
+        "Make a dataset repository of candidates: shards, card, manifest, checksums, licences."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("candidates",)
+
+    candidates: Path = Field(
+        description="Folder of candidates, e.g. data/genia/candidates/t5-sync/seed-0."
+    )
+    out: Path = Field(description="Folder of the release; one that stands there is replaced.")
+    corpus: Path | None = Field(
+        None,
+        description="Corpus folder the candidates were made from; unset: the nearest folder above "
+        "CANDIDATES that has a sentences.parquet.",
+    )
+    stand_off: bool = Field(
+        False,
+        description="Leave out the source's sentences: ids, offsets and generated text, from which "
+        "`conjoin rehydrate` rebuilds the corpus for whoever has the source.",
+    )
+    license: str | None = Field(
+        None,
+        description="Licence of the source (an SPDX expression) where its rows say unknown.",
+    )
+    shards: int | None = Field(
+        None, ge=1, description="Number of shards; unset: one for every 200,000 rows begun."
+    )
+    seed: int = Field(0, ge=0, description="Seed of the order of the rows.")
+    name: str | None = Field(
+        None, description="Name of the corpus; unset: conjoin, the source's and the generator's."
+    )
+    version: str = Field("1.0.0", description="Version of the corpus, MAJOR.MINOR.PATCH.")
+    author: list[str] = Field([], description="Whom to cite for the corpus; repeatable.")
+    url: str | None = Field(None, description="Where the corpus can be had, for card and citation.")
+
+    @field_validator("version")
+    @classmethod
+    def _is_version(cls, version: str) -> str:
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version, re.ASCII):
+            raise ValueError("must be MAJOR.MINOR.PATCH, such as 1.0.0")
+        return version
+
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, url: str | None) -> str | None:
+        if url is not None and not re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", url):
+            raise ValueError("must be an address on the web, beginning with https://")
+        return url
+
+
+class Rehydrate(Settings):
+    """Rebuild the corpus of a stand-off release from the source that it leaves out."""
+
+    stage: ClassVar[str] = "rehydrate"
+    summary: ClassVar[str] = "Rebuild a stand-off release with the text of its source."
+    arguments: ClassVar[tuple[str, ...]] = ("release",)
+    corpus_field: ClassVar[str] = "release"
+
+    release: Path = Field(description="Folder of a stand-off release.")
+    source: Path = Field(
+        description="The source as `conjoin ingest` wrote it: a corpus folder or its sentences.parquet."
+    )
+    out: Path = Field(
+        description="Folder of the rebuilt release; one that stands there is replaced."
+    )

@@ -1,0 +1,172 @@
+"""``conjoin release``: a finished corpus of candidates as a dataset repository for strangers."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.console import Meter, say, table
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import atomic_folder
+from pipeline.corpus.layout import Shards, find_shards, shown_command
+from pipeline.corpus.licences import UNKNOWN, canonical, terms
+from pipeline.corpus.origin import SENTENCES_FILE, facts, find_corpus, foreign_rows, sentences_of
+from pipeline.corpus.rows import generations, require_whole
+from pipeline.corpus.statistics import summarise
+from pipeline.release.card import write_documents
+from pipeline.release.package import (
+    Facts,
+    copy_provenance,
+    replaceable,
+    write_checksums,
+    write_release,
+)
+from pipeline.release.settings import Release
+from pipeline.release.stand_off import StandOff
+from pipeline.release.survey import Survey, declared, require_permission, survey
+
+
+def run(settings: Release) -> None:
+    """Write the release into ``settings.out``, whole or not at all.
+
+    Raises:
+        InputError: there are no candidates, they are damaged or not all there, or their licence does
+            not permit it; for ``stand_off``: their source is not at hand; ``out`` is something else
+            than a release.
+        SettingsError: ``license`` is none that conjoin knows.
+    """
+    shards = _input(settings)
+    out = replaceable(settings.out, settings.candidates)
+    require_whole(shards)
+    found = survey(shards)
+    if not found.rows["train"]:
+        raise InputError(
+            "no usable candidates here, only rejects", path=shards.place,
+            remedy="generate from more sentences",
+        )  # fmt: skip
+    licenses = _licenses(settings, found)
+    if not settings.stand_off:
+        require_permission(licenses, shards.place)
+    corpus = _source(settings, shards)
+    about = _about(settings, shards, licenses, corpus)
+    source = sentences_of(corpus) if corpus and settings.stand_off else None
+    with atomic_folder(out) as folder:
+        with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
+            manifest, hiding = write_release(
+                folder, shards, found, about, source=source, advance=meter.advance
+            )
+        copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
+        write_documents(folder, manifest, summarise(find_shards(folder), corpus))
+        write_checksums(folder)
+    _print(settings, manifest, found, hiding)
+
+
+def _input(settings: Release) -> Shards:
+    shards = find_shards(settings.candidates)
+    if shards.kind == "file":
+        raise InputError(
+            "one file does not say who made its rows and what was refused", path=shards.place,
+            remedy="name the folder of candidates that it is from",
+        )  # fmt: skip
+    if shards.kind == "stand-off":
+        raise InputError(
+            "this is a stand-off release, without the text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate`, or hand on the folder as it is",
+        )  # fmt: skip
+    return shards
+
+
+def _licenses(settings: Release, found: Survey) -> dict[str, int]:
+    """Rows by licence, with the declared one where they say unknown."""
+    if settings.license is not None and not terms(settings.license).known:
+        raise SettingsError(
+            f"release.license = {settings.license!r}: {terms(settings.license).why}",
+            remedy="name it as https://spdx.org/licenses does, such as CC-BY-4.0",
+        )
+    if settings.license is not None and UNKNOWN not in found.licenses:
+        say(f"--license {settings.license} changes nothing: every row names its licence")
+    return declared(found.licenses, _declared(settings))
+
+
+def _declared(settings: Release) -> str | None:
+    return None if settings.license is None else canonical(settings.license)
+
+
+def _source(settings: Release, shards: Shards) -> Path | None:
+    """The corpus folder of the source, if it is at hand and the rows are of it."""
+    corpus = find_corpus(settings.candidates, settings.corpus)
+    if corpus is None:
+        if settings.stand_off:
+            raise InputError(
+                f"--stand-off needs the source, and no folder above has a {SENTENCES_FILE}",
+                path=shards.place, remedy="name its corpus folder with --corpus",
+            )  # fmt: skip
+        return None
+    count, first = foreign_rows(shards, corpus)
+    if count and (settings.stand_off or settings.corpus):
+        raise InputError(
+            f"{count:,} rows are of sentences that this corpus does not have", path=corpus,
+            sentence_id=first, remedy="name the corpus they were made from with --corpus",
+        )  # fmt: skip
+    if count:
+        say(f"{count:,} rows are not of {corpus.name} (first: {first}): the source is left unnamed")
+        return None
+    return corpus
+
+
+def _about(
+    settings: Release, shards: Shards, licenses: Mapping[str, int], corpus: Path | None
+) -> Facts:
+    sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
+    return Facts(
+        name=settings.name or _name(shards, sources),
+        version=settings.version,
+        authors=tuple(settings.author),
+        url=settings.url,
+        command=shown_command(settings),
+        seed=settings.seed,
+        shards=settings.shards,
+        licenses=licenses,
+        license=_declared(settings),
+        sources=tuple(sources),
+    )
+
+
+def _name(shards: Shards, sources: list[Mapping[str, Any]]) -> str:
+    """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
+    parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
+    made = [about.get("settings", {}) for about in generations(shards).values()]
+    parts += sorted({
+        f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
+        f"{'-gold' if s.get('trees') == 'treebank' else ''}"
+        for s in made if "lm" in s
+    })  # fmt: skip
+    return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
+
+
+def _print(
+    settings: Release, manifest: Mapping[str, Any], found: Survey, hiding: StandOff | None
+) -> None:
+    rows, shards = manifest["rows"], manifest["shards"]
+    table(
+        f"{manifest['name']} {manifest['version']} in {settings.out}",
+        ("configuration", "rows", "shards", "MB", "row digest"),
+        [
+            (config, rows[config], len(own), f"{sum(s['bytes'] for s in own) / 1e6:.1f}",
+             manifest["digests"][config])
+            for config in rows
+            for own in [[s for s in shards if s["config"] == config]]
+        ],
+    )  # fmt: skip
+    if found.reasons:
+        refused = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
+        table("Rejected", ("reason", "rows"), refused)
+    table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
+    if hiding is not None:
+        say(
+            "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
+            f"own; single words may be shared. {hiding.repeating:,} fills that repeat more than that, or "
+            "the first conjunct, are sealed"
+            + (f", {hiding.other:,} rows with an odd coordinator too" if hiding.other else "")
+            + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
+        )

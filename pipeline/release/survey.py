@@ -1,0 +1,115 @@
+"""What a folder of candidates must be before it is released, besides whole: of known runs, licensed."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import MANIFEST, column_names, read_batches, value_counts
+from pipeline.corpus.layout import Shards
+from pipeline.corpus.licences import UNKNOWN, terms
+from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
+
+CONFIGS = ("train", "rejected")
+"""The two configurations of a release: usable candidates, and rejects."""
+
+
+@dataclass
+class Survey:
+    """What is counted before a row is written.
+
+    Attributes:
+        rows: by configuration.
+        licenses: rows of both configurations by what their column ``license`` says.
+        generations: rows by key of a generation and configuration.
+        reasons: rejects by reason.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    licenses: Counter[str] = field(default_factory=Counter)
+    generations: dict[str, Counter[str]] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+def survey(shards: Shards) -> Survey:
+    """Count rows by licence, generation and reason.
+
+    Raises:
+        InputError: a shard has no such columns or is damaged, its rows are fewer or more than the
+            manifest says, or a row's generation is not in the manifest.
+    """
+    known = generations(shards)
+    found = Survey(generations={key: Counter() for key in known})
+    said = listed_facts(shards.manifest or {}, shards.place)
+    for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
+        for path in files:
+            rows = _count(path, config, found)
+            expected = said[path.relative_to(shards.place).as_posix()].rows
+            if rows != expected:
+                raise InputError(
+                    f"holds {rows} rows, but {MANIFEST} says {expected}",
+                    path=path, remedy="make or get the corpus again",
+                )  # fmt: skip
+    strange = sorted(found.generations.keys() - known.keys())
+    if strange:
+        raise InputError(
+            f"{found.generations[strange[0]].total()} rows are of generation {strange[0]!r}, of which "
+            f"{MANIFEST} says nothing",
+            path=shards.place, remedy="make or get the corpus again",
+        )  # fmt: skip
+    return found
+
+
+def _count(path: Path, config: str, found: Survey) -> int:
+    wanted = ["license"] + (["reason"] if config == "rejected" else [])
+    own = "generation" in column_names(path)
+    columns = pa.schema([RELEASED_REJECTS.field(n) for n in wanted + ["generation"] * own])
+    rows = 0
+    for batch in read_batches(path, columns, 65_536):
+        rows += len(batch)
+        found.licenses.update(value_counts(batch.column("license")))
+        if config == "rejected":
+            found.reasons.update(value_counts(batch.column("reason")))
+        if own:
+            for key, count in value_counts(batch.column("generation")).items():
+                found.generations.setdefault(key, Counter())[config] += count
+    found.rows[config] += rows
+    if not own and rows:
+        for key in found.generations:  # of a run of ``generate``: there is one
+            found.generations[key][config] += rows
+    return rows
+
+
+def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int]:
+    """The licences of the rows once those that say unknown have the one that is declared."""
+    named: Counter[str] = Counter()
+    for expression, rows in licenses.items():
+        named[license_ if license_ and expression == UNKNOWN else expression] += rows
+    return dict(sorted(named.items()))
+
+
+def require_permission(licenses: Mapping[str, int], place: Path) -> None:
+    """Refuse to hand on text whose licence is not known, or does not permit that.
+
+    Args:
+        licenses: rows by SPDX expression.
+        place: the folder, for the message.
+
+    Raises:
+        InputError: there are such rows.
+    """
+    for expression, rows in licenses.items():
+        found = terms(expression)
+        if found.redistributable:
+            continue
+        remedy = "`--stand-off` releases the corpus without the source's sentences"
+        if expression == UNKNOWN:
+            remedy = f"name it with `--license`, or {remedy}"
+        verdict = "forbids" if found.known else "does not permit"
+        raise InputError(
+            f"licence {expression!r} {verdict} handing on the text of {rows:,} rows ({found.why})",
+            path=place, remedy=remedy,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The stage `report`: all results → one page."""

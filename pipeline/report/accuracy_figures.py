@@ -1,0 +1,218 @@
+"""Figure 4: accuracy, and the gain over the baseline, over the number of labelled sentences.
+
+Charts of figures with their intervals at one |L|: accuracies, gains, what a variation changes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from pipeline.core.metrics import Comparison
+from pipeline.report.charts import INK, MUTED, Key, Panel, draw, dress, key_of, label_ends, paint
+from pipeline.report.results import BASELINE, FULL, Metrics, Result, beside, short_name, system_key
+
+_WIDTH = 3.9  # inches: on a phone, where it is scaled down, text keeps 11 pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A figure with its interval, all in per cent or points; ``seeds`` are drawn faintly beside."""
+
+    system: str
+    value: float
+    low: float
+    high: float
+    seeds: Sequence[float] = ()
+
+
+def accuracy_dots(block: Sequence[Result]) -> Panel | None:
+    """Overall accuracy of each system at one |L|: mean, standard deviation, and each seed."""
+    marks = [mark for result in block if (mark := accuracy_mark(result))]
+    if not marks:
+        return None
+    alt = "; ".join(f"{short_name(m.system)} {m.value:.1f} %" for m in marks)
+    svg = _rows(marks, [r.system for r in block], "{:.1f}", "accuracy, %")
+    return Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)
+
+
+def gain_dots(gains: Mapping[str, Comparison]) -> Panel | None:
+    """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
+    if not gains:
+        return None
+    found = [gain_mark(gain) for gain in gains.values()]
+    alt = "; ".join(
+        f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in found
+    )
+    # The baseline has a row too, so that the rows of both pictures stand level.
+    marks = [Mark(BASELINE, 0.0, 0.0, 0.0), *found]
+    svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
+    return Panel("Gain over the baseline, 95 % interval", f"gain over the baseline: {alt}", svg)
+
+
+def ablation_dots(gains: Mapping[str, Comparison]) -> Panel | None:
+    """What each variation changes against its generator (Table 3), with the 95 % interval."""
+    if not gains:
+        return None
+    marks = [gain_mark(gain) for gain in gains.values()]
+    alt = "; ".join(
+        f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in marks
+    )
+    svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
+    return Panel(
+        "Δ to the full method, 95 % interval", f"difference from the full method: {alt}", svg
+    )
+
+
+def accuracy_mark(result: Result) -> Mark | None:
+    """Overall accuracy of a system at one |L| ± its standard deviation; None where undefined."""
+    mean, sd = result.mean["overall"], result.sd["overall"] or 0.0
+    if mean is None:
+        return None
+    seeds = [100 * value for value in result.by_seed.values() if value is not None]
+    return Mark(result.system, 100 * mean, 100 * (mean - sd), 100 * (mean + sd), seeds)
+
+
+def gain_mark(gain: Comparison) -> Mark:
+    """A gain with its 95 % interval."""
+    return Mark(gain.system, 100 * gain.gain, 100 * gain.low, 100 * gain.high)
+
+
+def _rows(
+    marks: Sequence[Mark], systems: Sequence[str], form: str, x_label: str, *, zero: bool = False
+) -> str:
+    """A row for each mark from the top: its name, dot and interval, and its value at the right."""
+
+    def plot(axes: Axes) -> None:
+        if zero:
+            axes.axvline(0, color=paint(MUTED), linewidth=1)
+        for y, mark in enumerate(marks):
+            colour = paint(key_of(mark.system, systems).colour)
+            axes.plot([mark.low, mark.high], [y, y], color=colour, linewidth=2.2, clip_on=False)
+            axes.plot(
+                mark.seeds, [y + 0.27] * len(mark.seeds), "o", color=colour, alpha=0.7,
+                markersize=3.2, markeredgewidth=0, clip_on=False,
+            )  # fmt: skip
+            axes.plot([mark.value], [y], "o", color=colour, markersize=7, clip_on=False)
+            axes.text(
+                1.03, y, _signed(form, mark.value), color=paint(INK),
+                va="center_baseline", transform=axes.get_yaxis_transform(),
+            )  # fmt: skip
+        dress(axes, x_label, grid="x")
+        axes.set_yticks(range(len(marks)), [_label(mark.system) for mark in marks])
+        axes.tick_params(axis="y", labelcolor=paint(INK))
+        axes.set_ylim(len(marks) - 0.5, -0.5)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+
+    return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot)
+
+
+def _signed(form: str, value: float) -> str:
+    text = form.format(value).replace("-", "−")
+    return text if value else text.lstrip("+")
+
+
+def _label(system: str) -> str:
+    return beside(short_name(system))
+
+
+_SIZE = 4.3, 2.9  # inches
+_DODGE = 0.02  # of the axis between one system's mark and the next's, so that bars do not hide bars
+_NEAR = 0.11  # of the axis between two sizes, below which the names of both do not fit side by side
+
+_Marks = Mapping[str, Mapping[int, Mark]]
+
+
+def curves_over_sizes(metrics: Metrics) -> tuple[list[str], list[str]]:
+    """Systems that have a curve, being run at two |L| at least, and those that have none."""
+    systems = sorted({result.system for result in metrics.results}, key=system_key)
+    sizes = {s: [r for r in metrics.results if r.system == s] for s in systems}
+    return [s for s in systems if len(sizes[s]) > 1], [s for s in systems if len(sizes[s]) < 2]
+
+
+def accuracy_over_sizes(metrics: Metrics) -> Panel | None:
+    """Overall accuracy over |L|, mean ± sd, a line for each system that has a curve."""
+    marks: dict[str, dict[int, Mark]] = {}
+    for system in curves_over_sizes(metrics)[0]:
+        for result in metrics.results:
+            if result.system == system and (mark := accuracy_mark(result)):
+                marks.setdefault(system, {})[result.labelled] = mark
+    if not marks:
+        return None
+    alt = _told(metrics, marks, "{:.1f} %")
+    svg = _lines(metrics, marks, "accuracy, %")
+    return Panel("Accuracy, mean ± sd", f"overall accuracy over labelled sentences: {alt}", svg)
+
+
+def gain_over_sizes(metrics: Metrics) -> Panel | None:
+    """The gain over the baseline over |L|, with 95 % intervals; None without comparisons."""
+    marks: dict[str, dict[int, Mark]] = {}
+    for system in curves_over_sizes(metrics)[0]:
+        for size in metrics.sizes:
+            if gain := metrics.gain(size, system):
+                marks.setdefault(system, {})[size] = gain_mark(gain)
+    if not marks:
+        return None
+    alt = _told(metrics, marks, "{:+.1f}")
+    svg = _lines(metrics, marks, "points over the baseline", zero=True)
+    return Panel(
+        "Gain over the baseline, 95 % interval", f"gain over labelled sentences: {alt}", svg
+    )
+
+
+def _told(metrics: Metrics, marks: _Marks, form: str) -> str:
+    return "; ".join(
+        f"{short_name(system)}: "
+        + ", ".join(
+            f"{form.format(mark.value)} at {metrics.label(size)}" for size, mark in by_size.items()
+        )
+        for system, by_size in marks.items()
+    )
+
+
+def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool = False) -> str:
+    """A line for each system over |L| on a logarithmic axis, with an upright bar at each size."""
+    sizes = metrics.sizes
+    first, last = log2(sizes[0]), log2(sizes[-1])
+    step = _DODGE * (last - first)
+
+    def plot(axes: Axes) -> None:
+        if zero:
+            axes.axhline(0, color=paint(MUTED), linewidth=1)
+        ends: list[tuple[Key, float]] = []
+        for number, (system, by_size) in enumerate(marks.items()):
+            key = key_of(system, list(marks))
+            colour = paint(key.colour)
+            shift = step * (number - (len(marks) - 1) / 2)
+            xs = [log2(size) + shift for size in by_size]
+            for x, mark in zip(xs, by_size.values(), strict=True):
+                axes.plot([x, x], [mark.low, mark.high], color=colour, linewidth=1.2, alpha=0.75)
+            values = [mark.value for mark in by_size.values()]
+            dash = [float(part) for part in key.dash.split()]
+            axes.plot(
+                xs, values, color=colour, marker="o", markersize=4.5, linewidth=1.8,
+                linestyle=(0, dash) if dash else "-", zorder=3 if system != BASELINE else 2,
+            )  # fmt: skip
+            ends.append((key, values[-1]))
+        dress(axes, "labelled sentences, |L|", y_label)
+        axes.set_xticks([log2(size) for size in sizes], _names(metrics))
+        margin = step * (len(marks) / 2 + 1)
+        axes.set_xlim(first - margin, last + margin)
+        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
+        label_ends(axes, ends)
+
+    return draw(_SIZE, plot)
+
+
+def _names(metrics: Metrics) -> Sequence[str]:
+    """The names of the sizes below the axis; one too near its left neighbour goes a line lower."""
+    sizes, names, lower = metrics.sizes, [], False
+    whole = log2(sizes[-1]) - log2(sizes[0])
+    for number, size in enumerate(sizes):
+        near = number > 0 and log2(size) - log2(sizes[number - 1]) < _NEAR * whole
+        lower = near and not lower
+        name = f"{FULL}\n({size:,})" if size in metrics.full else f"{size:,}"
+        names.append(f"\n{name}" if lower else name)
+    return names

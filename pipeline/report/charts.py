@@ -1,0 +1,330 @@
+"""How the report draws: matplotlib to inline SVG whose colours are CSS variables of the page.
+
+One chart is one small panel, so a page can lay panels out in as many columns as it is wide. Light and
+dark are the page's business; bytes depend on the data alone.
+
+A small line chart over updates: what learning curves, acceptance and reuse are drawn with.
+
+Charts that set two shares side by side: a full dot and an open ring on one line per row.
+"""
+
+import io
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from matplotlib import rc_context, rcdefaults, rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+from pipeline.core.files import digest_of
+from pipeline.report.results import BASELINE, GENERATORS, beside, parts_of, short_name
+
+INK, MUTED, GRID = "--ink", "--muted", "--grid"
+_OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4", "--c-5")
+PALETTE = {
+    "--paper": ("#fdfdfb", "#14171a"),
+    INK: ("#1d2126", "#e6e8e9"),
+    MUTED: ("#5b636d", "#a0a8b0"),
+    GRID: ("#dfe1e0", "#31373d"),
+    "--c-baseline": ("#7a828c", "#98a1ab"),
+    "--c-bert": ("#1f6fc4", "#62a8f2"),
+    "--c-t5": ("#c8500f", "#f5894a"),
+    "--c-1": ("#23815a", "#4fbd8d"),
+    "--c-2": ("#8a4bc0", "#bd8cec"),
+    "--c-3": ("#97700a", "#d3a838"),
+    "--c-4": ("#bb3a72", "#ee7aa9"),
+    "--c-5": ("#0b7f8a", "#43bccb"),
+}
+"""CSS variable → its colour on a light and on a dark page."""
+
+_VARIABLES = tuple(PALETTE)
+_DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How something is drawn: its name, CSS colour variable, dash pattern ("" is solid) and shape.
+
+    ``shape`` is ``line``, ``dot`` or ``ring``.
+    """
+
+    name: str
+    colour: str
+    dash: str = ""
+    shape: str = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A small chart: ``title`` and ``alt`` are plain text, ``svg`` is an inline element."""
+
+    title: str
+    alt: str
+    svg: str
+
+
+def key_of(system: str, systems: Iterable[str] = ()) -> Key:
+    """The key of a system: a colour for each generator, a dash for each variation of Table 3.
+
+    Args:
+        system: its name.
+        systems: all systems drawn, by which names that the paper lacks get colours of their own.
+    """
+    name = short_name(system)
+    if system == BASELINE:
+        return Key(name, "--c-baseline")
+    parts = parts_of(system)
+    if parts and _in_paper(system):
+        return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
+    others = (s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
+    strange = sorted({_coloured(s) for s in others})
+    colour = _OTHERS[strange.index(_coloured(system)) % len(_OTHERS)]
+    return Key(name, colour, _DASHES.get(parts[1], "4 1.5 1.5 1.5") if parts else "")
+
+
+def _coloured(system: str) -> str:
+    """By what a system that the paper lacks has its colour: its generator, for the rows of Table 3."""
+    parts = parts_of(system)
+    return parts[0] if parts and parts[1] in _DASHES else system
+
+
+def _in_paper(system: str) -> bool:
+    parts = parts_of(system)
+    return parts is not None and parts[0] in GENERATORS and parts[1] in _DASHES
+
+
+def paint(variable: str) -> str:
+    """A colour that stands for a CSS variable until the SVG is written."""
+    return f"#0123{_VARIABLES.index(variable):02x}"
+
+
+def draw(size: tuple[float, float], plot: Callable[[Axes], None], name: str = "") -> str:
+    """An inline SVG element of what ``plot`` draws; ``size`` is width and height in inches.
+
+    A ``name`` keeps the ids of two pictures of one page apart even where they show the same.
+    """
+    with rc_context():
+        rcdefaults()
+        # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
+        rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "conjoin", "font.size": 9})
+        figure = Figure(figsize=size, layout="constrained")
+        plot(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(
+            buffer, format="svg", transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )  # fmt: skip
+    return _inline(buffer.getvalue(), name)
+
+
+def dress(axes: Axes, x_label: str, y_label: str = "", grid: str = "y") -> None:
+    """Take away what is not data: no frame but the bottom line, grey labels, a faint grid."""
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(paint(MUTED))
+    axes.grid(axis="x" if grid == "x" else "y", color=paint(GRID), linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(color=paint(MUTED), labelcolor=paint(MUTED), length=0)
+    axes.set_xlabel(x_label, color=paint(MUTED))
+    axes.set_ylabel(y_label, color=paint(MUTED))
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
+    """Each line's name at the right of the axes, level with its end, in its colour.
+
+    Call it when the limits stand. Names of lines that end together are set below one another.
+    """
+    ordered = sorted(ends, key=lambda end: end[1])
+    low, high = (
+        float(limit) for limit in axes.transScale.transform([(1, y) for y in axes.get_ylim()])[:, 1]
+    )
+    levels = axes.transScale.transform([(1, value) for _, value in ordered])[:, 1]
+    places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
+    for (key, _), place in zip(ordered, places, strict=True):
+        axes.text(
+            1.02, place, beside(key.name), color=paint(key.colour), fontsize=8,
+            va="center_baseline", transform=axes.transAxes,
+        )  # fmt: skip
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Ascending places moved as little as it takes to stand ``gap`` apart."""
+    groups: list[list[float]] = []  # of neighbours that push each other: [sum of places, count]
+    for place in places:
+        groups.append([place, 1])
+        while len(groups) > 1 and _edge(groups[-2], gap, 1) + gap > _edge(groups[-1], gap, -1):
+            total, count = groups.pop()
+            groups[-1] = [groups[-1][0] + total, groups[-1][1] + count]
+    return [
+        _edge(group, gap, -1) + gap * number for group in groups for number in range(int(group[1]))
+    ]
+
+
+def _edge(group: Sequence[float], gap: float, side: int) -> float:
+    """The lowest (-1) or highest (1) place of a group that stands around its mean."""
+    total, count = group
+    return total / count + side * gap * (count - 1) / 2
+
+
+def _inline(svg: str, name: str) -> str:
+    """The bare ``<svg>`` element with CSS variables for colours and ids of no other picture."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    # Ids repeat from picture to picture: those nothing points to go, the others get a prefix.
+    own = f"p{digest_of(name + svg)[:10]}"
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{own}{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(|href=")#', rf"\g<1>#{own}", svg)
+    svg = re.sub(r"#0123([0-9a-f]{2})", _variable, svg)
+    box = re.search(r'viewBox="[^"]+"', svg)
+    return re.sub(r"<svg[^>]*>", f'<svg {box[0] if box else ""} aria-hidden="true">', svg, count=1)
+
+
+def _variable(match: re.Match[str]) -> str:
+    return f"var({_VARIABLES[int(match[1], 16)]})"
+
+
+Points = Sequence[tuple[float, float]]
+"""(updates, value), ascending."""
+
+_SIZE = 3.6, 2.3  # inches
+_WIDE = 4.3, 2.6  # where names stand beside the lines
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points and how they are drawn; a thin line is one of several that another sums up."""
+
+    points: Points
+    key: Key
+    thin: bool = False
+
+
+def line_chart(
+    lines: Sequence[Line],
+    y_label: str,
+    x_limits: tuple[float, float],
+    y_limits: tuple[float, float],
+    *,
+    name: str = "",
+    mark: float = 0,
+    named: bool = False,
+    x_label: str = "updates",
+    logarithmic: bool = False,
+) -> str:
+    """An inline SVG of the lines.
+
+    Args:
+        lines: what to draw.
+        y_label: of the upright axis.
+        x_limits: updates, from and to.
+        y_limits: values, from and to.
+        name: of the picture, which no other of the page has.
+        mark: number of updates at which a dashed upright stands; 0 for none.
+        named: whether the lines' names stand at their ends.
+        x_label: what the level axis counts, where that is not updates.
+        logarithmic: whether the upright axis is; its values are above 0.
+    """
+
+    def plot(axes: Axes) -> None:
+        if mark:
+            axes.axvline(mark, color=paint(MUTED), linewidth=0.8, dashes=(2, 2))
+        for line in lines:
+            _plot(axes, line)
+        axes.set_xlim(*x_limits)
+        if logarithmic:
+            axes.set_yscale("log")
+        axes.set_ylim(*y_limits)
+        dress(axes, x_label, y_label)
+        whole = y_limits[1] - y_limits[0] >= 4
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
+        if logarithmic:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+            axes.yaxis.set_major_formatter("{x:,.0f}")
+            axes.yaxis.set_minor_locator(NullLocator())
+        else:
+            axes.yaxis.set_major_locator(MaxNLocator(5, integer=whole, steps=[1, 2, 5, 10]))
+        if named:
+            label_ends(axes, [(line.key, line.points[-1][1]) for line in lines if not line.thin])
+
+    return draw(_WIDE if named else _SIZE, plot, name)
+
+
+def mean_of(curves: Sequence[Points]) -> list[tuple[float, float]]:
+    """The mean of curves at each step that any of them has, as far as all of them go."""
+    values = defaultdict(list)
+    for curve in curves:
+        for step, value in curve:
+            values[step].append(value)
+    # Past the end of the first seed the mean would jump to the seeds that are left.
+    end = min(curve[-1][0] for curve in curves)
+    return [(step, sum(v) / len(v)) for step, v in sorted(values.items()) if step <= end]
+
+
+def _plot(axes: Axes, line: Line) -> None:
+    dash = [float(part) for part in line.key.dash.split()]
+    axes.plot(
+        [x for x, _ in line.points],
+        [y for _, y in line.points],
+        color=paint(line.key.colour),
+        linewidth=0.8 if line.thin else 1.8,
+        alpha=0.45 if line.thin else 1.0,
+        linestyle=(0, dash) if dash and not line.thin else "-",
+        marker="o" if len(line.points) == 1 else None,
+        markersize=4,
+        clip_on=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One row: its name and two shares in [0, 1]; None where there is none."""
+
+    name: str
+    dot: float | None
+    ring: float | None
+
+
+def dumbbells(title: str, pairs: Sequence[Pair], colour: str, about: tuple[str, str]) -> Panel:
+    """A panel of rows from 0 to 100 %.
+
+    Args:
+        title: of the panel.
+        pairs: the rows, from the top.
+        colour: CSS variable of both marks.
+        about: what the dot and what the ring stands for, for those who cannot see it.
+    """
+
+    def plot(axes: Axes) -> None:
+        for y, pair in enumerate(pairs):
+            known = [100 * share for share in (pair.dot, pair.ring) if share is not None]
+            if len(known) > 1:
+                axes.plot(known, [y, y], color=paint(colour), linewidth=1.4, alpha=0.5)
+            if pair.ring is not None:
+                axes.plot(
+                    [100 * pair.ring], [y], "o", markersize=6.5, markeredgewidth=1.6,
+                    markerfacecolor=paint("--paper"), markeredgecolor=paint(colour), clip_on=False,
+                )  # fmt: skip
+            if pair.dot is not None:
+                axes.plot(
+                    [100 * pair.dot], [y], "o", color=paint(colour), markersize=7, clip_on=False
+                )
+        dress(axes, "annotations that are right, %", grid="x")
+        axes.grid(axis="y", color=paint(GRID), linewidth=0.5)
+        axes.set_yticks(range(len(pairs)), [pair.name for pair in pairs])
+        axes.tick_params(axis="y", labelcolor=paint(INK))
+        axes.set_xlim(-3, 103)  # so that a mark at either end is whole
+        axes.set_ylim(len(pairs) - 0.5, -0.5)
+
+    told = "; ".join(
+        f"{pair.name} {_told(pair.dot)} {about[0]}, {_told(pair.ring)} {about[1]}" for pair in pairs
+    )
+    svg = draw((3.6, 0.55 + 0.24 * len(pairs)), plot)
+    return Panel(title, f"share of right annotations, {title}: {told}", svg)
+
+
+def _told(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.0f} %"

@@ -1,0 +1,282 @@
+"""The point of a report in two plain sentences, written from the numbers.
+
+Whether a difference is more than noise, in a sentence for each comparison and in one table.
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from pipeline.core.metrics import Comparison
+from pipeline.report.markdown import Row, Table, percent
+from pipeline.report.paper_tables import points
+from pipeline.report.results import (
+    BASELINE,
+    ENOUGH,
+    GENERATORS,
+    Metrics,
+    Result,
+    is_baseline,
+    more_than_noise,
+    short_name,
+    system_key,
+    system_phrase,
+)
+
+
+def findings(metrics: Metrics) -> list[str]:
+    """Two sentences about the main |L|: what generation gains, and how far that can be trusted.
+
+    The first is about the paper's own method with the better generator; if another system of the
+    same |L| is better still, the second says so.
+    """
+    size, split = metrics.main, metrics.split
+    known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
+    baseline = next((r for r in known if r.system == BASELINE), None)
+    others = [r for r in known if not is_baseline(r.system)]
+    begin = f"With {metrics.phrase(size)},"
+    if not others:
+        if baseline is None:
+            return [f"{begin} no run could be scored."]
+        return [
+            f"{begin} the baseline finds {_share(baseline)} of the outer boundaries on {split} "
+            f"({_seeds(baseline)}).",
+            "Nothing but the baseline has been run, so there is nothing to compare it with.",
+        ]
+    best = _better(others)
+    among = _among(best, others)
+    if baseline is None:
+        return [
+            f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer "
+            f"boundaries on {split} ({_seeds(best)}).",
+            "There is no baseline run, so no gain can be stated.",
+        ]
+    gain = metrics.gain(size, best.system)
+    first = (
+        f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
+        f"on {split}, {_difference(best, baseline)} the baseline’s {_share(baseline)} "
+        f"({gain_words(gain) if gain else _seeds(best)})."
+    )
+    trust = None if gain else _trust(best, baseline)
+    return [first, trust or _others(metrics, best, others)]
+
+
+def better_generator(metrics: Metrics) -> str | None:
+    """The system of the main |L| that is the paper's method with the better generator, if any."""
+    plain = [r for r in metrics.block(metrics.main) if r.system in GENERATORS]
+    return max(plain, key=_overall).system if plain else None
+
+
+def gain_words(gain: Comparison) -> str:
+    """What an interval says of a gain, and how many seeds stand behind it."""
+    count = len(gain.seeds)
+    bounds = f"95 % interval {points(gain.low)} to {points(gain.high)}, {count} seed{_s(count)}"
+    if more_than_noise(gain):
+        return f"{bounds}: more than noise"
+    if gain.clear:
+        return f"{bounds}: too few seeds to call it more than noise"
+    return f"{bounds}: not told apart from noise"
+
+
+def _better(others: Sequence[Result]) -> Result:
+    """The better of the paper's generators, or the best of what there is."""
+    plain = [result for result in others if result.system in GENERATORS]
+    return max(plain or others, key=_overall)
+
+
+def _among(best: Result, others: Sequence[Result]) -> str:
+    plain = [result for result in others if result.system in GENERATORS]
+    if best in plain:
+        return ", the better of two generators," if len(plain) > 1 else ""
+    return f", the best of {len(others)} systems with generation," if len(others) > 1 else ""
+
+
+def _difference(best: Result, baseline: Result) -> str:
+    gain = 100 * (_overall(best) - _overall(baseline))
+    if not gain:
+        return "no more and no less than"
+    return f"{abs(gain):.2f} points {'more' if gain > 0 else 'less'} than"
+
+
+def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
+    """What the other systems of the main |L| gain: the best of all, or how many are clear."""
+    rest = [result for result in others if result.system != best.system]
+    if not rest:
+        return "No other system with generation has been run."
+    top = max(rest, key=_overall)
+    gain = metrics.gain(metrics.main, top.system)
+    if _overall(top) > _overall(best):
+        told = f", a gain of {points(gain.gain)} points ({gain_words(gain)})" if gain else ""
+        return (
+            f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
+            f"{_share(top)}{told}."
+        )
+    if len(rest) == 1:
+        told = (
+            f"by {points(gain.gain)} points ({gain_words(gain)})" if gain else "by an unknown gain"
+        )
+        return f"The other system, {system_phrase(top.system)}, differs from the baseline {told}."
+    clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
+    named = " and ".join(system_phrase(r.system) for r in clear)
+    count = f"{len(clear)} of the {len(rest)}" if clear else f"None of the {len(rest)}"
+    return f"{count} other systems gain{'s' if len(clear) == 1 else ''} more than noise" + (
+        f": {named}." if named else "."
+    )
+
+
+def _up(gain: Comparison) -> bool:
+    return more_than_noise(gain) and gain.gain > 0
+
+
+def _trust(best: Result, baseline: Result) -> str:
+    """Without an interval: the difference seed by seed, for seeds also vary the draw of L."""
+    gains = [
+        100 * (one - other)
+        for seed in sorted(best.by_seed.keys() & baseline.by_seed.keys())
+        if (one := best.by_seed[seed]) is not None and (other := baseline.by_seed[seed]) is not None
+    ]
+    count = len(gains)
+    if count < ENOUGH:
+        return (
+            f"{count or 'No'} common seed{_s(count)} "
+            "cannot tell such a difference from chance: at least three are needed, and more is better."
+        )
+    up = sum(gain > 0 for gain in gains)
+    spread = f"from {min(gains):+.2f} to {max(gains):+.2f} points, {fmean(gains):+.2f} on average"
+    if up == count:
+        return f"Seed by seed it is above the baseline in all {count} ({spread})."
+    if up == 0:
+        return f"Seed by seed it is above the baseline in none of {count} ({spread})."
+    return (
+        f"Seed by seed it is above the baseline in only {up} of {count} ({spread}), "
+        "which is not enough to tell the two apart."
+    )
+
+
+def _overall(result: Result) -> float:
+    return result.mean["overall"] or 0.0
+
+
+def _share(result: Result) -> str:
+    return f"{percent(result.mean['overall'])} %"
+
+
+def _seeds(result: Result) -> str:
+    count = len(result.by_seed)
+    return f"{count} seed{_s(count)}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+_FEW = 5  # seeds below which an interval may well be too narrow
+_LEVEL = 5e-5  # a difference of less would be told as 0.00 points
+_CHANCE = 0.05  # of calling a difference that is none more than noise
+
+
+def verdict(gain: Comparison) -> str:
+    """What an interval and the seeds behind it allow to say."""
+    count = len(gain.seeds)
+    if count < 2:
+        return "one seed cannot tell it from noise"
+    if not gain.clear:
+        return f"not told apart from noise with {count} seeds"
+    if more_than_noise(gain):
+        return "more than noise"
+    return f"{count} seeds are too few to call it more than noise"
+
+
+def sentence(gain: Comparison, metrics: Metrics) -> str:
+    """One comparison in a plain sentence, in points of overall accuracy."""
+    system, against = _called(gain.system), _called(gain.against)
+    size = f"|L|\u00a0=\u00a0{metrics.label(gain.labelled)}"  # not broken over two lines
+    value, low, high = _figures(gain.gain, gain.low, gain.high)
+    if abs(gain.gain) < _LEVEL:
+        what = f"{system} is level with {against} at {size}"
+    elif gain.gain > 0:
+        what = f"{system} gains {value} points over {against} at {size}"
+    else:
+        what = f"{system} loses {value.lstrip('−')} points to {against} at {size}"
+    kind = "interval" if len(gain.seeds) > 1 else "interval over test instances alone"
+    return f"{what[0].upper()}{what[1:]}, {kind} {low} to {high}: {verdict(gain)}."
+
+
+def ordered(metrics: Metrics, labelled: int) -> list[Comparison]:
+    """The comparisons at one |L|: with the baseline in the order of Table 2, then the ablations."""
+    found = [c for c in metrics.comparisons if c.labelled == labelled]
+    return sorted(found, key=lambda c: (system_key(c.against), system_key(c.system)))
+
+
+def caveat(metrics: Metrics) -> str:
+    """How far these intervals can be trusted: by the number of seeds, and of comparisons."""
+    counts = sorted({len(c.seeds) for c in metrics.comparisons})
+    if not counts:
+        return ""
+    told = [
+        "Differences are paired by seed and test instance; the 95 % interval is a bootstrap over both."
+    ]
+    if counts[-1] < 2:
+        told.append("With one seed it knows nothing of other draws of L.")
+    elif counts[0] < _FEW:
+        few = (
+            str(counts[0])
+            if len(counts) == 1 or counts[-1] >= _FEW
+            else f"{counts[0]} to {counts[-1]}"
+        )
+        told.append(
+            f"With only {few} seed{'' if few == '1' else 's'} it is too narrow where accuracy depends "
+            "much on the draw of L, for so few seldom show how far another would lie."
+        )
+    judged = [c for c in metrics.comparisons if len(c.seeds) >= ENOUGH]
+    if len(judged) * _CHANCE >= 1:
+        told.append(
+            f"Of {len(judged)} comparisons some {len(judged) * _CHANCE:.0f} would be called more than "
+            "noise if no system were better than another."
+        )
+    return " ".join(told)
+
+
+def comparisons_table(metrics: Metrics) -> Table | None:
+    """Every comparison at every |L|, with both accuracies and the seeds one by one."""
+    rows = []
+    for size in metrics.sizes:
+        for number, gain in enumerate(ordered(metrics, size)):
+            both = [metrics.result(size, name) for name in (gain.system, gain.against)]
+            (value, low, high) = (_points(x) for x in (gain.gain, gain.low, gain.high))
+            cells = (
+                metrics.label(size), short_name(gain.system), short_name(gain.against),
+                *(_accuracy(result) for result in both), value, f"{low} … {high}",
+                " ".join(_points(x, 1) for x in gain.by_seed) or "–",
+            )  # fmt: skip
+            best = frozenset({5}) if more_than_noise(gain) else frozenset()
+            rows.append(Row(cells, best, begins=number == 0))
+    if not rows:
+        return None
+    return Table(
+        "",
+        ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
+         "seed by seed"),
+        tuple(rows),
+        names=3,
+        note="Accuracy in %, mean ± sample standard deviation over all seeds of each; difference in points "
+        "over the seeds that both have, bold where it is more than noise.",
+    )  # fmt: skip
+
+
+def _accuracy(result: Result | None) -> str:
+    return percent(result.mean["overall"], result.sd["overall"]) if result else "–"
+
+
+def _called(system: str) -> str:
+    return system_phrase(system).removeprefix("generation by ")
+
+
+def _figures(*values: float) -> Sequence[str]:
+    """Points with one decimal; with two where one would make 0 of what is not."""
+    hidden = any(abs(value) >= _LEVEL and not round(100 * value, 1) for value in values)
+    digits = 2 if hidden else 1
+    return [_points(value, digits).lstrip("+") for value in values]
+
+
+def _points(value: float, digits: int = 2) -> str:
+    return f"{100 * value:+.{digits}f}".replace("-", "−")

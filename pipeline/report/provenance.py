@@ -1,0 +1,417 @@
+"""What a corpus folder tells of how it was made: counts, generation, runs, models.
+
+What differs from the paper, in sentences true of the corpus at hand.
+
+Run times: what ``conjoin repro`` recorded of the cells that made this corpus.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json
+from pipeline.core.runs import Run
+from pipeline.core.tally import Tally
+from pipeline.report.examples import fill_statistics
+from pipeline.report.language_models import read_models
+from pipeline.report.markdown import Row, Table, percent, records_table
+from pipeline.report.results import (
+    FULL,
+    GENERATORS,
+    VARIATIONS,
+    generator_name,
+    parts_of,
+    short_name,
+    system_key,
+)
+from pipeline.train.settings import Train
+
+_SPLITS = ("train", "dev", "test")
+_COUNTS = ("sentences", "with_coordination", "instances", "evaluable_instances")  # as Table 1
+_SEEDS = ("without_coordination", "of_10_words_or_more", "and_without_coordinator_word")
+
+_ALL = ("baseline", "filter", "no-filter", "self-train")
+_USED = {
+    "delta": ("filter", "self-train"),
+    "warm_steps": _ALL[1:],
+    "k": _ALL[1:],
+    "k_max": _ALL[1:],
+}
+"""Settings that only some modes use; every run records them."""
+
+
+def corpus_table(corpus: Path) -> Table | None:
+    """Table 1's counts and the labels of evaluable instances; None without ``ingest.json``."""
+    path = corpus / "ingest.json"
+    if not path.is_file():
+        return None
+    card = read_json(path)
+    splits, labels = card.get("splits", {}), card.get("labels", {})
+    names = _ranked(splits, _SPLITS)
+    counts = {key for name in names for key in splits[name]}
+    records = [
+        {"": key.replace("_", " "), **{name: splits[name].get(key, 0) for name in names}}
+        for key in _ranked(counts, _COUNTS)
+    ]
+    totals = Counter[str]()
+    for name in names:
+        totals.update(labels.get(name, {}))
+    for label, _ in sorted(totals.items(), key=lambda item: (-item[1], item[0])):
+        counted = {name: labels.get(name, {}).get(label, 0) for name in names}
+        records.append({"": f"evaluable: {label}", **counted})
+    notes = []
+    for key, what in (("unlabelled_seeds", "Unlabelled seeds U"), ("refused", "Refused")):
+        found = card.get(key) or {}
+        if found:
+            listed = (f"{n.replace('_', ' ')} {found[n]:,}" for n in _ranked(found, _SEEDS))
+            notes.append(f"{what}: {', '.join(listed)}.")
+    return records_table("The corpus", records, note=" ".join(notes)) if records else None
+
+
+def _ranked(keys: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Known keys in a known order (JSON keeps none), then the others by name."""
+    return sorted(keys, key=lambda key: (order.index(key) if key in order else len(order), key))
+
+
+def generation_table(corpus: Path) -> Table | None:
+    """Kept and refused candidates of each kind, all seeds together, and how varied the fills are."""
+    manifests = sorted((corpus / "candidates").glob("*/*/manifest.json"))
+    kinds = sorted({path.parent.parent.name for path in manifests})
+    columns = {}
+    reasons = Tally()
+    for kind in kinds:
+        folders = [path.parent for path in manifests if path.parent.parent.name == kind]
+        tallies = []
+        for folder in folders:
+            counts = read_json(folder / "manifest.json")["tally"]
+            tally = Tally(kept=counts["kept"])
+            tally.refused.update(counts["refused"])
+            tallies.append(tally)
+        total, fills = Tally.merged(tallies), fill_statistics(folders)
+        reasons.refused.update(total.refused)
+        columns[kind] = {
+            "seeds": len(folders),
+            "fills tried": total.seen,
+            "candidates": total.kept,
+            **{f"refused: {reason}": count for reason, count in total.refused.items()},
+            "distinct fills, %": 100 * fills.distinct / max(fills.candidates, 1),
+            "words per fill": fills.fill_words,
+            "words per reference span": fills.reference_words,
+        }
+    if not columns:
+        return None
+    refused = [f"refused: {reason}" for reason, _ in reasons.rows()[1:]]
+    lines = ["seeds", "fills tried", "candidates", *refused,
+             "distinct fills, %", "words per fill", "words per reference span"]  # fmt: skip
+    records = [{"": line, **{kind: columns[kind].get(line, 0) for kind in kinds}} for line in lines]
+    return records_table("Generation", records)
+
+
+def runs_table(runs: Sequence[Run]) -> Table | None:
+    """Every run by itself: updates, validation, candidates, seconds; None without runs."""
+    ordered = sorted(runs, key=lambda r: (r.labelled, system_key(r.system), r.seed))
+    records = [
+        {
+            "system": short_name(run.system),
+            "|L|": f"{run.draw} ({run.labelled:,})" if run.draw == FULL else run.labelled,
+            "seed": run.seed,
+            "updates": run.card.get("steps"),
+            "best": run.card.get("best_step"),
+            "validation, %": percent(run.card.get("best_validation_accuracy")),
+            "examined": run.card.get("seen"),
+            "different": run.card.get("distinct"),
+            "of the corpus, %": _share(run.card),
+            "accepted": run.card.get("accepted"),
+            "seconds": None if run.seconds is None else round(run.seconds),
+        }
+        for run in ordered
+    ]
+    return records_table("All runs", records) if records else None
+
+
+def _share(card: Mapping[str, Any]) -> str:
+    """How much of its candidates a run examined."""
+    distinct, pool = card.get("distinct"), card.get("candidates")
+    return f"{100 * distinct / pool:.1f}" if pool and distinct is not None else "–"
+
+
+def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """How it was made: (what, in words)."""
+    facts = []
+    if (corpus / "preparse.json").is_file():
+        card = read_json(corpus / "preparse.json")
+        kept = card.get("unlabelled", {}).get("kept")
+        text = f"{card.get('parser', 'unknown')}" + ("" if kept is None else f"; {kept:,} trees")
+        if training := card.get("training"):
+            tags = "the treebank's tags" if training.get("tags") == "treebank" else "no tags"
+            text += f"; bracket F1 {100 * training['f1']:.2f} % on dev" if "f1" in training else ""
+            text += (
+                f"; learnt from {training.get('trees', 0):,} gold trees of training sentences "
+                f"outside U, most of them not in L, and read {tags}"
+            )
+        facts.append(("parser", text))
+    for path in sorted((corpus / "models").glob("*/seed-*/*.json")):
+        if path.name in {"pretrain.json", "ready.json"}:
+            facts.append(
+                (
+                    f"language model {path.parent.parent.name}, {path.parent.name}",
+                    _model(read_json(path)),
+                )
+            )
+    for name, what in (
+        ("encoder", "encoder of the predictor"), ("steps", "updates at most"),
+        ("n_batch", "N_batch"), ("learning_rate", "learning rate"),
+        ("warm_steps", "updates on L alone"), ("k", "K"), ("k_max", "K_max"), ("delta", "δ"),
+    ):  # fmt: skip
+        settings = [
+            run.card.get("settings", {}) for run in runs if run.mode in _USED.get(name, _ALL)
+        ]
+        values = sorted({str(s[name]) for s in settings if name in s})
+        if values:
+            facts.append((what, ", ".join(values)))
+    return facts
+
+
+def _model(card: dict[str, Any]) -> str:
+    if "name" in card:
+        return f"{card['name']}, used as it is"
+    parts = [f"continued from {card['base']}" if card.get("base") else "trained here from scratch"]
+    parts += [
+        f"{card[key]:,} {word}"
+        for key, word in (("parameters", "parameters"), ("steps", "updates"), ("tokens", "tokens"))
+        if isinstance(card.get(key), int)
+    ]
+    loss = card.get("validation_loss")
+    return "; ".join(parts + ([] if loss is None else [f"validation loss {loss:.3f}"]))
+
+
+_PAPERS = {"bert": ("bert-large-cased", "BERT-large-cased"), "t5": ("t5-large", "T5-large")}
+_ENCODER = "bert-base-cased"
+_NAMES = {
+    "steps": "updates", "warm_steps": "updates on L alone", "eval_every": "updates between validations",
+    "n_batch": "N_batch", "k": "K", "k_max": "K_max", "delta": "δ",
+}  # fmt: skip
+_UNTOLD = {
+    "corpus",
+    "candidates",
+    "mode",
+    "system",
+    "labelled",
+    "seed",
+    "encoder",
+    "threads",
+    "out",
+}
+"""Settings of ``train`` that name things, or that other sentences tell of."""
+
+_ALIKE = ("n_batch", "k", "k_max", "delta")
+
+
+def differences(corpus: Path, runs: Sequence[Run]) -> list[str]:
+    """One sentence or two for each thing that this corpus does otherwise than the paper."""
+    facts = [
+        _corpus(corpus),
+        *_models(corpus),
+        _encoder(runs),
+        _finite(runs),
+        _training(runs),
+        *_own(runs),
+    ]
+    return [fact for fact in facts if fact]
+
+
+def _corpus(corpus: Path) -> str:
+    path = corpus / "ingest.json"
+    if not path.is_file():
+        return ""
+    card = read_json(path)
+    train = card.get("splits", {}).get("train", {}).get("sentences")
+    size = f"{train:,} training sentences" if train else "its training sentences"
+    if card.get("reader") == "world":
+        return (
+            f"The corpus is an artificial grammar’s English, {size} of it, not newspaper text: that is "
+            "what makes an exact audit possible. Its sentences are simpler than the paper’s, so no "
+            "accuracy here compares with one there; what compares is the order of the systems."
+        )
+    if card.get("reader") == "text":
+        return ""
+    return (
+        f"The corpus has {size}; the paper uses the Penn Treebank (39,832) and GENIA (14,326), with "
+        "250 and 500 labelled sentences and five runs."
+    )
+
+
+def _models(corpus: Path) -> list[str]:
+    """How the generators came to be, where that is not the paper's way."""
+    facts, told = [], set[str]()
+    for generator, (ready, name) in _PAPERS.items():
+        paths = sorted((corpus / "models" / generator).glob("**/pretrain.json"))
+        if paths:
+            facts.append(_trained(GENERATORS[generator], name, read_json(paths[0])))
+        for path in sorted((corpus / "models" / generator).glob("**/ready.json"))[:1]:
+            used = str(read_json(path).get("name", "unknown"))
+            if not used.endswith(ready):
+                facts.append(f"{GENERATORS[generator]} is {used}; the paper’s generator is {name}.")
+    for model in read_models(corpus):
+        if model.card.get("objective") == "twins" and model.name not in told:
+            told.add(model.name)
+            facts.append(
+                f"{generator_name(model.name)}, which the paper does not have, goes on from "
+                f"{model.card.get('base')} with twins of natural coordinations."
+            )
+    return facts
+
+
+def _trained(generator: str, name: str, card: Mapping[str, Any]) -> str:
+    texts = card.get("texts", {}).get("kept")
+    size = f", {card['parameters']:,} parameters" if isinstance(card.get("parameters"), int) else ""
+    origin = f"continued from {card['base']}" if card.get("base") else "trained here from scratch"
+    on = f" on {texts:,} sentences" if texts else ""
+    return (
+        f"{generator} was {origin}{on}{size}; the paper’s generator is {name}, which has hundreds of "
+        "millions of parameters and has read billions of words."
+    )
+
+
+def _encoder(runs: Sequence[Run]) -> str:
+    used = sorted({str(run.card["settings"]["encoder"]) for run in runs
+                   if "encoder" in run.card.get("settings", {})})  # fmt: skip
+    if not used or all(name.endswith(_ENCODER) for name in used):
+        return ""
+    if used == ["models/bert"]:
+        return "The predictor’s encoder is that same BERT; the paper’s is BERT-base-cased."
+    return f"The predictor’s encoder is {', '.join(used)}; the paper’s is BERT-base-cased."
+
+
+def _finite(runs: Sequence[Run]) -> str:
+    """Generation comes first here, so a long training meets candidates again."""
+    cards = [run.card for run in runs if run.mode == "filter"]
+    known = [c for c in cards if isinstance(c.get("candidates"), int) and c["candidates"]]
+    if not known:
+        return ""
+    pool = sum(c["candidates"] for c in known) / len(known)
+    seen = sum(int(c.get("seen") or 0) for c in known) / len(known)
+    return (
+        "Candidates are generated before training, not during it, so U is finite: a run that filters "
+        f"examined {seen:,.0f} on average out of {pool:,.0f} different ones."
+    )
+
+
+def _training(runs: Sequence[Run]) -> str:
+    """Settings of training that are not the paper's, which are the defaults of ``train``."""
+    cards = [
+        r.card.get("settings", {}) for r in runs if r.mode == "filter" and r.system in GENERATORS
+    ]
+    other, same = [], []
+    for key, field in Train.model_fields.items():
+        used = {_value(card[key]) for card in cards if key in card}
+        if key in _UNTOLD or not used:
+            continue
+        name, paper = _name(key), _value(field.default)
+        if used != {paper}:
+            other.append(f"{name} {', '.join(sorted(used))} (paper: {paper})")
+        elif key in _ALIKE:
+            same.append(f"{name} = {paper}")
+    told = f"Training differs in {'; '.join(other)}. " if other else ""
+    return f"{told}As in the paper: {', '.join(same)}." if same else told.strip()
+
+
+def _own(runs: Sequence[Run]) -> list[str]:
+    """What this project's own variations, which the paper lacks, do otherwise than their generator."""
+    facts = []
+    for system in sorted({run.system for run in runs}, key=system_key):
+        generator, variation = parts_of(system) or ("", None)
+        if variation is None or variation in VARIATIONS:
+            continue
+        own, plain = (_settings(runs, name) for name in (system, generator))
+        changed = [
+            f"{_name(key)} {', '.join(sorted(own[key]))}"
+            for key in own
+            if key not in _UNTOLD and key in plain and own[key] != plain[key]
+        ]
+        if changed:
+            facts.append(
+                f"{short_name(system)}, which the paper does not have, differs from "
+                f"{generator_name(generator)} in {'; '.join(changed)}."
+            )
+    return facts
+
+
+def _settings(runs: Sequence[Run], system: str) -> dict[str, set[str]]:
+    """All values that the runs of a system had of each setting."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        if run.system == system:
+            for key, value in run.card.get("settings", {}).items():
+                found.setdefault(key, set()).add(_value(value))
+    return found
+
+
+def _name(key: str) -> str:
+    return _NAMES.get(key, key.replace("_", " "))
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "unset"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+_ORDER = ("ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report")
+
+
+def times_path(corpus: Path) -> Path:
+    """Where ``repro`` keeps the times: beside the corpus folders."""
+    return corpus.resolve().parent / "times.json"
+
+
+def times_table(corpus: Path) -> Table | None:
+    """Cells, seconds and CPU seconds by stage; None where nothing was recorded for this corpus.
+
+    Raises:
+        InputError: the file is not what ``repro`` writes.
+    """
+    path = times_path(corpus)
+    if not path.is_file():
+        return None
+    document = read_json(path)
+    try:
+        rows = _rows([cell for cell in document.values() if _is_of(corpus, cell["command"])])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"not what `conjoin repro` writes: {error!r}", path=path, remedy="remove it"
+        ) from error
+    if not rows:
+        return None
+    return Table(
+        "Run times",
+        ("Stage", "cells", "seconds", "CPU seconds"),
+        rows,
+        note="Each cell as it last ran. Cells run side by side, so the wall time is less than the sum "
+        "of their seconds; a stage that runs after this page was written is not in it.",
+    )
+
+
+def _rows(cells: list[Mapping[str, Any]]) -> tuple[Row, ...]:
+    by_stage: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for cell in cells:
+        by_stage[cell["stage"]].append(cell)
+    known = [stage for stage in _ORDER if stage in by_stage]
+    stages = [*known, *sorted(by_stage.keys() - set(known))]
+    rows = [_row(stage, by_stage[stage]) for stage in stages]
+    return (*rows, _row("all", cells, begins=True)) if rows else ()
+
+
+def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:
+    seconds, cpu = (sum(cell[key] for cell in cells) for key in ("seconds", "cpu_seconds"))
+    return Row((name, f"{len(cells):,}", f"{seconds:,.0f}", f"{cpu:,.0f}"), begins=begins)
+
+
+def _is_of(corpus: Path, command: str) -> bool:
+    """Whether a command names the corpus folder, as ``data/world`` or as ``--out data/world``."""
+    name = corpus.resolve().name
+    return any(
+        word == f"data/{name}" or word.startswith(f"data/{name}/") for word in command.split()
+    )

@@ -1,0 +1,24 @@
+"""Settings of ``conjoin report``."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from pipeline.core.settings import Settings
+
+
+class Report(Settings):
+    """Write ``CORPUS/report/report.md`` and one self-contained ``report.html``."""
+
+    stage: ClassVar[str] = "report"
+    summary: ClassVar[str] = "Write the Markdown and HTML report of a corpus."
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    examples: int = Field(20, ge=0, description="Accepted and rejected candidates to show, each.")
+    seed: int = Field(0, ge=0, description="Seed of the drawn examples.")
+    judgements: Path | None = Field(
+        None,
+        description="Verdicts of people on the examples: a CSV file of candidate_id,sensible,note.",
+    )

@@ -1,0 +1,1 @@
+"""Words, trees, coordinations in trees, CoNLL-U, segmentation of running text."""

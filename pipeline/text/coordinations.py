@@ -1,0 +1,114 @@
+"""Conjuncts among the children of a coordinated constituent, whatever the treebank.
+
+Coordination in plain Penn Treebank brackets: a heuristic; PTB.ext has it annotated.
+
+The treebank marks no conjuncts. In the spirit of the GENIA rule, a constituent with a direct child
+tagged CC is a coordinate structure if, on both sides of the last CC that is not both, either or
+neither, it has
+
+- constituents of its own category (in UCP any constituent), or else
+- children of the kind that follows the coordinator directly: the same category, or for bare words
+  the same class of tag ("(NP the [cat] and [dog])", "(VP [cut] and [ran])").
+
+Conjuncts are then taken segment by segment, as for GENIA.
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from nltk.tree import Tree
+
+from pipeline.core.types import Coordination, Span
+from pipeline.text.trees import base_label, constituents_of, is_tag, unescape
+
+PRECONJUNCTIONS = frozenset({"both", "either", "neither"})
+"""Words tagged CC that open a coordination and do not coordinate (lower case)."""
+
+
+def conjunct_children(
+    count: int,
+    separators: AbstractSet[int],
+    coordinator: int,
+    tiers: Sequence[AbstractSet[int]],
+) -> list[int]:
+    """The child of each segment that is a conjunct, as increasing indices.
+
+    Separators cut the children into segments. In a segment the first tier that has a member there
+    decides, and of several the one nearest to the coordinator is the conjunct: what stands farther
+    out is shared ("the receptors [alpha] and [beta]", "[M7] and [TMD] cases").
+
+    Args:
+        count: number of children.
+        separators: indices of coordinators, CONJP, commas and colons.
+        coordinator: index of the coordinator; one of the separators.
+        tiers: sets of eligible indices, the best first.
+    """
+    found: list[int] = []
+    segment: list[int] = []
+    for index in range(count + 1):
+        if index < count and index not in separators:
+            segment.append(index)
+            continue
+        for tier in tiers:
+            eligible = [i for i in segment if i in tier]
+            if eligible:
+                found.append(eligible[-1] if index <= coordinator else eligible[0])
+                break
+        segment = []
+    return found
+
+
+_SEPARATORS = frozenset({"CC", "CONJP", ",", ":"})
+_PUNCTUATION = frozenset({",", ":", ".", "``", "''", "-LRB-", "-RRB-"})
+_CLASSES = ("NN", "VB", "JJ", "RB")
+"""Tags that begin alike are of one class: NN, NNS, NNP and NNPS are."""
+
+
+def ptb_coordinations(tree: Tree) -> list[Coordination]:
+    """The coordinate structures of one tree, in the order of their coordinators.
+
+    Args:
+        tree: a tree without empty elements; function tags may be there.
+    """
+    found = [_coordination(node, spans) for node, spans in constituents_of(tree)]
+    return sorted((c for c in found if c is not None), key=lambda c: c.coordinator)
+
+
+def _kind(child: Tree) -> str:
+    label = base_label(child.label())
+    if is_tag(child):
+        return next((f"{name}*" for name in _CLASSES if label.startswith(name)), label)
+    return label
+
+
+def _coordination(node: Tree, spans: list[Span]) -> Coordination | None:
+    category = base_label(node.label())
+    kinds = [_kind(child) for child in node]
+    coordinators = [
+        i
+        for i, child in enumerate(node)
+        if kinds[i] == "CC" and is_tag(child) and child[0].lower() not in PRECONJUNCTIONS
+    ]
+    if not coordinators:
+        return None
+    coordinator = coordinators[-1]
+    phrases = {
+        i for i, child in enumerate(node) if not is_tag(child) and kinds[i] not in _SEPARATORS
+    }
+    following = next((k for k in kinds[coordinator + 1 :] if k not in _PUNCTUATION), None)
+    for eligible in (
+        phrases if category == "UCP" else {i for i in phrases if kinds[i] == category},
+        {i for i, kind in enumerate(kinds) if kind == following and kind not in _SEPARATORS},
+    ):
+        if min(eligible, default=coordinator) < coordinator < max(eligible, default=coordinator):
+            break
+    else:
+        return None
+    separators = {i for i, kind in enumerate(kinds) if kind in _SEPARATORS}
+    chosen = conjunct_children(len(kinds), separators, coordinator, [eligible])
+    return Coordination(
+        coordinator=spans[coordinator].start,
+        word=unescape(node[coordinator][0]),
+        label=category,
+        conjuncts=tuple(spans[i] for i in chosen),
+    )

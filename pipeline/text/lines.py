@@ -1,0 +1,143 @@
+"""Lines of a file or of standard input, one at a time and unpacked, and the sentences made of them."""
+
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pipeline.core.errors import InputError
+
+_LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A sentence as it was given.
+
+    ``line`` is the 1-based line it begins on, ``name`` its ``sent_id`` if it has one, ``rows`` the
+    lines of its CoNLL-U form, if that is what it came in. ``words`` is empty of a tree without any.
+    """
+
+    words: tuple[str, ...]
+    line: int
+    name: str | None = None
+    rows: tuple[str, ...] = ()
+
+
+class Lines(Iterator[tuple[int, str]]):
+    """Iterator over ``(number, line)``, numbers from 1, lines without their end.
+
+    Args:
+        name: the file's name in messages.
+        handle: where the bytes come from.
+        raw: the file on the disk, whose position tells how far reading is; packed or the same.
+        longest: bytes that a line may have.
+    """
+
+    def __init__(self, name: str, handle: BinaryIO, raw: BinaryIO, longest: int = _LONGEST) -> None:
+        self.name, self._longest = name, longest
+        self._handle, self._raw = handle, raw
+        self._ahead: deque[str] = deque()
+        self._number = 0
+
+    def __next__(self) -> tuple[int, str]:
+        r"""The next line; only "\n" or "\r\n" ends one, other separators occur inside sentences.
+
+        Raises:
+            InputError: not UTF-8, longer than is allowed, or packed data that is damaged.
+        """
+        line = self._ahead.popleft() if self._ahead else self._read(self._number + 1)
+        if line is None:
+            raise StopIteration
+        self._number += 1
+        return self._number, line
+
+    def peek(self) -> Iterator[str]:
+        """Lines ahead, to be asked for once and at the beginning; they stay where they are."""
+        while (line := self._read(self._number + len(self._ahead) + 1)) is not None:
+            self._ahead.append(line)
+            yield line
+
+    def problem(self, what: str, remedy: str) -> InputError:
+        """An error at the line handed out last."""
+        return self._problem(self._number, what, remedy)
+
+    def _problem(self, number: int, what: str, remedy: str) -> InputError:
+        return InputError(what, path=self.name, line=number, remedy=remedy)
+
+    def _read(self, number: int) -> str | None:
+        try:
+            line = self._handle.readline(self._longest)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            raise self._problem(number, f"cannot be read: {error}", "check the file") from error
+        if not line:
+            return None
+        if len(line) == self._longest and not line.endswith(b"\n"):
+            raise self._problem(
+                number, f"a line of more than {self._longest:,} bytes", "break it into sentences"
+            )
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self._problem(number, "not UTF-8 text", "convert the file") from error
+        return text.removeprefix(_MARK if number == 1 else "").rstrip("\r\n")
+
+    @property
+    def interactive(self) -> bool:
+        """Whether somebody types the lines."""
+        return self._raw.isatty()
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file on the disk; None where that is not known, as of a pipe."""
+        try:
+            status = os.fstat(self._raw.fileno())
+        except (OSError, io.UnsupportedOperation):
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    @property
+    def position(self) -> int:
+        """How many of ``size`` bytes have been read."""
+        return self._raw.tell()
+
+
+@contextmanager
+def open_lines(path: Path, longest: int = _LONGEST) -> Iterator[Lines]:
+    """Open a file, or with ``-`` standard input; its first bytes tell whether it is packed.
+
+    A line may have ``longest`` bytes, which bounds the memory that reading takes.
+
+    Raises:
+        InputError: there is no such file, or it is a folder or closed to us.
+    """
+    with ExitStack() as stack:
+        if str(path) == "-":
+            name, raw = "standard input", cast(io.BufferedReader, sys.stdin.buffer)
+        else:
+            name = str(path)
+            try:
+                raw = stack.enter_context(path.open("rb"))
+            except FileNotFoundError as error:
+                raise InputError("no such file", path=path, remedy="check the name") from error
+            except IsADirectoryError as error:
+                raise InputError("a folder", path=path, remedy="name a file in it") from error
+            except PermissionError as error:
+                raise InputError("may not be read", path=path, remedy="check the rights") from error
+        first = raw.peek(6)[:6]
+        handle = cast(BinaryIO, raw)
+        if first.startswith(b"\x1f\x8b"):
+            handle = cast(BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=raw)))
+        elif first == b"\xfd7zXZ\x00":
+            handle = cast(BinaryIO, stack.enter_context(lzma.LZMAFile(raw)))
+        yield Lines(name, handle, cast(BinaryIO, raw), longest)

@@ -1,0 +1,75 @@
+"""Treebank words to the text language models were trained on, and fills back to treebank words.
+
+A language model that reads ``-LRB- see Fig. 1 -RRB- , but`` sees text it never learned from; so
+brackets, quotes and spacing are restored, and the character offsets of every word are kept.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nltk.tokenize import NLTKWordTokenizer
+
+_NO_SPACE_BEFORE = frozenset(
+    {",", ".", ";", ":", "?", "!", "%", ")", "]", "}", "''", "'", "...", "n't", "'s", "'re"}
+    | {"'ve", "'ll", "'d", "'m", "N'T", "'S", "'RE", "'VE", "'LL", "'D", "'M"}
+)
+_NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
+_SHOWN = {"``": '"', "''": '"', "`": "'"}
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+_APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
+_WORD = re.compile(r"\w+(?:[-'\u2019./]\w+)*|[^\w\s]")
+_tokenizer = NLTKWordTokenizer()
+
+
+@dataclass(frozen=True, slots=True)
+class NaturalText:
+    """Text, and for each word its character span ``[start, end)`` in the text."""
+
+    text: str
+    offsets: tuple[tuple[int, int], ...]
+
+    def slice(self, start: int, end: int) -> str:
+        """The text of words ``[start, end)``, inner spacing included."""
+        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+
+
+def join_words(words: Sequence[str]) -> NaturalText:
+    """Natural text of treebank words.
+
+    Treebank quotes become ``"``, brackets and clitics lose their outer spaces; a bare ``"`` opens
+    and closes in turn.
+    """
+    text = ""
+    offsets: list[tuple[int, int]] = []
+    glue_next, quote_open = True, False
+    for word in words:
+        before, after = word in _NO_SPACE_BEFORE, word in _NO_SPACE_AFTER
+        if word == '"':
+            before, after = quote_open, not quote_open
+            quote_open = not quote_open
+        if not (glue_next or before):
+            text += " "
+        start = len(text)
+        text += _SHOWN.get(word, word)
+        offsets.append((start, len(text)))
+        glue_next = after
+    return NaturalText(text, tuple(offsets))
+
+
+def find_words(text: str) -> NaturalText:
+    """Raw text with the offsets of what looks like its words and punctuation marks."""
+    return NaturalText(text, tuple(match.span() for match in _WORD.finditer(text)))
+
+
+def split_words(text: str) -> list[str]:
+    """Treebank words of natural text (a fill, or a sentence).
+
+    The tokenizer takes a period at the very end for a full stop; after initials (``U.S.``) it is
+    put back, because a fill rarely ends a sentence. It knows only the straight apostrophe of
+    "isn't" and "dog's", so the curved one is straightened.
+    """
+    words: list[str] = _tokenizer.tokenize(_APOSTROPHE.sub("'", text))
+    if len(words) > 1 and words[-1] == "." and _INITIALS.fullmatch(words[-2]):
+        words[-2:] = [words[-2] + "."]
+    return words

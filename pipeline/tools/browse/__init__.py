@@ -1,0 +1,1 @@
+"""`conjoin browse`: reading a corpus."""

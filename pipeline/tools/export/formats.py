@@ -1,0 +1,297 @@
+"""Candidates as text that other tools read: JSON lines, CoNLL-U and PTB.ext brackets.
+
+Each form is a function from a candidate to its text. What a form cannot say it refuses with a reason.
+
+Candidates as a folder that brat opens: text, stand-off annotations, and their configuration.
+
+The format is that of https://brat.nlplab.org/standoff.html: ``T`` lines are stretches of text with
+character offsets, an ``E`` line is a coordination whose trigger is the coordinator and whose
+arguments are the conjuncts, an ``A`` line its label, a ``#`` line a note.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.candidate_checks import check
+from pipeline.core.errors import InputError
+from pipeline.core.parquet import read_batches
+from pipeline.core.schema import CANDIDATES
+from pipeline.core.tally import Tally
+from pipeline.core.types import REFERENCE_LABELS
+from pipeline.corpus.layout import Shards
+from pipeline.corpus.rows import RELEASED
+from pipeline.text.conllu import with_comments, with_misc
+from pipeline.text.trees import base_label, unescape
+
+Row = Mapping[str, Any]
+"""A candidate as its columns, with spans as pairs ``(start, end)``."""
+
+
+class Unwritable(ValueError):  # noqa: N818 - it says what a row is, and is no failure
+    """A candidate that a form cannot hold; the reason is its text."""
+
+
+def rows_to_export(shards: Shards) -> Iterator[Row]:
+    """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
+
+    Raises:
+        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
+            corpus is a stand-off release, or has only rejects.
+    """
+    if shards.kind == "stand-off":
+        raise InputError(
+            "this is a stand-off release, which has no text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    runs = _only_run(shards)
+    for path in shards.accepted:
+        schema = _schema(path)
+        required = [field.name for field in schema if not field.nullable]
+        first = 0
+        for batch in read_batches(path, schema):
+            check(batch.select(required), str(path), first)
+            first += len(batch)
+            for row in batch.to_pylist():
+                row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
+                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
+                yield row | {name: run for name, run in runs.items() if name not in row}
+
+
+def rows_in(shards: Shards) -> int:
+    """How many usable candidates the files say they have; damaged ones have none."""
+    total = 0
+    for path in shards.accepted:
+        with suppress(pa.ArrowException, OSError):
+            total += pq.read_metadata(path).num_rows
+    return total
+
+
+def _only_run(shards: Shards) -> dict[str, str]:
+    """``generation`` of all rows, where ``generate`` wrote the folder and so no row says it."""
+    fingerprint = (shards.manifest or {}).get("fingerprint")
+    return {"generation": fingerprint[:16]} if isinstance(fingerprint, str) else {}
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return CANDIDATES  # ``read_batches`` will say what is wrong
+    if "reason" in names:
+        raise InputError(
+            "these are rejects", path=path, remedy="name the candidates: only they are exported"
+        )
+    if "fill_words" in names and "words" not in names:
+        raise InputError(
+            "this is of a stand-off release, which has no text", path=path,
+            remedy="rebuild the release with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    return RELEASED if "generation" in names else CANDIDATES
+
+
+def jsonl(row: Row) -> str:
+    """One object on one line: every column, spans as ``[start, end]``, scores that are no number null."""
+    finite = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+    return json.dumps(finite, ensure_ascii=False) + "\n"
+
+
+def conllu(row: Row) -> str:
+    """A sentence in CoNLL-U with the structure in MISC of its coordinator.
+
+    ``Coord=3-7`` are the IDs of the structure's first and last word, as ``conjoin predict`` writes
+    them; beside it stand the conjuncts and the label.
+
+    Raises:
+        Unwritable: a word has a tab, a line end or nothing but spaces; the label cannot be a value.
+    """
+    words, spans = row["words"], row["conjuncts"]
+    if not is_value(row["label"]):
+        raise Unwritable("a label that CoNLL-U cannot have")
+    if any(not word.strip() or set("\t\n\r") & set(word) for word in words):
+        raise Unwritable("a word with a tab or line end, or without characters")
+    lines = [f"{number}\t{word}" + "\t_" * 8 for number, word in enumerate(words, 1)]
+    structure = {
+        "Coord": f"{spans[0][0] + 1}-{spans[-1][1]}",
+        "CoordConjuncts": ",".join(f"{start + 1}-{end}" for start, end in spans),
+        "CoordLabel": row["label"],
+    }
+    lines = with_misc(lines, tuple(structure), {row["coordinator"]: structure})
+    for name, text in _comments(row):
+        lines = with_comments(lines, name, [" ".join(text.split())])
+    return "\n".join(lines) + "\n\n"
+
+
+def is_value(label: str) -> bool:
+    """Whether a label can be a value among others on a line, in CoNLL-U's MISC and in brat."""
+    return bool(label) and not any(c.isspace() or c in "|=," for c in label)
+
+
+def _comments(row: Row) -> Iterator[tuple[str, str]]:
+    yield "sent_id", row["candidate_id"]
+    yield "text", " ".join(row["words"])
+    yield "source_sentence", row["sentence_id"]
+    for name in ("score", "score_append", "score_prepend"):
+        if row[name] is not None:
+            yield name, repr(row[name])
+    yield "license", row["license"]
+    if "generation" in row:
+        yield "generation", row["generation"]
+
+
+def ptb_ext(row: Row) -> str:
+    """A tree on one line, annotated as in PTB.ext; all but the structure is flat, under tags ``XX``.
+
+    Raises:
+        Unwritable: a word cannot be a leaf, or the label cannot be one of PTB.ext.
+    """
+    words, spans, k = row["words"], row["conjuncts"], row["coordinator"]
+    label = row["label"]
+    if not label.isalpha() or base_label(label) != label:
+        raise Unwritable("a label that PTB.ext cannot have")
+    leaves = [_leaf(word) for word in words]
+    before, after = (_flat(part) for part in (leaves[: spans[0][0]], leaves[spans[-1][1] :]))
+    inside, at = [], spans[0][0]
+    for start, end in spans:
+        between = [
+            f"(CC-CC {leaves[i]})" if i == k else f"(XX {leaves[i]})" for i in range(at, start)
+        ]
+        inside += [*between, f"({label}-COORD {' '.join(_flat(leaves[start:end]))})"]
+        at = end
+    return f"(S1 {' '.join([*before, f'({label}-CCP ' + ' '.join(inside) + ')', *after])})\n"
+
+
+def _flat(leaves: Sequence[str]) -> list[str]:
+    return [f"(XX {leaf})" for leaf in leaves]
+
+
+def _leaf(word: str) -> str:
+    leaf = word
+    for plain, escaped in _ESCAPES:
+        leaf = leaf.replace(plain, escaped)
+    # A backslash at the end would take the bracket after it for a part of the word.
+    if not leaf or leaf[-1] == "\\" or any(c.isspace() for c in leaf) or unescape(leaf) != word:
+        raise Unwritable("a word that brackets cannot hold")
+    return leaf
+
+
+_ESCAPES = (
+    ("(", "-LRB-"), (")", "-RRB-"), ("[", "-LSB-"), ("]", "-RSB-"), ("{", "-LCB-"), ("}", "-RCB-"),
+    ("/", "\\/"), ("*", "\\*"),
+)  # fmt: skip
+"""As in the treebank, and as ``ground.trees.unescape`` takes them back."""
+
+FIRST = ('{"candidate_id": "', "# sent_id = ", "(S1 (")
+"""What the text of each form begins with, by which an earlier export is known."""
+
+FORMS: dict[str, Callable[[Row], str]] = {"jsonl": jsonl, "conllu": conllu, "ptb-ext": ptb_ext}
+
+
+CONFIGURATION = "annotation.conf"
+_MARK = "# Written by conjoin export."
+_SENTENCES = 100  # of a document: what brat shows without delay
+
+
+def replaceable_export(out: Path) -> None:
+    """Hold a folder against what an export may replace: nothing, or an earlier export.
+
+    Raises:
+        InputError: there is a file, or a folder with something else in it.
+    """
+    if out.is_dir() and any(out.iterdir()):
+        mark = out / CONFIGURATION
+        if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):
+            raise InputError(
+                "this folder is not empty, and no earlier export", path=out,
+                remedy="choose another --out, or remove it yourself",
+            )  # fmt: skip
+    elif out.exists() and not out.is_dir():
+        raise InputError(
+            "brat needs a folder, this is a file", path=out, remedy="choose another --out"
+        )
+
+
+def write_brat(folder: Path, rows: Iterable[Row], tally: Tally) -> None:
+    """Write documents of a hundred sentences, each on a line, into an empty folder."""
+    labels = dict.fromkeys(REFERENCE_LABELS)
+    for number, part in enumerate(_parts(rows, tally)):
+        text: list[str] = []
+        notes: list[str] = []
+        base = 0
+        for index, row in enumerate(part, 1):
+            sentence = " ".join(row["words"])
+            notes += _annotations(row, index, base)
+            text.append(f"{sentence}\n")
+            base += len(sentence) + 1
+            labels[row["label"]] = None
+        for suffix, lines in ((".txt", text), (".ann", notes)):
+            path = folder / f"candidates-{number:05d}{suffix}"
+            path.write_text("".join(lines), encoding="utf-8", newline="\n")
+    (folder / CONFIGURATION).write_text(_configuration(labels), encoding="utf-8")
+
+
+def _parts(rows: Iterable[Row], tally: Tally) -> Iterator[list[Row]]:
+    part: list[Row] = []
+    for row in rows:
+        if any(set(word) & set("\t\n\r") for word in row["words"]):
+            tally.refuse("a word with a tab or line end")
+            continue
+        if not is_value(row["label"]):
+            tally.refuse("a label that brat cannot have")
+            continue
+        tally.keep()
+        part.append(row)
+        if len(part) == _SENTENCES:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
+    """The lines of the ``index``-th sentence of a document, which begins at character ``base``."""
+    words, k = row["words"], row["coordinator"]
+    begins, at = [], base
+    for word in words:
+        begins.append(at)
+        at += len(word) + 1
+
+    def stretch(start: int, end: int) -> str:
+        text = " ".join(words[start:end])
+        return f"{begins[start]} {begins[start] + len(text)}\t{text}\n"
+
+    spans: Sequence[tuple[int, int]] = row["conjuncts"]
+    names = [f"T{index * 1000 + number}" for number in range(len(spans) + 1)]
+    yield f"{names[0]}\tCoordination {stretch(k, k + 1)}"
+    for name, (start, end) in zip(names[1:], spans, strict=True):
+        yield f"{name}\tConjunct {stretch(start, end)}"
+    roles = (f"Conjunct{number if number > 1 else ''}" for number in range(1, len(names)))
+    told = " ".join(f"{role}:{name}" for role, name in zip(roles, names[1:], strict=True))
+    yield f"E{index}\tCoordination:{names[0]} {told}\n"
+    yield f"A{index}\tLabel E{index} {row['label']}\n"
+    origin = f"candidate {row['candidate_id']} of {row['sentence_id']}, {row['license']}"
+    yield f"#{index}\tAnnotatorNotes E{index}\t{' '.join(origin.split())}\n"
+
+
+def _configuration(labels: Iterable[str]) -> str:
+    return f"""{_MARK}
+[entities]
+Conjunct
+
+[relations]
+
+[events]
+Coordination\tConjunct+:Conjunct
+
+[attributes]
+Label\tArg:<EVENT>, Value:{"|".join(labels)}
+"""

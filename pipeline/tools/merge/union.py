@@ -1,0 +1,391 @@
+"""Several corpora as one folder of candidates: provenance is kept, equal rows are kept once.
+
+Rows of several corpora in shards of a folder: those that are new, in the order of the corpora.
+
+Which rows of several corpora are new, and which say again what an earlier row says.
+
+A 128-bit key of every row goes into a table of DuckDB, which keeps on disk what does not fit its
+memory; what stays in Python's is a byte a row.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.console import Meter
+from pipeline.core.errors import InputError
+from pipeline.core.files import atomic_folder, sha256_of, write_json
+from pipeline.core.parquet import MANIFEST, value_counts
+from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.core.tally import Tally
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine
+from pipeline.corpus.layout import Shards, apart, shown_place
+from pipeline.corpus.origin import facts, find_corpus, foreign_rows
+from pipeline.corpus.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    generations,
+    read_accepted,
+    read_rejects,
+    require_whole,
+)
+
+_GROUP = 10_000  # rows of a row group; they are in memory at once
+_GROUPS = 20  # of a shard
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Rows that were read: how many, how many of them were kept, and their row digest."""
+
+    rows: int
+    kept: int
+    digest: str
+
+
+class MergedRows:
+    """One kind of rows (candidates, or rejects) of several corpora.
+
+    Args:
+        name: what the files' names begin with.
+        schema: the columns.
+        new: which of all rows to keep, in the order of the corpora, shape (rows,).
+
+    Attributes:
+        inputs: what was read of each corpus.
+        whole: what was written; all of it is kept.
+        shards: what a manifest says of each file.
+        generations: rows written by the run that made them.
+        reasons: rejects written by their reason.
+    """
+
+    def __init__(self, name: str, schema: pa.Schema, new: npt.NDArray[np.bool_]) -> None:
+        self._name, self._schema, self._new = name, schema, new
+        self.inputs: list[Read] = []
+        self.whole = Read(0, 0, RowDigest().hex())
+        self.shards: list[dict[str, Any]] = []
+        self.generations: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+
+    def write(
+        self, folder: Path, corpora: Iterable[Iterable[pa.RecordBatch]], meter: Meter
+    ) -> None:
+        """Write the new rows; a file without any if there are none.
+
+        Args:
+            folder: where the files go.
+            corpora: the rows of each corpus.
+            meter: is told of every row read.
+
+        Raises:
+            InputError: as the reading of the corpora; or one of them has more rows than ``new``.
+        """
+        groups = _regrouped(self._new_rows(corpora, meter), self._schema)
+        count = max(-(-int(self._new.sum()) // (_GROUP * _GROUPS)), 1)
+        digests = []
+        for index in range(count):
+            path = folder / f"{self._name}-{index:05d}-of-{count:05d}.parquet"
+            digests.append(self._write_shard(path, islice(groups, _GROUPS)))
+        next(groups, None)  # reads what is left of the corpora: rows that are not new
+        digest = RowDigest.united(digests)
+        self.whole = Read(digest.rows, digest.rows, digest.hex())
+
+    def _new_rows(
+        self, corpora: Iterable[Iterable[pa.RecordBatch]], meter: Meter
+    ) -> Iterator[pa.RecordBatch]:
+        begin = 0
+        for batches in corpora:
+            digest, kept = RowDigest(), 0
+            for batch in batches:
+                digest.add(batch)
+                new = self._new[begin : begin + len(batch)]
+                begin += len(batch)
+                if len(new) < len(batch):
+                    raise InputError("a corpus grew while it was read", remedy="merge again")
+                kept += int(new.sum())
+                yield batch.filter(pa.array(new))
+                meter.advance(len(batch))
+            self.inputs.append(Read(digest.rows, kept, digest.hex()))
+
+    def _write_shard(self, path: Path, tables: Iterable[pa.Table]) -> RowDigest:
+        digest = RowDigest()
+        with pq.ParquetWriter(path, self._schema, compression="zstd") as writer:
+            for table in tables:
+                writer.write_table(table, row_group_size=_GROUP)
+                for batch in table.to_batches():
+                    digest.add(batch)
+                self.generations.update(value_counts(table["generation"]))
+                if "reason" in table.column_names:
+                    self.reasons.update(value_counts(table["reason"]))
+        self.shards.append(
+            {
+                "file": path.name,
+                "rows": digest.rows,
+                "bytes": path.stat().st_size,
+                "sha256": sha256_of(path),
+                "digest": digest.hex(),
+            }
+        )
+        return digest
+
+
+def _regrouped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The same rows in tables of ``_GROUP`` rows, so that files do not tell how they were read."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        while rows >= _GROUP:
+            table = pa.Table.from_batches(waiting, schema)
+            yield table.slice(0, _GROUP).combine_chunks()
+            waiting, rows = table.slice(_GROUP).to_batches(), rows - _GROUP
+    if rows:
+        yield pa.Table.from_batches(waiting, schema).combine_chunks()
+
+
+_FETCHED = 100_000  # row numbers at once
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """Which rows to keep: the first of each content, in the order of the corpora and their files.
+
+    Attributes:
+        accepted: for every usable candidate whether it is new, shape (rows of all corpora,).
+        rejects: the same for the rejects.
+    """
+
+    accepted: npt.NDArray[np.bool_]
+    rejects: npt.NDArray[np.bool_]
+
+
+def find_novelty(corpora: Sequence[Shards]) -> Novelty:
+    """Find the first row of each content.
+
+    A reject is equal to another reject, never to a candidate, if their content, reference, fill and
+    reason are.
+
+    Raises:
+        InputError: a file is damaged, or two rows have the same id and not the same content.
+    """
+    files = [
+        [file for shards in corpora for file in shards.accepted],
+        [file for shards in corpora for file in shards.rejects],
+    ]
+    begins = [list(_begins(part)) for part in files]
+    with engine(files=files[0] + files[1]) as database:
+        database.execute(
+            "CREATE TEMP TABLE seen (rejected BOOL, row BIGINT, id UHUGEINT, content UHUGEINT, "
+            "refusal UHUGEINT)"
+        )
+        for rejected in (False, True):
+            for file, begin in zip(files[rejected], begins[rejected], strict=False):
+                database.execute(
+                    f"""INSERT INTO seen SELECT ?, ? + file_row_number, md5_number(candidate_id),
+                    {CONTENT}, {REFUSAL if rejected else 0}
+                    FROM read_parquet(?, file_row_number = true)""",  # noqa: S608 - our own keys
+                    [rejected, begin, str(file)],
+                )
+        _refuse_clash(database, files, begins)
+        masks = [np.zeros(part[-1], dtype=bool) for part in begins]
+        found = database.execute(
+            "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
+        )
+        while rows := found.fetchmany(_FETCHED):
+            for rejected in (False, True):
+                masks[rejected][[row for refused, row in rows if refused == rejected]] = True
+    return Novelty(*masks)
+
+
+def _begins(files: Sequence[Path]) -> Iterator[int]:
+    """The number of the first row of each file, and of one beyond the last."""
+    begin = 0
+    for file in files:
+        yield begin
+        begin += pq.read_metadata(file).num_rows
+    yield begin
+
+
+def _refuse_clash(
+    database: duckdb.DuckDBPyConnection, files: Sequence[Sequence[Path]], begins: list[list[int]]
+) -> None:
+    """Ids are hashes of content, so equal ids with another content are damage or forgery."""
+    rows = database.execute(
+        """SELECT rejected, row, content FROM seen WHERE id = (
+            SELECT id FROM seen GROUP BY id HAVING min(content) <> max(content)
+            ORDER BY min(rejected), min(row) LIMIT 1
+        ) ORDER BY rejected, row"""
+    ).fetchall()
+    if not rows:
+        return
+    other = next(row for row in rows if row[2] != rows[0][2])
+    places = []
+    for rejected, row, _ in (rows[0], other):
+        index = bisect_right(begins[rejected], row) - 1
+        places.append((files[rejected][index], row - begins[rejected][index]))
+    (first, at), (second, there) = places
+    ((name,),) = database.execute(
+        "SELECT candidate_id FROM read_parquet(?, file_row_number = true) WHERE file_row_number = ?",
+        [str(first), at],
+    ).fetchall()
+    raise InputError(
+        f"row {there} (from 0) has the id {name} of row {at} of {first}, but not its content",
+        path=second, remedy="one of them is damaged: run `conjoin validate` on both",
+    )  # fmt: skip
+
+
+DROPPED = "same content as an earlier row"
+
+
+def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
+    """Unite corpora in a folder, in their order; returns its manifest, which docs/sharing.md explains.
+
+    Equal inputs give equal files. Memory grows by a byte a row.
+
+    Args:
+        corpora: what to unite; a corpus may occur twice.
+        out: the folder; it appears whole or not at all, and must not hold anything.
+
+    Raises:
+        InputError: there is one corpus only; ``out`` is not empty, or in a corpus; a corpus is a
+            stand-off release, damaged, not all of what its manifest lists, or has other columns; the
+            same id or generation stands for different things in two of them.
+    """
+    if len(corpora) < 2:
+        raise InputError(
+            "one corpus alone is nothing to merge", path=corpora[0].place, remedy="name two or more"
+        )
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InputError("there is something here already", path=out, remedy="name a new folder")
+    apart(out, *(shards.place for shards in corpora))
+    corpora = [_sound(shards) for shards in corpora]
+    runs = _united_runs(corpora)
+    novelty = find_novelty(corpora)
+    merged = {
+        "train": MergedRows("candidates", RELEASED, novelty.accepted),
+        "rejected": MergedRows("rejects", RELEASED_REJECTS, novelty.rejects),
+    }
+    with (
+        atomic_folder(out) as folder,
+        Meter("merge, rows", len(novelty.accepted) + len(novelty.rejects)) as meter,
+    ):
+        merged["train"].write(folder, map(read_accepted, corpora), meter)
+        merged["rejected"].write(folder, map(read_rejects, corpora), meter)
+        manifest = _manifest(corpora, runs, merged)
+        write_json(folder / MANIFEST, manifest)
+    return manifest
+
+
+def _sound(shards: Shards) -> Shards:
+    """The corpus, if it has all columns of one and no others, which merging would lose."""
+    if shards.kind == "stand-off":
+        raise InputError(
+            "a stand-off release: its rows have no words to tell equal ones by",
+            path=shards.place, remedy="rebuild it with `conjoin rehydrate` first",
+        )  # fmt: skip
+    found = columns_of(replace(shards, rejects=()), CANDIDATES)
+    if shards.kind == "file" and "reason" in found:
+        shards = replace(shards, accepted=(), rejects=shards.accepted)
+    columns_of(replace(shards, accepted=()), REJECTS)
+    for files, schema in ((shards.accepted, RELEASED), (shards.rejects, RELEASED_REJECTS)):
+        for path in files:
+            _refuse_more(path, schema)
+    if shards.manifest is not None:  # a single file, or a stranger's folder, has none
+        require_whole(shards)
+    for read in (read_accepted, read_rejects):
+        next(read(shards), None)  # says at once if nobody knows which run made the rows
+    return shards
+
+
+def _refuse_more(path: Path, schema: pa.Schema) -> None:
+    more = [name for name in pq.read_schema(path).names if name not in schema.names]
+    if more:
+        raise InputError(
+            f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
+            remedy="take it out, or merge corpora of one kind",
+        )  # fmt: skip
+
+
+def _united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
+    """All generations by their key, without the numbers of rows that a release adds to them."""
+    runs: dict[str, dict[str, Any]] = {}
+    places: dict[str, Path] = {}
+    for shards in corpora:
+        for key, about in generations(shards).items():
+            plain = {name: value for name, value in about.items() if name != "rows"}
+            known = runs.setdefault(key, plain)
+            if known != plain:
+                name = next(n for n in {**plain, **known} if plain.get(n) != known.get(n))
+                raise InputError(
+                    f"generation {key} is described otherwise than in {places[key]}: its {name!r} "
+                    "differs", path=shards.place, remedy="one of the two manifests is damaged",
+                )  # fmt: skip
+            places.setdefault(key, shards.place)
+    return runs
+
+
+def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
+    """The source corpora behind the rows, each once, as releases tell them or as they are at hand."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for shards in corpora:
+        told = (shards.manifest or {}).get("sources")
+        if told is None:
+            corpus = find_corpus(shards.place, None)
+            at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
+            told = [facts(corpus)] if corpus is not None and at_hand else []
+        for source in told:
+            found.setdefault(str(source.get("sha256")), source)
+    return list(found.values())
+
+
+def _manifest(
+    corpora: Sequence[Shards], runs: Mapping[str, Any], merged: Mapping[str, MergedRows]
+) -> dict[str, Any]:
+    keys = sorted({*runs, *(key for rows in merged.values() for key in rows.generations)})
+
+    def each(value: str, index: int | None = None) -> dict[str, Any]:
+        """One figure of both kinds of rows: of all, or of an input."""
+        wholes = {part: u.whole if index is None else u.inputs[index] for part, u in merged.items()}
+        return {part: getattr(whole, value) for part, whole in wholes.items()}
+
+    return {
+        "generations": {
+            key: {
+                **runs.get(key, {}),
+                "rows": {part: rows.generations[key] for part, rows in merged.items()},
+            }
+            for key in keys
+        },
+        "merged": [
+            {
+                # The whole path is nobody's business whom the corpus is given to.
+                "place": shown_place(shards.place.absolute()),
+                "kind": shards.kind,
+                "rows": each("rows", index),
+                "kept": each("kept", index),
+                "digests": each("digest", index),
+            }
+            for index, shards in enumerate(corpora)
+        ],
+        "rows": each("rows"),
+        "digests": each("digest"),
+        "sources": _sources(corpora),
+        "tally": Tally(merged["train"].whole.rows, merged["rejected"].reasons).to_dict(),
+        "dropped": {
+            part: {DROPPED: sum(read.rows - read.kept for read in rows.inputs)}
+            for part, rows in merged.items()
+        },
+        "shards": [shard for rows in merged.values() for shard in rows.shards],
+    }

@@ -1,0 +1,1 @@
+"""`conjoin predict`: boundaries in new sentences."""

@@ -1,0 +1,93 @@
+"""``conjoin predict``: the coordinations of new sentences, with brackets and probabilities."""
+
+import os
+import signal
+import sys
+import time
+from contextlib import ExitStack
+from typing import TextIO
+
+from pipeline.core.console import Meter
+from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.predictor.model import Predictor, best_device
+from pipeline.text.lines import Lines, open_lines
+from pipeline.tools.predict.answers import BLOCK, FORMS, Answer, Found, answers
+from pipeline.tools.predict.sentences import format_of, read_sentences
+from pipeline.tools.settings import Predict
+
+
+def run(settings: Predict) -> None:
+    """Print the structures of every coordinator; at the end, on standard error, what was done.
+
+    Whoever reads the output may stop (``| head``): then this ends too, without a word.
+
+    Raises:
+        InputError: the file is missing, without sentences, or malformed somewhere.
+        ModelError: the predictor cannot be loaded.
+    """
+    # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
+    out = sys.stdout
+    try:
+        with open_lines(settings.text) as lines:
+            _predict(settings, lines, out)
+    except BrokenPipeError:
+        # The interpreter would flush the broken stream once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        raise SystemExit(128 + signal.SIGPIPE) from None
+
+
+def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
+    form = format_of(lines) if settings.format == "auto" else settings.format
+    if settings.output == "conllu" and form != "conllu":
+        raise InputError(
+            f"output conllu is for CoNLL-U input, this is {form}", path=lines.name,
+            remedy="choose --output jsonl, or --format conllu if it is",
+        )  # fmt: skip
+    predictor = Predictor.load(settings.predictor).to(best_device())
+    tally, sentences, begun = Tally(), 0, time.monotonic()
+    found = answers(
+        predictor,
+        read_sentences(lines, form, tally),
+        coordinators=frozenset(word.lower() for word in settings.coordinators),
+        n=settings.n_best,
+        batch_tokens=settings.batch_tokens,
+        # Who types a sentence wants to see what becomes of it.
+        block=1 if lines.interactive else BLOCK,
+    )
+    with ExitStack() as stack:
+        meter = None
+        if lines.size and not out.isatty():
+            meter = stack.enter_context(Meter("predict, bytes", lines.size))
+        for answer in found:
+            sentences += 1
+            _count(answer, tally)
+            out.write(FORMS[settings.output](answer))
+            if lines.interactive or sentences % BLOCK == 0:
+                out.flush()
+                if meter:
+                    meter.at(lines.position, f"{sentences:,} sentences")
+        out.flush()
+        if meter:
+            meter.at(lines.position)
+    if not sentences:
+        raise InputError("no sentence here", path=lines.name, remedy=f"it was read as {form}")
+    _sum_up(tally, sentences, form, time.monotonic() - begun)
+
+
+def _count(answer: Answer, tally: Tally) -> None:
+    for entry in answer.entries:
+        if isinstance(entry, Found):
+            tally.keep()
+        else:
+            tally.refuse(entry.reason)
+
+
+def _sum_up(tally: Tally, sentences: int, form: str, seconds: float) -> None:
+    """One line: what was read and predicted, what was not, and how fast."""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
+    print(
+        f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
+        f"coordinators predicted: {tally.kept:,}; skipped: {skipped or 'none'}",
+        file=sys.stderr,
+    )

@@ -1,0 +1,1 @@
+"""`conjoin repro` and `conjoin plan`: the graph on all cores, and what it will cost."""

@@ -1,0 +1,224 @@
+"""The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records.
+
+Commands of dvc.yaml, read back as settings.
+
+Whether the raw text that a grid's language models are to read is there, before hours go by.
+"""
+
+import logging
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.stage.cache import RunCacheNotFoundError
+
+from pipeline.core.errors import InputError
+from pipeline.core.settings import Settings
+from pipeline.pretrain.settings import Pretrain
+from pipeline.text.segmentation import text_files
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its DVC name, its command, the names of the cells it needs, and its ``params``."""
+
+    name: str
+    command: str
+    needs: frozenset[str]
+    params: tuple[str, ...] = ()
+
+    @property
+    def stage(self) -> str:
+        """The stage it belongs to."""
+        return self.name.partition("@")[0]
+
+
+class Cells:
+    """The pipeline of the working directory; does around a command what ``dvc repro`` does.
+
+    Raises:
+        InputError: there is no DVC pipeline here, or it is malformed.
+    """
+
+    def __init__(self) -> None:
+        logging.getLogger("dvc").setLevel(logging.WARNING)  # its news of dvc.lock is not ours
+        try:
+            self._repo = Repo()
+            graph = self._repo.index.graph
+        except DvcException as error:
+            raise InputError(
+                f"no usable DVC pipeline: {error}", remedy="run in the project's root"
+            ) from error
+        self._stages: dict[str, Any] = {stage.addressing: stage for stage in graph}
+        self.all = [
+            Cell(
+                name,
+                stage.cmd,
+                frozenset(s.addressing for s in graph.successors(stage)),
+                tuple(sorted(p for d in stage.deps for p in getattr(d, "params", ()))),
+            )
+            for name, stage in self._stages.items()
+        ]
+
+    def stale(self, cells: Sequence[Cell]) -> set[Cell]:
+        """Those that would run: out of date and not in the run cache, or after one that would.
+
+        The latter may turn out to be up to date, if what they need comes out as it was before. That
+        is certain, and so counted, where a cell (``ingest``) runs only because the grid grew or
+        shrank: its other outputs stay.
+
+        Raises:
+            InputError: another DVC holds its lock.
+        """
+        found: set[Cell] = set()
+        spreading: set[str] = set()
+        waiting = {cell.name: cell for cell in cells}
+        while waiting:
+            for cell in [c for c in waiting.values() if not c.needs & waiting.keys()]:
+                del waiting[cell.name]
+                follows = bool(cell.needs & spreading)
+                only_grid = not follows and self._only_grid_changed(cell)
+                if follows or self._must_run(cell):
+                    found.add(cell)
+                    spreading |= set() if only_grid else {cell.name}
+        return found
+
+    def _only_grid_changed(self, cell: Cell) -> bool:
+        """Whether nothing has changed but params outside a stage's section: sizes and seeds."""
+        stage = self._stages[cell.name]
+        with self._locked(cell):
+            if stage.changed_stage() or any(out.status() for out in stage.outs):
+                return False
+            changed = [status for dep in stage.deps if (status := dep.status())]
+        # An entry of dotted keys is {params.yaml: {key: state}}, of files {path: state}.
+        return bool(changed) and all(
+            isinstance(keys, dict) and not any("." in key for key in keys)
+            for status in changed
+            for keys in status.values()
+        )
+
+    def _must_run(self, cell: Cell) -> bool:
+        stage = self._stages[cell.name]
+        with self._locked(cell):
+            if not stage.changed():
+                return False
+            if not all(dep.exists for dep in stage.deps):
+                # What it needs would come from the run cache, as it was when this cell ran last.
+                return not all(out.exists for out in stage.outs)
+            if stage.changed_stage() or not stage.deps_cached():
+                # Ask the run cache by the inputs there are now, not by those of the last run; this
+                # is in memory only.
+                stage.save_deps()
+                for out in stage.outs:
+                    out.hash_info = type(out.hash_info)()
+            try:
+                self._repo.stage_cache.restore(stage, dry=True)
+            except RunCacheNotFoundError:
+                return True
+            return False
+
+    def begin(self, cell: Cell) -> bool:
+        """Whether the cell must run; then its outputs are removed (those that persist are not).
+
+        A cell that ran before with the same inputs gets its outputs from DVC's run cache.
+
+        Raises:
+            InputError: an input is missing, or another DVC holds its lock.
+        """
+        stage = self._stages[cell.name]
+        with self._locked(cell):
+            if not stage.changed():
+                return False
+            stage.remove_outs(ignore_remove=False, force=False)
+            try:
+                self._repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                return True
+            self._record(stage)
+            return False
+
+    def finish(self, cell: Cell) -> None:
+        """Record what the cell made, in dvc.lock and DVC's cache.
+
+        Raises:
+            InputError: the command did not write what dvc.yaml says.
+        """
+        with self._locked(cell):
+            self._record(self._stages[cell.name])
+
+    @contextmanager
+    def _locked(self, cell: Cell) -> Iterator[None]:
+        try:
+            with self._repo.lock:
+                yield
+        except DvcException as error:
+            raise InputError(f"{cell.name}: {error}", path="dvc.yaml") from error
+
+    @staticmethod
+    def _record(stage: Any) -> None:
+        stage.save()
+        stage.commit()
+        stage.dump(update_pipeline=False)
+
+
+_S = TypeVar("_S", bound=Settings)
+
+
+def settings_of(command: str, kind: type[_S]) -> _S:
+    """The settings that ``command`` would run with.
+
+    Raises:
+        SettingsError: the command or its params file holds what is no setting of ``kind``.
+    """
+    words = shlex.split(command)[2:]  # after "conjoin STAGE"
+    given: dict[str, Any] = {}
+    arguments = iter(kind.arguments)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            given[next(arguments)] = word
+            continue
+        name = word[2:].replace("-", "_")
+        negative = name.removeprefix("no_")
+        if (field := kind.model_fields.get(negative)) and field.annotation is bool:
+            given[negative] = name == negative
+        else:
+            given[name] = words.pop(0)
+    params = given.pop("params", None)
+    return kind.build(given, Path(params) if params else None)
+
+
+def check_texts(cells: Iterable[Cell]) -> None:
+    """Hold ``texts`` of every language model that is trained on raw text here against the disk.
+
+    Raises:
+        InputError: a file or folder is not there; the line says what to put in it.
+        SettingsError: a command or params.yaml holds what is no setting.
+    """
+    for cell in cells:
+        if cell.stage != "pretrain" or not cell.command.startswith("conjoin "):
+            continue
+        settings = settings_of(cell.command, Pretrain)
+        if settings.ready is not None or settings.objective == "twins":
+            continue  # neither reads raw text, though the corpus's `texts` are its settings too
+        if (place := next((p for p in settings.texts if not _holds_text(p)), None)) is not None:
+            setting = f"pretrain.{settings.corpus.name}.texts"
+            raise InputError(
+                f"no raw text for the language models ({setting})",
+                path=place,
+                remedy="put .txt, .txt.gz or .txt.xz files of sentences or running text there, or do "
+                f"without: --set '{setting}=[]'",
+            )
+
+
+def _holds_text(place: Path) -> bool:
+    """Whether ``pretrain`` would find a file there."""
+    try:
+        return bool(text_files(place))
+    except InputError:
+        return False

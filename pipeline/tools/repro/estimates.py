@@ -1,0 +1,356 @@
+"""What cells of a grid would take and leave behind, each figure with where it comes from.
+
+Short probes of training and generation, with the real code at the real shape.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import torch
+
+from pipeline.core.errors import ConjoinError, InputError
+from pipeline.core.files import read_json
+from pipeline.core.parquet import MANIFEST, write_rows
+from pipeline.core.schema import CANDIDATES, candidate_row, read_sentences
+from pipeline.core.types import Candidate, Reference, Sentence
+from pipeline.evaluate.settings import Evaluate
+from pipeline.generate import dry_run
+from pipeline.generate.dry_run import Probe
+from pipeline.generate.plan import make_plan
+from pipeline.generate.settings import Generate
+from pipeline.infill import fill, load_infiller, task_of
+from pipeline.infill.candidates import make_candidates
+from pipeline.ingest.draws import draw, drawable
+from pipeline.models.loading import locate
+from pipeline.predictor.encoding import instances
+from pipeline.predictor.model import best_device
+from pipeline.tools.repro.cells import Cell, settings_of
+from pipeline.tools.repro.durations import Duration, Durations
+from pipeline.train.data import fresh_predictor
+from pipeline.train.distributed import Team
+from pipeline.train.learner import learnable, validation_accuracy
+from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.settings import Train
+from pipeline.train.stream import LabelledStream
+
+_ENOUGH = 2.0  # seconds of each measurement
+_SAMPLE = 250  # labelled sentences to measure with
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpeed:
+    """What parts of training take.
+
+    Attributes:
+        full: seconds of an update on N_batch examples.
+        least: seconds of an update on the N_batch - K of L alone.
+        round: seconds of scoring K candidates.
+        validation: seconds of predicting one validation sentence.
+        weights: bytes of a predictor.
+    """
+
+    full: float
+    least: float
+    round: float
+    validation: float
+    weights: int
+
+    def seconds(self, settings: Train, validation: int) -> float:
+        """A run's seconds, start-up and early stopping aside.
+
+        Candidates are as long as labelled sentences here. Which are believed is not known before:
+        of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as halfway
+        between the smallest and the largest batch, and as many as K_max are scored.
+
+        Args:
+            settings: of the run.
+            validation: sentences validated on.
+        """
+        warm, judges = min(settings.warm_steps, settings.steps), settings.judges
+        rounds, update = -(-settings.k_max // max(settings.k, 1)), (self.full + self.least) / 2
+        if settings.mode == "baseline":
+            rounds, update = 0, self.full
+        elif settings.mode == "no-filter":
+            rounds, update = 1, self.full
+        elif settings.accept == "quantile":
+            update = self.full
+        jury = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        return (
+            warm * self.full * jury
+            + (settings.steps - warm) * (update + rounds * self.round * jury)
+            + settings.steps // settings.eval_every * validation * self.validation
+        )
+
+
+def probe_training(settings: Train) -> TrainingSpeed:
+    """Time updates, scoring and validation for a few seconds.
+
+    Raises:
+        InputError: the corpus is not ingested, or has too few labelled sentences.
+        ModelError: the encoder is not there.
+    """
+    path = settings.corpus / "sentences.parquet"
+    sentences = {s.sentence_id: s for s in read_sentences(path, _is_labelled)}
+    ids = drawable(sentences.values())
+    chosen = draw(ids, min(_SAMPLE, max(5, len(ids) * 5 // 6)), settings.seed)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(settings.threads)
+    try:
+        predictor = fresh_predictor(settings, settings.seed, best_device())
+        learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
+        _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
+        team = Team(0, 1, predictor.device, settings.mixed_precision)
+        stream = LabelledStream(learned, settings.seed)
+        descent = Descent(predictor, Schedule.of(settings), 0, team)
+
+        def update(size: int) -> Callable[[int], object]:
+            return lambda n: descent.update(stream.sample(n * size, size), 0)
+
+        def score(n: int) -> None:
+            words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
+            with team.autocast():
+                predictor.probability(words, ks, extents)
+
+        few = settings.n_batch - settings.k
+        full = _seconds(update(settings.n_batch))
+        least = _seconds(update(few)) if 0 < few < settings.n_batch else full
+        a_round = _seconds(score) if settings.k else 0.0
+
+        def validate(_: int) -> None:
+            with team.autocast():
+                validation_accuracy(predictor, measured)
+
+        validation = _seconds(validate)
+        weights = sum(p.numel() * p.element_size() for p in predictor.parameters())
+        return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
+    """Time the first pairs of a run; returns the probe and how many pairs there are at most.
+
+    Raises:
+        InputError: there are no trees, or none has a reference span.
+        ModelError: the language model is not there.
+        SettingsError: a decoding that cannot give as many fills.
+    """
+    plan, task = make_plan(settings), task_of(settings)
+    where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
+    dtype, device = getattr(torch, settings.dtype), best_device()
+    infiller = load_infiller(settings.family, where, task, dtype=dtype, device=device)
+    pairs = sum(map(plan.pairs_at_most, range(plan.units)))
+    units = (plan.references(unit)[0] for unit in range(plan.units))
+    sample = next((references for references in units if references), None)
+    if sample is None:
+        raise InputError("no tree has a reference span", path=settings.corpus)
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch) / "candidates.parquet"
+
+        def work(references: Sequence[Reference]) -> int:
+            fills = fill(infiller, references, settings.batch_tokens)
+            rows = [
+                candidate_row(row)
+                for reference, found in zip(references, fills, strict=True)
+                for row in make_candidates(reference, found, settings.coordinator)
+                if isinstance(row, Candidate)
+            ]
+            write_rows(path, CANDIDATES, rows)
+            return path.stat().st_size
+
+        return dry_run.probe(work, sample, enough=_ENOUGH), pairs
+
+
+def _is_labelled(sentence: Sentence) -> bool:
+    return sentence.split == "train" and any(c.is_evaluable for c in sentence.coordinations)
+
+
+def _seconds(work: Callable[[int], object]) -> float:
+    """Mean seconds of a call, after two that warm the caches."""
+    for n in range(2):
+        work(n)
+    done, begun = 0, time.perf_counter()
+    while (passed := time.perf_counter() - begun) < _ENOUGH / 2 or done < 3:
+        work(done + 2)
+        done += 1
+    return passed / done
+
+
+PROBE = "probe"
+_GATHER = {"evaluate", "audit", "report"}
+_MIN_WORDS = "of_10_words_or_more"
+_STATES = 4  # times the weights in a checkpoint: they, the best ones, two of AdamW's
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, None if it cannot be known yet, and where it is from (or why it is not known)."""
+
+    value: float | None
+    source: str
+
+
+class Outlook:
+    """Estimates for cells.
+
+    Commands are read when this is made, so while params.yaml is as the cells will see it.
+
+    Args:
+        cells: of the grid.
+        durations: what was measured before.
+        probing: whether to probe where nothing was.
+
+    Raises:
+        SettingsError: a command or params.yaml holds what is no setting.
+    """
+
+    def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
+        self._durations, self._probing = durations, probing
+        self.training = {c: settings_of(c.command, Train) for c in _of("train", cells)}
+        self.generation = {c: settings_of(c.command, Generate) for c in _of("generate", cells)}
+        self._evaluation = {c: settings_of(c.command, Evaluate) for c in _of("evaluate", cells)}
+        self._tried: dict[str, Any] = {}
+
+    def time(self, cell: Cell) -> Duration | None:
+        """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
+        if known := self._durations.known(cell, self._runs(cell)):
+            return known
+        seconds: float | None = None
+        if settings := self.training.get(cell):
+            if speed := self._speed(settings):
+                seconds = speed.seconds(settings, _validation(settings)) / settings.processes
+        elif of := self.generation.get(cell):
+            if tried := self._generated(of):
+                seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
+        elif (about := self._evaluation.get(cell)) and self.training:
+            like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
+            split = _counts(about.corpus).get("splits", {}).get(about.split, {})
+            if like and split and (speed := self._speed(like)):
+                seconds = (self._runs(cell) or 0) * split["with_coordination"] * speed.validation
+        return (
+            Duration(seconds, PROBE)
+            if seconds is not None
+            else self._durations.guess(cell, self._runs(cell))
+        )
+
+    def _runs(self, cell: Cell) -> int | None:
+        """How many runs a cell that reads them all would find."""
+        if cell.stage not in _GATHER:
+            return None
+        corpus = Path(cell.command.split()[2])
+        there = {p.parent for p in corpus.glob("runs/*/*/seed-*/run.json")}
+        return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
+
+    def pairs(self, settings: Generate) -> Figure:
+        """Pairs that a run of generation would fill, at most."""
+        try:
+            plan = make_plan(settings)
+            return Figure(sum(map(plan.pairs_at_most, range(plan.units))), "trees")
+        except ConjoinError:
+            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
+        if seeds is None:
+            return Figure(None, "the corpus is not ingested")
+        return Figure(min(seeds, settings.limit or seeds) * settings.references, "sentences of U")
+
+    def candidates(self, folder: Path) -> Figure:
+        """Candidates in a folder of generation, or the pairs they would come from."""
+        if (folder / MANIFEST).is_file():
+            shards = read_json(folder / MANIFEST)["shards"]
+            rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
+            return Figure(sum(rows), "generated")
+        for settings in self.generation.values():
+            if settings.out == folder:
+                pairs = self.pairs(settings)
+                return Figure(
+                    pairs.value, f"pairs, by the {pairs.source}" if pairs.value else pairs.source
+                )
+        return Figure(None, "no stage of this grid makes them")
+
+    def run_size(self, settings: Train) -> Figure:
+        """Bytes of a run's folder."""
+        done = [p.parent for p in settings.corpus.glob("runs/*/*/seed-*/run.json")]
+        if done:
+            return Figure(sum(map(_bytes, done)) / len(done), "runs there")
+        if speed := self._speed(settings):
+            return Figure(speed.weights, "probe (weights)")
+        return Figure(None, "no encoder to look at yet")
+
+    def checkpoints_size(self, settings: Train) -> Figure:
+        """Bytes of a run's checkpoints while it goes on, with the one that is being written."""
+        if not settings.checkpoint_every or settings.checkpoint_every >= settings.steps:
+            return Figure(0.0, "it ends before the first")
+        kept = min(settings.keep + 1, (settings.steps - 1) // settings.checkpoint_every)
+        run = self.run_size(settings)
+        return Figure(run.value and _STATES * kept * run.value, f"{run.source} × {_STATES * kept}")
+
+    def shards_size(self, settings: Generate) -> Figure:
+        """Bytes of a folder of candidates and rejects."""
+        out = settings.out
+        done = list(out.parent.glob(f"seed-*/{MANIFEST}")) if out else []
+        if done:
+            return Figure(sum(_bytes(p.parent) for p in done) / len(done), "shards there")
+        if tried := self._generated(settings):
+            return Figure(tried[0].size / tried[0].items * tried[1], "probe (candidates)")
+        return Figure(None, "no trees or no language model yet")
+
+    def _speed(self, settings: Train) -> TrainingSpeed | None:
+        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads")
+        key = f"train {[getattr(settings, name) for name in names]}"
+        return self._try(key, lambda: probe_training(settings))
+
+    def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
+        key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
+        return self._try(key, lambda: probe_generation(settings))
+
+    def _try(self, key: str, probe: Callable[[], _T]) -> _T | None:
+        """A probe's result, made once; None where something that it needs is not there yet."""
+        if not self._probing:
+            return None
+        if key not in self._tried:
+            try:
+                self._tried[key] = probe()
+            except (ConjoinError, OSError) as error:
+                self._tried[key] = None
+                self._tried.setdefault("obstacles", {})[str(error)] = None
+        found: _T | None = self._tried[key]
+        return found
+
+    @property
+    def obstacles(self) -> list[str]:
+        """Why probes could not be made."""
+        return list(self._tried.get("obstacles", ()))
+
+
+def _of(stage: str, cells: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.stage == stage]
+
+
+def _out(settings: Train) -> Path:
+    name = f"runs/{settings.system or settings.mode}/{settings.labelled}/seed-{settings.seed}"
+    return settings.out or settings.corpus / name
+
+
+def _counts(corpus: Path) -> dict[str, Any]:
+    path = corpus / "ingest.json"
+    counts: dict[str, Any] = read_json(path) if path.is_file() else {}
+    return counts
+
+
+def _validation(settings: Train) -> int:
+    """Validation sentences of a run's draw, as ``ingest`` made or would make it."""
+    counts = _counts(settings.corpus)
+    drawn = counts.get("draws", {}).get(f"seed-{settings.seed}/{settings.labelled}")
+    if drawn:
+        return int(drawn["validation"])
+    if str(settings.labelled).isdecimal():
+        return int(settings.labelled) // 5
+    return int(counts.get("splits", {}).get("train", {}).get("with_coordination", 0)) // 6
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

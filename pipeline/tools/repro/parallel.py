@@ -1,0 +1,192 @@
+"""Cells of a DVC pipeline, several at a time: DVC itself runs one after the other.
+
+A cell of the embedded world works for ten seconds, and a fresh process takes seven to import torch
+and transformers. So cells run in processes forked from one that has imported them. This is for the
+cores of one machine; beyond it DVC's own queue or a cluster's scheduler takes over.
+
+How long cells take in lanes, if each takes as long as said: ``lanes.run_cells`` without the work.
+"""
+
+import importlib
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import CellError
+from pipeline.tools.repro.cells import Cell, Cells
+
+_POLL = 0.2  # seconds
+_OURS = "conjoin: "  # how a command of ours begins the line that says what is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a cell took: wall and CPU seconds of its process and all below it.
+
+    ``ran`` is False where DVC found nothing to do.
+    """
+
+    cell: Cell
+    seconds: float = 0.0
+    cpu: float = 0.0
+    ran: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    cell: Cell
+    process: Any  # multiprocessing's forkserver process has no public type
+    spent: Connection
+    log: Path
+    begun: float
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    pipeline: Cells,
+    *,
+    jobs: int,
+    logs: Path,
+    enter: str,
+    preload: Sequence[str] = (),
+    on_look: Callable[[Mapping[Cell, float], Sequence[Done]], None] = lambda running, done: None,
+) -> None:
+    """Run every cell that is not up to date after those it needs, at most ``jobs`` at a time.
+
+    Needs that are not among ``cells`` are taken for granted. Earlier cells go first, so the order of
+    ``cells`` is the priority.
+
+    Args:
+        cells: what to run.
+        pipeline: where they come from.
+        jobs: how many at a time.
+        logs: folder for what the cells print, ``NAME.log``.
+        enter: module whose ``main()`` runs ``conjoin`` with the command line in ``sys.argv``.
+        preload: modules to import once for all cells.
+        on_look: called again and again with the running cells, each with its seconds so far, and the
+            finished ones.
+
+    Raises:
+        CellError: a cell failed; the others are stopped, and will be resumed by the next call.
+        InputError: a cell did not write what it should.
+    """
+    logs.mkdir(parents=True, exist_ok=True)
+    context = get_context("forkserver")
+    context.set_forkserver_preload([enter, *preload])
+    names = {cell.name for cell in cells}
+    waiting, lanes = list(cells), list[_Lane]()
+    done: list[Done] = []
+    try:
+        while waiting or lanes:
+            made = {d.cell.name for d in done}
+            ready = next((c for c in waiting if c.needs & names <= made), None)
+            if ready and len(lanes) < jobs:
+                waiting.remove(ready)
+                if pipeline.begin(ready):
+                    lanes.append(_begin(context, ready, logs, enter))
+                else:
+                    done.append(Done(ready))
+                continue
+            ended = [lane for lane in lanes if lane.process.exitcode is not None]
+            for lane in ended:
+                lanes.remove(lane)
+                if lane.process.exitcode == 0:
+                    pipeline.finish(lane.cell)
+                    done.append(_done(lane))
+            for lane in ended:
+                _complain(lane)
+            now = time.monotonic()
+            on_look({lane.cell: now - lane.begun for lane in lanes}, done)
+            time.sleep(_POLL)
+    finally:
+        for lane in lanes:
+            lane.process.terminate()
+            lane.process.join()
+        on_look({}, done)
+
+
+def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Lane:
+    log = logs / f"{cell.name}.log"
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(cell.command, log, enter, theirs))
+    process.start()
+    theirs.close()
+    return _Lane(cell, process, ours, log, time.monotonic())
+
+
+def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
+    """In the forked process: the command, as if it had been typed."""
+    with log.open("wb") as handle:
+        os.dup2(handle.fileno(), sys.stdout.fileno())
+        os.dup2(handle.fileno(), sys.stderr.fileno())
+    sys.argv = shlex.split(command)
+    try:
+        if sys.argv[0] == "conjoin":
+            importlib.import_module(enter).main()
+        else:
+            sys.exit(subprocess.call(command, shell=True))  # noqa: S602 - as DVC runs it
+    finally:
+        spent.send(
+            sum(
+                usage.ru_utime + usage.ru_stime
+                for usage in map(
+                    resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+                )
+            )
+        )
+
+
+def _done(lane: _Lane) -> Done:
+    seconds = time.monotonic() - lane.begun
+    try:
+        cpu = float(lane.spent.recv())
+    except EOFError:  # the command became another program, as `generate --processes 2` does
+        cpu = 0.0
+    return Done(lane.cell, seconds, cpu, ran=True)
+
+
+def _complain(lane: _Lane) -> None:
+    code = lane.process.exitcode
+    if not code:
+        return
+    text = lane.log.read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
+    ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
+    what = f"killed by signal {-code} (out of memory?)" if code < 0 else (ours or lines)[-1]
+    raise CellError(
+        f"{lane.cell.name} failed: {what}",
+        remedy=f"its log is {lane.log}; what is done stays done",
+    )
+
+
+def makespan(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) -> float:
+    """Wall seconds until all cells are done.
+
+    Args:
+        cells: earlier ones go first among those whose needs are done; needs that are not among them
+            are taken for granted.
+        seconds: cell → its seconds.
+        jobs: lanes.
+    """
+    names = {cell.name for cell in cells}
+    waiting, running = list(cells), list[tuple[float, str]]()
+    done, now = set[str](), 0.0
+    while waiting or running:
+        ready = next((c for c in waiting if c.needs & names <= done), None)
+        if ready and len(running) < jobs:
+            waiting.remove(ready)
+            heappush(running, (now + seconds[ready.name], ready.name))
+            continue
+        now, name = heappop(running)
+        done.add(name)
+    return now

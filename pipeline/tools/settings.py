@@ -1,0 +1,200 @@
+"""Settings of the commands that take a corpus from anywhere: validate, stats, merge, export, push, browse.
+
+Settings of ``conjoin predict`` and ``conjoin corpora``.
+
+Settings of ``conjoin fill``.
+"""
+
+import re
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from pipeline.core.decoding import DecodingSettings
+from pipeline.core.settings import Settings, is_model_name
+from pipeline.core.types import COORDINATORS
+
+_PLACE = "Folder of candidates, release, or a Parquet file of either."
+
+
+class Validate(Settings):
+    """Check a corpus that came from anywhere; exit code 1 if anything is wrong with it."""
+
+    stage: ClassVar[str] = "validate"
+    summary: ClassVar[str] = (
+        "Check a corpus: schema, checksums, digests, ids, spans, text, licence."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
+    json_: bool = Field(False, description="Print one JSON object instead.")
+
+
+class Stats(Settings):
+    """Print what a corpus holds, and how that compares with a treebank."""
+
+    stage: ClassVar[str] = "stats"
+    summary: ClassVar[str] = "Count a corpus by label, coordinator, length, reason and score."
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    reference: Path | None = Field(
+        None,
+        description="Treebank to compare with: a corpus folder or its sentences.parquet; unset: the "
+        "nearest folder above PLACE that has one.",
+    )
+    json_: bool = Field(False, description="Print one JSON object instead.")
+
+
+class Merge(Settings):
+    """Unite corpora: provenance is kept, rows with the same content are kept once."""
+
+    stage: ClassVar[str] = "merge"
+    summary: ClassVar[str] = "Unite corpora into one folder of candidates, without duplicates."
+    arguments: ClassVar[tuple[str, ...]] = ("places",)
+    corpus_field: ClassVar[str] = "out"
+
+    places: list[Path] = Field(
+        description="Two or more folders of candidates or releases; of equal rows the first counts."
+    )
+    out: Path = Field(description="Folder for the united corpus; it must not hold another.")
+
+
+class Export(Settings):
+    """Write a corpus for tools that do not read Parquet."""
+
+    stage: ClassVar[str] = "export"
+    summary: ClassVar[str] = "Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
+    out: Path = Field(description="File to write; for brat a folder.")
+    limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
+
+
+class Push(Settings):
+    """Upload a release to a dataset repository of the Hugging Face hub."""
+
+    stage: ClassVar[str] = "push"
+    summary: ClassVar[str] = (
+        "Upload a release to a hub repository; shows what it would send, or sends it."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("release", "repository")
+    corpus_field: ClassVar[str] = "release"
+
+    release: Path = Field(description="Folder of a release.")
+    repository: str = Field(description="Dataset repository, owner/name.")
+    dry_run: bool = Field(True, description="Only show what would be sent.")
+    private: bool = Field(False, description="Make the repository private if it is made.")
+
+    @field_validator("repository")
+    @classmethod
+    def _is_name(cls, repository: str) -> str:
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", repository, re.ASCII):
+            raise ValueError("must be OWNER/NAME, as in the repository's address on the hub")
+        return repository
+
+
+class Browse(Settings):
+    """Look inside a corpus in a local web page."""
+
+    stage: ClassVar[str] = "browse"
+    summary: ClassVar[str] = (
+        "Read a corpus in a local web page, or write a sample of it as one file."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description=_PLACE)
+    predictor: Path | None = Field(
+        None, description="Folder of a trained predictor, whose probabilities are shown."
+    )
+    port: int = Field(8321, ge=0, le=65535, description="Port on 127.0.0.1; 0: any free one.")
+    open: bool = Field(True, description="Open the page in the web browser.")
+    export: Path | None = Field(None, description="Write one self-contained HTML file instead.")
+    scored: int = Field(
+        2000, ge=1, description="predictor: candidates drawn, of which the δ shares are estimated."
+    )
+    sample: int = Field(500, ge=1, description="export: rows drawn for the file.")
+    seed: int = Field(0, ge=0, description="Seed of these draws.")
+
+
+class Predict(Settings):
+    """Predict the boundaries of every coordination in new sentences."""
+
+    stage: ClassVar[str] = "predict"
+    summary: ClassVar[str] = (
+        "Predict coordination boundaries of sentences with a trained predictor."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
+
+    predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
+    text: Path = Field(
+        description="File to predict for, also packed by gzip or xz; '-' reads standard input."
+    )
+    format: Literal["auto", "text", "conllu", "ptb"] = Field(
+        "auto",
+        description="Form of the input: text has one sentence per line, ptb trees in brackets; "
+        "auto goes by the name's suffix, else by the first lines.",
+    )
+    output: Literal["tsv", "jsonl", "conllu"] = Field(
+        "tsv",
+        description="tsv: bracketed sentence, coordinator, probability; jsonl: an object per "
+        "sentence; conllu: the input with Coord and CoordProb in MISC.",
+    )
+    n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
+    coordinators: list[str] = Field(
+        sorted(COORDINATORS),
+        min_length=1,
+        description="Word that counts as coordinator, in any case, instead of these; repeatable.",
+    )
+    batch_tokens: int = Field(
+        2048, ge=1, description="Subwords encoded together, padding included."
+    )
+
+    @field_validator("coordinators")
+    @classmethod
+    def _are_words(cls, words: list[str]) -> list[str]:
+        for word in words:
+            if len(word.split()) != 1:
+                raise ValueError(f"a coordinator is one word, was {word!r}")
+        return words
+
+
+class Corpora(Settings):
+    """Tell where each corpus comes from and under which licence."""
+
+    stage: ClassVar[str] = "corpora"
+    summary: ClassVar[str] = "Tell where each corpus comes from and under which licence."
+
+
+class Fill(DecodingSettings):
+    """Fill one sentence interactively."""
+
+    stage: ClassVar[str] = "fill"
+    summary: ClassVar[str] = "Coordinate a span of one sentence and print the result with brackets."
+    arguments: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    sentence: str = Field(description="The sentence, as ordinary text.")
+    span: str = Field(description="The reference span: a part of the sentence.")
+    corpus: Path = Field(Path("data/world"), description="Corpus folder whose models to use.")
+    lm: str = Field(
+        "both", description="Language model to ask: bert, t5, one called like t5-twins, or both."
+    )
+    model: str | None = Field(None, description="Model folder or hub name, for a single --lm.")
+    seed: int = Field(
+        0, ge=0, description="Seed of sampling, and of the model if there are several."
+    )
+
+    @field_validator("lm")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        if value != "both" and not is_model_name(value):
+            raise ValueError("must be bert, t5, both, or a name like t5-twins")
+        return value

@@ -1,0 +1,1 @@
+"""`conjoin validate`: whether a corpus is what it says."""

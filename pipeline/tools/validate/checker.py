@@ -1,0 +1,202 @@
+"""The check of a whole corpus: files, manifest, and every row of every shard, in bounded memory."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.core.candidate_checks import Fault, null_rows
+from pipeline.core.console import Meter
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.engine import engine
+from pipeline.corpus.layout import Shards
+from pipeline.tools.validate.files import Reading, Sums, check_files, open_shard, take_stock
+from pipeline.tools.validate.identity import IDENTITY, Seen, content_digests, hex_ids
+from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
+from pipeline.tools.validate.rows import Rules, row_faults, text_faults
+from pipeline.tools.validate.violations import Example, Violations, printable
+
+
+def check_corpus(place: Path, found: Violations) -> Totals:
+    """Check a corpus; what is wrong with it goes into ``found``, whatever it is.
+
+    Args:
+        place: folder of candidates or of a release, or a Parquet file.
+        found: takes the violations.
+
+    Raises:
+        InputError: there is nothing to check.
+    """
+    shards, sums, totals = take_stock(place, found), Sums(), Totals()
+    check_files(shards, sums, found)
+    with ExitStack() as stack:
+        seen = Seen(lambda: stack.enter_context(engine()))
+        _Checker(shards, found, totals, seen).run()
+    check_manifest(shards, totals, sums, found)
+    return totals
+
+
+class _Checker:
+    def __init__(self, shards: Shards, found: Violations, totals: Totals, seen: Seen) -> None:
+        self._shards, self._found, self._totals, self._seen = shards, found, totals, seen
+        self._files = [*shards.accepted, *shards.rejects]
+        self._runs = runs_of(shards.manifest)
+        entries = entries_of(shards.manifest or {}) or {}
+        self._digested = any("digest" in entry for entry in entries.values())
+        self._rules = {rejects: self._rules_of(rejects) for rejects in (False, True)}
+
+    def run(self) -> None:
+        readings = [
+            open_shard(path, self._shards, self._name(path), self._found) for path in self._files
+        ]
+        with Meter("validate, rows", sum(each.rows for each in readings if each)) as meter:
+            for number, reading in enumerate(readings):
+                held = self._totals.files[self._files[number]] = Held(whole=reading is not None)
+                if reading is not None:
+                    if self._digested and len(reading.columns) == len(reading.schema):
+                        held.digest = RowDigest()
+                    self._check_fingerprint(reading)
+                    for batch in self._read(reading, held):
+                        self._try(batch, reading, number, held)
+                        held.rows += len(batch)
+                        meter.advance(len(batch))
+        for twin in self._seen.twins():
+            first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
+            name = self._name(self._files[twin.file])
+            example = Example(printable(name), twin.row, None, printable(f"as {first}"))
+            self._found.add_all(twin.kind, 1, [example])
+
+    def _name(self, path: Path) -> str:
+        place = self._shards.place
+        return path.name if path == place else path.relative_to(place).as_posix()
+
+    def _rules_of(self, rejects: bool) -> Rules:
+        runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
+        told = [run.get("settings") for run in runs.values()]
+        settings = [each for each in told if isinstance(each, dict)]
+        return Rules(
+            rejects=rejects,
+            shared=self._shards.kind == "release",
+            generations=None if self._runs is None else frozenset(runs),
+            coordinators=frozenset(
+                str(each.get("coordinator", "and")).lower() for each in settings
+            ),
+            rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
+            any_label=any(each.get("spans") == "given" for each in settings),
+        )
+
+    def _check_fingerprint(self, reading: Reading) -> None:
+        told = (self._shards.manifest or {}).get("fingerprint")
+        if self._shards.kind == "candidates" and told and reading.fingerprint != told:
+            what = f"fingerprint {reading.fingerprint}, the manifest has {told}"
+            self._found.add("shard of another run", reading.name, what)
+
+    def _read(self, reading: Reading, held: Held) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reading.batches()
+        except Exception as error:  # a damaged file may fail anywhere in its decoder
+            held.whole = False
+            what = f"not readable after row {held.rows}: {error}"
+            self._found.add("unreadable file", reading.name, what)
+
+    def _try(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        try:
+            self._check(batch, reading, number, held)
+        except Exception as error:  # whatever somebody thought of, the check of the rest goes on
+            end = held.rows + len(batch)
+            what = f"rows {held.rows} to {end - 1}: {type(error).__name__}: {error}"
+            self._found.add("rows that cannot be checked", reading.name, what)
+
+    def _check(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        fitting, large, alien = reading.fitting(batch)
+        if held.digest is not None:
+            held.digest.add(fitting)
+        self._totals.licences.update(_texts(fitting, "license"))
+        config = "rejected" if reading.rejects else "train"
+        for key, count in _texts(fitting, "generation").items():
+            if key in (self._runs or {}):  # others are violations, and may be without number
+                self._totals.generations[key, config] += count
+        self._count(reading, fitting, held.rows, [*large, *alien])
+        missing = list(_nulls(fitting, reading.schema))
+        self._count(reading, fitting, held.rows, missing)
+        sound = np.ones(len(batch), dtype=bool)
+        for fault in (*alien, *missing):
+            sound[fault.rows] = False  # of these rows nothing else can be told
+        rows = np.flatnonzero(sound)
+        whole = fitting if sound.all() else fitting.take(pa.array(rows))
+        places = held.rows + rows
+        self._count(reading, whole, places, row_faults(whole, self._rules[reading.rejects]))
+        self._count(reading, whole, places, text_faults(whole))
+        self._identify(reading, whole, places, number)
+
+    def _identify(
+        self, reading: Reading, batch: pa.RecordBatch, places: npt.NDArray[np.int64], number: int
+    ) -> None:
+        names = set(batch.schema.names)
+        if "candidate_id" not in names or not len(batch):
+            return
+        ids, contents = batch.column("candidate_id"), None
+        if names >= set(IDENTITY):
+            contents = content_digests(batch)
+            due = hex_ids(contents)
+            wrong = np.flatnonzero(np.asarray(pc.not_equal(ids, due)))
+            fault = Fault("id differs from content", wrong, lambda row: f"it should be {due[row]}")
+            self._count(reading, batch, places, [fault])
+        if not reading.rejects:  # fills that came out the same are rejects with the same id
+            self._seen.add(ids, contents, number, places)
+
+    def _count(
+        self,
+        reading: Reading,
+        batch: pa.RecordBatch,
+        places: int | npt.NDArray[np.int64],
+        faults: Iterator[Fault] | list[Fault],
+    ) -> None:
+        ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else None
+        for fault in faults:
+            if not len(fault.rows):
+                continue
+            rows = np.unique(fault.rows)
+            examples = []
+            for row in rows[: self._found.wanted(fault.kind)].tolist():
+                place = places + row if isinstance(places, int) else int(places[row])
+                known = None if ids is None else _text(ids[row])
+                shown = None if known is None else printable(known)
+                examples.append(
+                    Example(printable(reading.name), place, shown, printable(fault.told(row)))
+                )
+            self._found.add_all(fault.kind, len(rows), examples)
+
+
+def _texts(batch: pa.RecordBatch, name: str) -> Counter[str]:
+    """How many rows have each text of a column, which may be missing, or not be UTF-8."""
+    found: Counter[str] = Counter()
+    if name in batch.schema.names:
+        raw = batch.column(name).drop_null().cast(pa.binary())
+        for each in pc.value_counts(raw).to_pylist():
+            found[each["values"].decode(errors="replace")] += each["counts"]
+    return found
+
+
+def _text(value: pa.Scalar) -> str | None:
+    try:
+        return None if value.as_py() is None else str(value.as_py())
+    except UnicodeDecodeError:
+        return None
+
+
+def _nulls(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[Fault]:
+    """Nulls where the schema has none."""
+    for name in batch.schema.names:
+        column = batch.column(name)
+        rows = null_rows(column)
+        if schema.field(name).nullable and len(rows):  # a null list, but not a list of nulls
+            rows = np.setdiff1d(rows, np.flatnonzero(np.asarray(pc.is_null(column))))
+        if len(rows):
+            yield Fault("null value", rows, f"null in {name}")

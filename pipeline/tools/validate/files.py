@@ -1,0 +1,268 @@
+"""The folder of a corpus that may be broken: what lies there, and whether it is what its lists say.
+
+Unlike ``layout.find_shards`` this goes on where something is wrong, and says so.
+
+Parquet files that may be anything, read as far as they can be.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.candidate_checks import Fault
+from pipeline.core.errors import InputError
+from pipeline.core.files import sha256_of
+from pipeline.core.parquet import MANIFEST, RECORDS, require_columns
+from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.corpus.layout import Kind, Shards, find_shards
+from pipeline.corpus.manifest import CHECKSUMS, is_release, manifest_faults, read_sums
+from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
+from pipeline.tools.validate.violations import Violations
+
+_DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
+
+
+def take_stock(place: Path, found: Violations) -> Shards:
+    """The shards of a corpus, as ``find_shards`` finds them where all is well.
+
+    Raises:
+        InputError: there is nothing to check.
+    """
+    if not place.is_dir():
+        return find_shards(place)  # a file, or nothing
+    manifest = _manifest(place / MANIFEST, found)
+    released = is_release(place, manifest)
+    layouts = ("data/*.parquet", "rejected/*.parquet") if released else _FOLDER
+    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
+    if not accepted and not rejects and manifest is None:
+        return find_shards(place)  # which says what may be named
+    if (place / RECORDS).is_dir() and not (place / MANIFEST).exists():
+        found.add("generation not finished", MANIFEST, "run `conjoin generate` again")
+    kind: Kind = "candidates"
+    if released:
+        kind = "stand-off" if (manifest or {}).get("stand_off") else "release"
+    for fault in manifest_faults(manifest, released=released) if manifest is not None else ():
+        wrong = "manifest incomplete" if fault.missing else "manifest unreadable"
+        found.add(wrong, MANIFEST, fault.what)
+    return Shards(place, kind, accepted, rejects, manifest)
+
+
+_FOLDER = ("candidates-*.parquet", "rejects-*.parquet")
+
+
+def _manifest(path: Path, found: Violations) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        found.add("manifest unreadable", MANIFEST, f"not JSON in UTF-8: {error}")
+        return None
+    if not isinstance(manifest, dict):
+        found.add("manifest unreadable", MANIFEST, "not an object")
+        return None
+    return manifest
+
+
+@dataclass
+class Sums:
+    """SHA-256 sums of files, each computed once."""
+
+    known: dict[Path, str | None] = field(default_factory=dict)
+
+    def of(self, path: Path) -> str | None:
+        """Hex digest; None where there is no file that can be read."""
+        if path not in self.known:
+            try:
+                self.known[path] = sha256_of(path) if path.is_file() else None
+            except (OSError, InputError):
+                self.known[path] = None
+        return self.known[path]
+
+
+def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
+    """Hold a folder's files against ``SHA256SUMS``, and a release against what belongs into one."""
+    if shards.kind == "file":
+        return
+    place = shards.place
+    if shards.kind != "candidates":
+        for name in (MANIFEST, CHECKSUMS):
+            if not (place / name).is_file():
+                found.add("file missing", name, "every release has it")
+        for name in _DOCUMENTS:
+            _check_document(place / name, found)
+    if (place / CHECKSUMS).is_file():
+        _check_sums(place, sums, found)
+
+
+def _check_document(path: Path, found: Violations) -> None:
+    if not path.is_file():
+        found.add("document missing", path.name, "every release has it")
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():
+            found.add("document empty", path.name, "nothing stands in it")
+        elif path.suffix == ".json" and not isinstance(json.loads(text), dict):
+            found.add("document unreadable", path.name, "not a JSON object")
+    except (OSError, ValueError, RecursionError) as error:
+        found.add("document unreadable", path.name, str(error))
+
+
+def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
+    listed = set()
+    try:
+        lines = read_sums(place / CHECKSUMS)
+    except OSError as error:
+        found.add("unreadable file", CHECKSUMS, str(error.strerror))
+        return
+    for line in lines:
+        if line.name is None:
+            told = f"line {line.number}: {line.text!r}"
+            found.add("line of SHA256SUMS unreadable", CHECKSUMS, told)
+            continue
+        listed.add(line.name)
+        actual = sums.of(place / line.name)
+        if actual is None:
+            found.add("file missing", line.name, "SHA256SUMS lists it")
+        elif actual != line.sha256:
+            found.add(
+                "checksum differs", line.name, f"it is {actual}, SHA256SUMS has {line.sha256}"
+            )
+    for path in sorted(place.rglob("*")):
+        name = path.relative_to(place).as_posix()
+        # What git or a hub's client keeps beside the files is none of the release's.
+        hidden = any(part.startswith(".") for part in PurePosixPath(name).parts)
+        if path.is_file() and not hidden and name != CHECKSUMS and name not in listed:
+            found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
+
+
+_BATCH = 4096  # rows
+_BUFFER = 2**20  # bytes; see ``pipeline.core.parquet``
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A Parquet file whose footer can be read.
+
+    Attributes:
+        path: the file.
+        name: its name in the corpus.
+        schema: what it should hold.
+        columns: those of the schema that it has, in types that can be read as the schema's.
+        rejects: whether its rows are rejects.
+        rows: how many rows its footer says it has.
+        fingerprint: of the run that wrote it, if the footer says so.
+    """
+
+    path: Path
+    name: str
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    rejects: bool
+    rows: int
+    fingerprint: str | None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, with ``columns`` as the file has them; raises whatever the decoder raises."""
+        with pq.ParquetFile(
+            self.path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+        ) as file:
+            yield from file.iter_batches(_BATCH, columns=list(self.columns), use_threads=False)
+
+    def fitting(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[Fault], list[Fault]]:
+        """A batch in the types of the schema, and the values that do not fit them.
+
+        Returns:
+            The batch, without columns that have numbers too large for their type; the faults of these;
+            and those of rows with text that is not UTF-8, which must not be looked at.
+        """
+        columns, fields, large, alien = [], [], [], []
+        for name in self.columns:
+            field = self.schema.field(name)
+            try:
+                column = batch.column(name).cast(_loose(field.type))
+            except pa.ArrowException as error:
+                every = np.arange(len(batch))
+                large.append(Fault("wrong column type", every, f"{name}: {error}"))
+                continue
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                rows = np.array([i for i in range(len(column)) if not _is_valid(column[i : i + 1])])
+                alien.append(Fault("text not UTF-8", rows.astype(np.int64), name))
+            columns.append(column)
+            fields.append(pa.field(name, column.type))
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), large, alien
+
+
+def _loose(kind: pa.DataType) -> pa.DataType:
+    """The type with nulls allowed inside, which are counted instead."""
+    if pa.types.is_list(kind):
+        return pa.list_(_loose(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _loose(field.type)) for field in kind])
+    return kind
+
+
+def _is_valid(column: pa.Array) -> bool:
+    try:
+        # A copy of the row alone, since a slice is validated with all that lies around it.
+        column.take(pa.array([0])).validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Reading | None:
+    """Hold the columns of a file against the schema that it should have; None if it has none."""
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+            metadata = file.metadata.metadata or {}
+    except Exception as error:  # damaged footers fail in many ways
+        found.add("unreadable file", name, f"not a Parquet file: {error}")
+        return None
+    rejects = "reason" in schema.names if shards.kind == "file" else path in shards.rejects
+    wanted = _schema(shards, schema, rejects)
+    columns = []
+    for each in wanted:
+        if each.name not in schema.names:
+            found.add("missing column", name, f"no column {each.name!r}")
+            continue
+        if schema.names.count(each.name) > 1:
+            found.add("unexpected column", name, f"column {each.name!r} more than once")
+            continue
+        try:
+            require_columns(schema, pa.schema([each]), name)
+            columns.append(each.name)
+        except InputError:
+            told = f"column {each.name!r} is {schema.field(each.name).type}, not {each.type}"
+            found.add("wrong column type", name, told)
+    if shards.kind != "file":
+        for extra in sorted(set(schema.names) - set(wanted.names)):
+            found.add("unexpected column", name, f"column {extra!r} is in no schema of conjoin")
+        shared = [each for each in schema.names if each in wanted.names]
+        if len(set(shared)) == len(shared) and shared != [n for n in wanted.names if n in shared]:
+            found.add("columns out of order", name, ", ".join(shared))
+    fingerprint = metadata.get(b"conjoin.fingerprint")
+    return Reading(
+        path, name, wanted, tuple(columns), rejects, rows,
+        None if fingerprint is None else fingerprint.decode("utf-8", "replace"),
+    )  # fmt: skip
+
+
+def _schema(shards: Shards, found: pa.Schema, rejects: bool) -> pa.Schema:
+    bare = shards.kind == "file" and "words" not in found.names and "fill_words" in found.names
+    if bare or shards.kind == "stand-off":
+        return STAND_OFF_REJECTS if rejects else STAND_OFF
+    # Only what `generate` wrote knows its run from the manifest alone.
+    if shards.kind == "release" or "generation" in found.names:
+        return RELEASED_REJECTS if rejects else RELEASED
+    return REJECTS if rejects else CANDIDATES

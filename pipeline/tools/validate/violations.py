@@ -1,0 +1,89 @@
+"""What is wrong with a corpus: every violation counted by kind, the first few of each kept to show."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+_WIDTH = 160  # characters of a hostile text that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One violation.
+
+    Attributes:
+        file: relative to the corpus.
+        row: in that file, from 0; None if it is about the file.
+        candidate_id: of the row, if it has one that can be read.
+        what: what is wrong, in one line of printable characters.
+    """
+
+    file: str
+    row: int | None
+    candidate_id: str | None
+    what: str
+
+
+@dataclass
+class _Kind:
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+
+class Violations:
+    """Violations by kind.
+
+    Args:
+        examples: how many of a kind are kept.
+    """
+
+    def __init__(self, examples: int) -> None:
+        self._most = examples
+        self._kinds: dict[str, _Kind] = {}
+
+    def __len__(self) -> int:
+        return sum(kind.count for kind in self._kinds.values())
+
+    def wanted(self, kind: str) -> int:
+        """How many more examples of a kind would be kept."""
+        return self._most - len(self._kinds[kind].examples) if kind in self._kinds else self._most
+
+    def add(
+        self,
+        kind: str,
+        file: str,
+        what: str,
+        row: int | None = None,
+        candidate_id: str | None = None,
+    ) -> None:
+        """Count one violation."""
+        shown = None if candidate_id is None else printable(candidate_id)
+        self.add_all(kind, 1, [Example(printable(file), row, shown, printable(what))])
+
+    def add_all(self, kind: str, count: int, examples: Sequence[Example]) -> None:
+        """Count several of a kind, of which these may be shown."""
+        found = self._kinds.setdefault(kind, _Kind())
+        found.count += count
+        found.examples += examples[: self._most - len(found.examples)]
+
+    def counts(self) -> dict[str, int]:
+        """Violations by kind, most frequent first, ties in alphabetical order."""
+        kinds = sorted(self._kinds.items(), key=lambda item: (-item[1].count, item[0]))
+        return {name: kind.count for name, kind in kinds}
+
+    def examples(self, kind: str) -> list[Example]:
+        """The first violations of a kind."""
+        return self._kinds[kind].examples
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: ``{kind: {"count": …, "examples": [{"file", "row", "candidate_id", "what"}]}}``."""
+        return {
+            kind: {"count": count, "examples": [asdict(each) for each in self.examples(kind)]}
+            for kind, count in self.counts().items()
+        }
+
+
+def printable(text: str) -> str:
+    """Text that neither breaks the line nor commands the terminal, cut to a line's length."""
+    cut = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)

@@ -1,0 +1,1 @@
+"""The stage `train`: L and candidates → predictor (Algorithm 1)."""

@@ -1,0 +1,227 @@
+"""Algorithm 1 of the paper: training with generation and filtering (§4).
+
+The names and line numbers are the paper's:
+
+     1: train M on L                                      9:       B ← B ∪ {(x', y')}
+     2: repeat                                           10:     end if
+     3:   B ← {}                                         11:     k ← k + 1
+     4:   k ← 0                                          12:   end while
+     5:   while |B| < K and k < K_max do                 13:   B ← B ∪ SAMPLE(L, N_batch - K)
+     6:     x ← SAMPLE(U, 1)                             14:   update M on B
+     7:     (x', y') ← G(x)                              15: until convergence
+     8:     if CALCSCORE((x', y'), M) ≥ δ then           16: return M
+
+Lines 6 and 7 are one: G has run beforehand, and U is drawn together with what G made of it. Which
+draw stands where is a pure function of the step, so nothing but M (and what line 8 remembers, if its
+rule is not δ) carries over from one to the next.
+
+Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipeline.predictor.encoding import Example
+from pipeline.train.stream import Drawn
+
+# ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """N_batch, K (≤ N_batch) and K_max; and how many updates line 1 takes. δ is in the rule."""
+
+    N_batch: int
+    K: int
+    K_max: int
+    warm_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What CalcScore says of a candidate.
+
+    ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
+    the boundary is the predictor's own. ``score`` is its probability; ``reason``, if any, is why
+    it has none, and then the score is -inf, which no rule accepts.
+    """
+
+    example: Example
+    score: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One turn of the while loop: the candidate, the verdict, and whether line 9 was reached."""
+
+    drawn: Drawn
+    verdict: Verdict
+    accepted: bool
+
+
+class Unlabelled(Protocol):
+    """U behind G: see ``stream.CandidateStream``."""
+
+    def sample(self, index: int) -> Drawn:
+        """Draw number ``index``."""
+
+
+class Labelled(Protocol):
+    """L: see ``stream.LabelledStream``."""
+
+    def sample(self, position: int, count: int) -> list[Example]:
+        """``count`` examples from ``position`` on."""
+
+
+class Acceptance(Protocol):
+    """Line 8's comparison: see ``acceptance.Delta``, the paper's, and ``acceptance.BestShare``."""
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether a candidate with that label and score is believed; asked once of each, in order."""
+
+    @property
+    def state(self) -> Mapping[str, Sequence[float]]:
+        """What it remembers."""
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+
+class Model(Protocol):
+    """M with what it takes to train it: see ``training.Learner``."""
+
+    @property
+    def step(self) -> int:
+        """Updates done."""
+
+    @property
+    def converged(self) -> bool:
+        """Line 15: steps are used up, or validation has stopped improving."""
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        """Line 8, for several candidates at once; the weights do not change."""
+
+    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+        """Line 14; ``trials`` are for the record."""
+
+
+def inspect(
+    U: Unlabelled, M: Model, constants: Constants, rule: Acceptance, first: int
+) -> list[Trial]:
+    """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
+
+    Scoring runs in rounds of min(K - |B|, K_max - k): as many as the loop would examine even if all
+    of them were accepted. So exactly the candidates are examined, in exactly the order and with
+    exactly the outcome, of the loop that takes one at a time, in fewer passes through the encoder
+    (given equal scores; encoded beside others, a sentence's differs in its last digits).
+
+    Args:
+        U: the candidates.
+        M: the model, which does not change meanwhile.
+        constants: K and K_max.
+        rule: which scores are believed, such as those ≥ δ.
+        first: number of this step's first draw from U.
+
+    Returns:
+        All that were examined, in order; B is those accepted.
+    """
+    trials: list[Trial] = []
+    B: list[Example] = []  # 3
+    k = 0  # 4
+    while len(B) < constants.K and k < constants.K_max:  # 5
+        round_size = min(constants.K - len(B), constants.K_max - k)
+        drawn = [U.sample(first + k + ahead) for ahead in range(round_size)]  # 6, 7
+        for candidate, verdict in zip(drawn, M.calc_score(drawn), strict=True):
+            accepted = rule.accepts(candidate.label, verdict.score)  # 8
+            if accepted:
+                B.append(verdict.example)  # 9
+            trials.append(Trial(candidate, verdict, accepted))
+            k += 1  # 11
+    return trials
+
+
+def algorithm1(
+    M: Model,
+    L: Labelled,
+    U: Unlabelled | None,
+    constants: Constants,
+    rule: Acceptance,
+    *,
+    after: Callable[[], None] = lambda: None,
+) -> None:
+    """Train M in place until it has converged, from whatever step it has reached.
+
+    Without U this is the baseline: line 1 goes on to the end. If fewer than K candidates are
+    accepted the batch is that much smaller: line 13 always adds N_batch - K. ``after`` is called
+    after every update, when M and the rule hold all there is to know of the run.
+    """
+    N_batch, K, warm = constants.N_batch, constants.K, constants.warm_steps
+    while not M.converged:
+        step = M.step
+        if U is None or step < warm:
+            M.update(L.sample(step * N_batch, N_batch), [])  # 1
+        else:
+            since = step - warm
+            trials = inspect(U, M, constants, rule, since * constants.K_max)  # 3-12
+            B = [trial.verdict.example for trial in trials if trial.accepted]
+            B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
+            M.update(B, trials)  # 14
+        after()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """CALCSCORE ≥ δ."""
+
+    delta: float
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score reaches δ, whatever the label."""
+        return score >= self.delta
+
+
+class BestShare:
+    """The best ``share`` of the recent scores of the candidate's own label.
+
+    So every category is learned at the same rate, however little the model believes of it. The
+    window holds the last scores of a label, this one included; a candidate is accepted if fewer
+    than ``share`` of them are above it (equal scores share the better rank). What has no score
+    (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
+    stream and nothing else.
+
+    Args:
+        share: in (0, 1]; 1 accepts all that can be scored.
+        window: scores remembered of each label.
+    """
+
+    def __init__(self, share: float, window: int = 200) -> None:
+        self._share, self._window = share, window
+        self._recent: dict[str, deque[float]] = {}
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """The remembered scores of each label, oldest first."""
+        return {label: list(scores) for label, scores in self._recent.items()}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+        self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score is among the best of its label; it is remembered."""
+        if score == -float("inf"):
+            return False
+        recent = self._recent.setdefault(label, deque(maxlen=self._window))
+        recent.append(score)
+        return sum(other > score for other in recent) < self._share * len(recent)

@@ -1,0 +1,168 @@
+"""What ``--candidates`` may name: a corpus folder, a release folder, a dataset of the hub."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of
+from pipeline.core.parquet import column_names, read_batches, select_like
+from pipeline.core.schema import CANDIDATES
+
+COLUMNS = pa.schema(
+    [
+        CANDIDATES.field(name)
+        for name in ("candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label")
+    ]
+)
+"""What training reads of a candidate."""
+
+Piece = tuple[str, int, pa.RecordBatch]
+"""A file (or dataset) of candidates, the row of it where the batch begins, and the batch."""
+
+_BATCH = 4096  # rows
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*(@[\w./-]+)?", re.ASCII)
+_KINDS = (
+    "name a corpus folder (candidates-*.parquet), a release folder (data/train-*.parquet) "
+    "or a dataset of the hub (owner/name or owner/name@revision)"
+)
+
+
+class UnreachableError(InputError):
+    """The hub does not answer, so that nobody knows the dataset's present revision."""
+
+
+class Source(Protocol):
+    """Candidates somewhere, in an order of their own."""
+
+    identity: str
+    """The same for the same place, from wherever it is named."""
+
+    def key(self) -> str:
+        """Digest that changes whenever the candidates may have changed.
+
+        Raises:
+            InputError: there are none, or they cannot be reached (``UnreachableError``).
+        """
+
+    def rows(self) -> int:
+        """How many candidates there are; 0 if that is not known beforehand."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """All candidates, with the columns of ``COLUMNS``."""
+
+
+def find_source(source: str | Path) -> Source:
+    """The source of a name.
+
+    A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
+    (``owner/name@main``) it never is.
+
+    Raises:
+        InputError: there is no such folder, and it cannot be a name on the hub.
+    """
+    if Path(source).is_dir():
+        return _Folder(Path(source))
+    mistyped = "@" not in str(source) and Path(source).parent.is_dir()
+    if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
+        return _Hub(source)
+    raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
+
+
+class _Folder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.identity = str(folder.resolve())
+
+    def key(self) -> str:
+        shards = candidate_shards(self._folder)
+        if not shards:
+            raise InputError(
+                "no candidates here",
+                path=self._folder,
+                remedy=f"run `conjoin generate`, or {_KINDS}",
+            )
+        if "sealed" in column_names(shards[0]):
+            raise InputError(
+                "a stand-off release, which leaves its sentences' words out", path=self._folder,
+                remedy="rebuild it with `conjoin rehydrate` first",
+            )  # fmt: skip
+        states = [(path, path.stat()) for path in shards]
+        return digest_of(
+            [
+                [path.relative_to(self._folder).as_posix(), state.st_size, state.st_mtime_ns]
+                for path, state in states
+            ]
+        )
+
+    def rows(self) -> int:
+        total = 0
+        for path in candidate_shards(self._folder):
+            try:
+                total += pq.read_metadata(path).num_rows
+            except (pa.ArrowException, OSError):
+                return 0  # whoever reads the file will say what is wrong with it
+        return total
+
+    def pieces(self) -> Iterator[Piece]:
+        for path in candidate_shards(self._folder):
+            first = 0
+            for batch in read_batches(path, COLUMNS, _BATCH):
+                yield str(path), first, batch
+                first += len(batch)
+
+
+class _Hub:
+    """The training split of a dataset on the hub, read file by file as it comes over the network."""
+
+    def __init__(self, name: str) -> None:
+        self.identity = f"hub:{name}"
+        self._name = name
+        self._repository, _, self._revision = name.partition("@")
+
+    def key(self) -> str:
+        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
+
+        try:
+            builder = datasets.load_dataset_builder(
+                self._repository, revision=self._revision or None
+            )
+        except ConnectionError as error:
+            raise UnreachableError(
+                "neither a folder here, nor can the hub be reached to look for a dataset",
+                path=self._name, remedy=_KINDS,
+            ) from error  # fmt: skip
+        except Exception as error:  # of many libraries, down to HTTP and YAML
+            raise InputError(
+                f"neither a folder here nor a dataset of the hub that can be read: {error}",
+                path=self._name, remedy=_KINDS,
+            ) from error  # fmt: skip
+        return digest_of([builder.hash])
+
+    def rows(self) -> int:
+        return 0
+
+    def pieces(self) -> Iterator[Piece]:
+        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
+
+        first = 0
+        try:
+            stream = datasets.load_dataset(
+                self._repository, revision=self._revision or None, split="train", streaming=True
+            )
+            for table in stream.with_format("arrow").iter(_BATCH):
+                for batch in table.to_batches():
+                    yield self._name, first, select_like(batch, COLUMNS, self._name)
+                    first += len(batch)
+        except InputError:
+            raise
+        except Exception as error:  # as above
+            raise InputError(
+                f"cannot be read from the hub beyond row {first}: {error}",
+                path=self._name, remedy="run the same command again",
+            ) from error  # fmt: skip

@@ -1,0 +1,346 @@
+"""Candidates as training reads them: copied once into a memory-mapped file, with their order.
+
+A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches, uncompressed), the
+numbers ``rows`` and ``ends`` (see ``candidate_index``), and ``card.json``.
+
+Where stores of candidates are kept: built by whoever needs one first, shared by all runs.
+
+The store of a source lies in the cache of `datasets` as ``conjoin/<source>/<key>/``. Its key changes
+with the source's files, and then it is removed for another.
+
+The order in which candidates are drawn: a function of what they are, not of where they lie.
+
+Candidates sorted by (key of the sentence, key of the content, row): a corpus in other shards or in
+another order of rows has the same order, but for equal rows, which are interchangeable. Sorted out
+of core: keys go to one of 256 files by the sentence's first bits, and each file is sorted in memory,
+at 24 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
+"""
+
+import mmap
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from filelock import FileLock, Timeout
+
+from pipeline.core.candidate_checks import check, content_keys, sentence_keys
+from pipeline.core.console import Meter
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, read_json, write_json
+from pipeline.train.candidate_source import Source, UnreachableError
+
+INDEX = np.dtype("<i8")
+"""Type of the numbers in the files ``rows`` and ``ends``."""
+
+_BUCKETS = 256
+_RECORD = np.dtype([("sentence", "<u8"), ("content", "<u8"), ("row", "<i8")])
+
+
+class IndexBuilder:
+    """Sorts keys into two files: ``rows``, and where each sentence ``ends`` among them.
+
+    Args:
+        folder: where both files go; temporary ones beside them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._rows = folder, 0
+
+    def add(self, sentences: npt.NDArray[np.uint64], contents: npt.NDArray[np.uint64]) -> None:
+        """Take the keys of the next rows, both of shape (rows,)."""
+        records = np.empty(len(sentences), _RECORD)
+        records["sentence"], records["content"] = sentences, contents
+        records["row"] = np.arange(self._rows, self._rows + len(records))
+        self._rows += len(records)
+        bucket = (sentences // np.uint64(2**64 // _BUCKETS)).astype(np.int64)
+        records = records[np.argsort(bucket, kind="stable")]
+        ends = np.cumsum(np.bincount(bucket, minlength=_BUCKETS))
+        for number in np.unique(bucket):
+            begin = ends[number - 1] if number else 0
+            with self._bucket(int(number)).open("ab") as file:
+                file.write(records[begin : ends[number]].tobytes())
+
+    def finish(self) -> tuple[int, str]:
+        """Write the two files.
+
+        Returns:
+            How many sentences there are, and the hex SHA-256 of the sorted keys: two sources with
+            the same digest have the same draws.
+        """
+        digest, sentences, before = sha256(), 0, 0
+        with (self._folder / "rows").open("wb") as rows, (self._folder / "ends").open("wb") as ends:
+            for path in filter(Path.exists, map(self._bucket, range(_BUCKETS))):
+                found = np.fromfile(path, _RECORD)
+                path.unlink()
+                found = found[np.lexsort((found["row"], found["content"], found["sentence"]))]
+                digest.update(np.stack([found["sentence"], found["content"]], axis=1).tobytes())
+                rows.write(found["row"].astype(INDEX).tobytes())
+                changes = np.flatnonzero(found["sentence"][1:] != found["sentence"][:-1]) + 1
+                last = np.append(changes, len(found)) + before
+                ends.write(last.astype(INDEX).tobytes())
+                before += len(found)
+                sentences += len(last)
+        return sentences, digest.hexdigest()
+
+    def _bucket(self, number: int) -> Path:
+        return self._folder / f"bucket-{number:03d}"
+
+
+FORMAT = 1
+"""Counts up when a store is written or checked in another way, so that older ones are not read."""
+
+_BATCH = 2**14
+"""Rows of a record batch: few enough to copy in little memory; many, for each costs 10 KB to open."""
+
+_TABLE = "candidates.arrow"
+_FILES = (_TABLE, "rows", "ends")
+
+# The types that `datasets` itself would give; any others it casts, which reads the whole file.
+_SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
+_SCHEMA = pa.schema(
+    [
+        ("candidate_id", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("coordinator", pa.int32()),
+        ("conjuncts", pa.list_(_SPAN)),
+        ("label", pa.string()),
+    ]
+)
+
+
+class CandidateStore:
+    """A store that is open: candidates by row, and the order of rows.
+
+    Pages of the mapped files count as memory of the process until they are let go: see ``let_go``.
+
+    Args:
+        folder: the store.
+
+    Attributes:
+        card: ``rows``, ``sentences``, ``labels`` (rows per label) and ``digest``.
+        rows: the row at each place of the order, shape (rows,).
+        ends: the place after the last row of each sentence, shape (sentences,).
+
+    Raises:
+        FileNotFoundError: it is not there, or not whole.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
+
+        self.card = read_json(folder / "card.json") if (folder / "card.json").is_file() else {}
+        sizes = {name: (folder / name).stat().st_size for name in _FILES}
+        if sizes != self.card.get("bytes"):
+            raise FileNotFoundError(folder)
+        self._maps = {name: _mapped(folder / name) for name in _FILES}
+        self.rows = np.frombuffer(self._maps["rows"], INDEX)
+        self.ends = np.frombuffer(self._maps["ends"], INDEX)
+        table = pa.Table.from_batches(self._batches(), _SCHEMA)
+        # Without a fingerprint given, datasets would make one of all that is in the table.
+        self._dataset = datasets.Dataset(
+            datasets.table.InMemoryTable(table), fingerprint=self.card["digest"][:16]
+        )
+        self.let_go()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for batch in pa.ipc.open_stream(pa.py_buffer(self._maps[_TABLE])):
+            self.let_go()  # of the page with its header, and what the system mapped around it
+            yield batch
+
+    def __getitem__(self, row: int) -> dict[str, Any]:
+        """The candidate of a row."""
+        found: dict[str, Any] = self._dataset[row]
+        return found
+
+    def let_go(self) -> None:
+        """Give back the pages read so far, which stay in the system's cache and can be read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for mapped in self._maps.values():
+                mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> None:
+    """Check all candidates of a source and copy them.
+
+    Args:
+        source: the candidates.
+        folder: an empty folder.
+        wanted: copy only those with one of these labels; none: all.
+
+    Raises:
+        InputError: there are none, or none with one of the labels; they cannot be read; one is at
+            fault.
+    """
+    index, labels = IndexBuilder(folder), Counter[str]()
+    total = source.rows()
+    with (
+        pa.OSFile(str(folder / _TABLE), "wb") as sink,
+        pa.ipc.new_stream(sink, _SCHEMA) as writer,
+        Meter(f"copy {source.identity}", total) as meter,
+    ):
+        for batch in _gathered(source):
+            for counted in pc.value_counts(batch.column("label")).to_pylist():
+                labels[counted["values"]] += counted["counts"]
+            kept = batch
+            if wanted:
+                kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
+            index.add(sentence_keys(kept), content_keys(kept))
+            writer.write_batch(kept.select(_SCHEMA.names).cast(_SCHEMA))
+            meter.at(labels.total())
+            pa.default_memory_pool().release_unused()
+    if not labels:
+        raise InputError(
+            "no candidates here", path=source.identity, remedy="its files hold no rows"
+        )
+    if missing := [label for label in wanted if label not in labels]:
+        raise InputError(
+            f"no candidate has the label {missing[0]!r}; there are: {', '.join(sorted(labels))}",
+            path=source.identity,
+            remedy="name other --labels",
+        )
+    labels = Counter({label: labels[label] for label in wanted}) if wanted else labels
+    sentences, digest = index.finish()
+    for name in _FILES:
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+    card = {
+        "source": source.identity,
+        "rows": labels.total(),
+        "sentences": sentences,
+        "labels": dict(sorted(labels.items())),
+        "digest": digest,
+        "bytes": {name: (folder / name).stat().st_size for name in _FILES},
+    }
+    write_json(folder / "card.json", card)
+
+
+def _gathered(source: Source) -> Iterator[pa.RecordBatch]:
+    """The checked rows of a source in batches of ``_BATCH``, however small its own are."""
+    waiting: list[pa.RecordBatch] = []
+    for place, first, batch in source.pieces():
+        check(batch, place, first)
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _BATCH:
+            yield pa.concat_batches(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def cache_folder() -> Path:
+    """Where stores are kept: in the cache of `datasets`, wherever the environment puts it now."""
+    given = os.environ
+    home = given.get("HF_HOME") or os.path.join(
+        given.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
+    )
+    place = given.get("HF_DATASETS_CACHE") or os.path.join(home, "datasets")
+    return Path(place).expanduser() / "conjoin"
+
+
+def open_store(source: Source, labels: Sequence[str] = ()) -> CandidateStore:
+    """The store of a source, built now if there is none for its present state.
+
+    Args:
+        source: the candidates.
+        labels: keep only those with one of these; none: all.
+
+    Raises:
+        InputError: the source has no candidates, cannot be reached or read, a candidate is at fault,
+            or there is no room or right to keep a copy.
+    """
+    chosen = sorted(set(labels))
+    home = cache_folder() / digest_of([source.identity, chosen] if chosen else source.identity)[:16]
+    try:
+        key = digest_of([FORMAT, source.key()])[:16]
+    except UnreachableError as error:
+        return _without_network(home, error)
+    with _in_cache(home):
+        if store := _opened(home / key):
+            return store
+        home.mkdir(parents=True, exist_ok=True)
+        with _locked(home, source):
+            # Another process may have been faster.
+            return _opened(home / key) or _built(source, chosen, home, key)
+
+
+def _opened(folder: Path) -> CandidateStore | None:
+    try:
+        return CandidateStore(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _without_network(home: Path, error: UnreachableError) -> CandidateStore:
+    for card in sorted(home.glob("[!.]*/card.json")):
+        if store := _opened(card.parent):
+            print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
+            return store
+    raise error
+
+
+@contextmanager
+def _in_cache(home: Path) -> Iterator[None]:
+    """What goes wrong with the cache becomes one line that says where and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot keep a copy of the candidates in the cache: {error.strerror or error}",
+            path=home, remedy="set HF_DATASETS_CACHE to a folder with room that can be written to",
+        ) from error  # fmt: skip
+
+
+@contextmanager
+def _locked(home: Path, source: Source) -> Iterator[None]:
+    lock = FileLock(home / ".lock")
+    try:
+        lock.acquire(timeout=0.2)
+    except Timeout:
+        name = source.identity
+        print(f"waiting for another run that copies {name}", file=sys.stderr, flush=True)
+        lock.acquire()
+    except NotImplementedError as error:
+        raise OSError("files cannot be locked here") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _built(source: Source, labels: Sequence[str], home: Path, key: str) -> CandidateStore:
+    """Write a store under a temporary name, rename it, and remove all others of its source."""
+    for left in home.glob(".*.tmp"):  # of processes that were killed, for the lock is ours
+        shutil.rmtree(left)
+    before = source.key()
+    temporary = home / f".{key}.tmp"
+    temporary.mkdir()
+    try:
+        write_store(source, temporary, labels)
+        if source.key() != before:
+            raise InputError(
+                "the candidates changed while they were copied",
+                path=source.identity, remedy="let generate finish and run the same command again",
+            )  # fmt: skip
+        shutil.rmtree(home / key, ignore_errors=True)
+        os.replace(temporary, home / key)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    for other in home.glob("[!.]*"):
+        if other.name != key:  # a run that still reads it keeps the file until it ends
+            shutil.rmtree(other, ignore_errors=True)
+    return CandidateStore(home / key)

@@ -1,0 +1,97 @@
+"""The processes that train one predictor together, and the number format they compute in.
+
+They share the work of a batch, never its composition: every process draws the same candidates and
+examples, encodes its part of them, and gets what the others made of theirs. So Algorithm 1 examines
+and accepts in the order of one process, and its recipe (N_batch, learning rate, steps) is that of one
+process, however many GPUs there are. Sums come in another order, which changes the last digits.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeVar, cast
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor, nn
+
+from pipeline.core.errors import SettingsError
+
+Precision = Literal["no", "bf16"]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """This process as one of ``world`` that train together.
+
+    Attributes:
+        rank: its number, from 0.
+        world: how many there are.
+        device: where it computes.
+        precision: ``bf16``: matrix products in bfloat16, weights and sums in float32.
+    """
+
+    rank: int
+    world: int
+    device: torch.device
+    precision: Precision = "no"
+
+    @classmethod
+    def gather(cls, rank: int, world: int, device: torch.device, precision: Precision) -> Self:
+        """The team of a process that was launched, or of one that works alone.
+
+        Raises:
+            SettingsError: the GPU has no bfloat16.
+        """
+        if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+            raise SettingsError(
+                "train.mixed_precision = 'bf16': this GPU has no bfloat16", remedy="say 'no'"
+            )
+        return cls(rank, world, device, precision)
+
+    def alone(self) -> Self:
+        """The same process, for work that every process does by itself."""
+        return replace(self, rank=0, world=1)
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes and speaks for all."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[_T]) -> Sequence[_T]:
+        """This process's part: every ``world``-th item from ``rank`` on."""
+        return items[self.rank :: self.world]
+
+    def collect(self, own: Sequence[_T], count: int) -> list[_T]:
+        """The parts of all processes, ``count`` items in their order; every process gets them."""
+        if self.world == 1:
+            return list(own)
+        whole: list[Any] = [None] * count
+        for rank, part in enumerate(gather_object([list(own)])):
+            whole[rank :: self.world] = part
+        return whole
+
+    def total(self, value: Tensor) -> Tensor:
+        """The sum of a number over all processes."""
+        if self.world == 1:
+            return value
+        return cast(Tensor, _accelerator().reduce(value, "sum"))
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """A block whose matrix products are in the team's number format."""
+        if self.precision == "no":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    def wrap(self, model: nn.Module) -> Callable[..., Any]:
+        """The model's forward; gradients of its result are averaged over all processes (DDP)."""
+        if self.world == 1:
+            return model
+        return cast(Callable[..., Any], _accelerator().prepare_model(model))
+
+
+def _accelerator() -> Accelerator:
+    # Of accelerate's state of this process; the number format is the team's own business.
+    return Accelerator(cpu=not torch.cuda.is_available())

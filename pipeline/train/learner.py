@@ -1,0 +1,405 @@
+"""M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1).
+
+What Algorithm 1 examined and accepted, for the files of a run and for whoever watches it.
+"""
+
+import json
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from torch import Tensor
+
+from pipeline.core.schema import SCORED
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence, Span
+from pipeline.models.optim import Average
+from pipeline.predictor.encoding import Example, instances
+from pipeline.predictor.model import Predictor
+from pipeline.train.algorithm1 import Trial, Verdict
+from pipeline.train.distributed import Team
+from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.scoring import Jury
+from pipeline.train.stream import Drawn
+
+_BATCH = 4096  # rows that are kept as dictionaries before they become columns, a tenth of the size
+_LONG = 10  # fills of so many words and more are counted together
+
+
+class Journal:
+    """The record of every candidate examined.
+
+    Attributes:
+        tally: candidates scored, and those that could not be, with the reason.
+        seen: candidates examined so far.
+        accepted: those of them that were accepted.
+        barren: steps since one was accepted, or since the first was examined.
+        highest: the highest probability in those ``barren`` steps; 0 if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.seen = self.accepted = self.barren = 0
+        self.highest = 0.0
+        self._batches: list[pa.RecordBatch] = []
+        self._rows: list[dict[str, Any]] = []
+        self._distinct: set[str] = set()
+        self._recent: dict[str, Counter[str]] = {}
+
+    @property
+    def distinct(self) -> int:
+        """How many different candidates were examined."""
+        return len(self._distinct)
+
+    def record(self, step: int, trials: Sequence[Trial]) -> None:
+        """Note the trials of update number ``step`` (from 1)."""
+        for trial in trials:
+            self._note(step, trial)
+        if any(trial.accepted for trial in trials):
+            self.barren, self.highest = 0, 0.0
+        elif trials:
+            self.barren += 1
+            self.highest = max(self.highest, *(trial.verdict.score for trial in trials))
+        if len(self._rows) >= _BATCH:
+            self._pack()
+
+    def _note(self, step: int, trial: Trial) -> None:
+        drawn, verdict = trial.drawn, trial.verdict
+        if verdict.reason is None:
+            self.tally.keep()
+        else:
+            self.tally.refuse(verdict.reason)
+        self.seen += 1
+        self.accepted += trial.accepted
+        self._distinct.add(drawn.candidate_id)
+        length = str(drawn.fill_length) if drawn.fill_length < _LONG else f"{_LONG}+"
+        for kind, value in (("label", drawn.label), ("length", length)):
+            self._recent.setdefault(f"{kind} seen", Counter())[value] += 1
+            self._recent.setdefault(f"{kind} accepted", Counter())[value] += trial.accepted
+        extent = verdict.example.extents[0]
+        self._rows.append(
+            {
+                "step": step,
+                "candidate_id": drawn.candidate_id,
+                "label": drawn.label,
+                "start": extent.start,
+                "end": extent.end,
+                "probability": max(verdict.score, 0.0),
+                "accepted": trial.accepted,
+            }
+        )
+
+    def acceptance(self) -> dict[str, dict[str, list[int]]]:
+        """Acceptance since the last call: by label, and by the number of words of the fill.
+
+        Returns:
+            ``acceptance`` and ``acceptance_by_length``, each ``{value: [accepted, seen]}``.
+        """
+        recent, self._recent = self._recent, {}
+        return {
+            name: {
+                value: [recent[f"{kind} accepted"][value], count]
+                for value, count in sorted(recent.get(f"{kind} seen", Counter()).items(), key=_rank)
+            }
+            for name, kind in (("acceptance", "label"), ("acceptance_by_length", "length"))
+        }
+
+    def _pack(self) -> None:
+        if self._rows:
+            self._batches.append(pa.RecordBatch.from_pylist(self._rows, schema=SCORED))
+            self._rows = []
+
+    def table(self) -> pa.Table:
+        """All trials as a table of ``schema.SCORED``, in the order of examination.
+
+        A candidate that cannot be scored has probability 0; in self-training the boundary is the
+        predictor's.
+        """
+        self._pack()
+        return pa.Table.from_batches(self._batches, schema=SCORED)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` needs beside ``table()``; JSON can hold it."""
+        return {
+            "tally": self.tally.to_dict(),
+            "seen": self.seen,
+            "accepted": self.accepted,
+            "barren": self.barren,
+            "highest": self.highest,
+            "recent": {name: dict(counts) for name, counts in self._recent.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any], table: pa.Table) -> None:
+        """Go on from a ``state`` and its ``table``."""
+        self.tally = Tally.from_dict(state["tally"])
+        self.seen, self.accepted = state["seen"], state["accepted"]
+        self.barren, self.highest = state["barren"], state["highest"]
+        self._recent = {name: Counter(counts) for name, counts in state["recent"].items()}
+        self._batches, self._rows = table.to_batches(), []
+        self._distinct = set(table["candidate_id"].to_pylist())
+
+
+def _rank(item: tuple[str, int]) -> tuple[int, str]:
+    """Lengths by number, labels by name."""
+    number = item[0].rstrip("+")
+    return (int(number) if number.isdigit() else 0, item[0])
+
+
+Convene = Callable[[Predictor, "Mapping[str, Any] | None"], Jury]
+"""Makes the jury of CalcScore: of M's weights, or as it was when its ``state`` was taken."""
+
+_BARREN = 1000  # steps without an accepted candidate after which something must be wrong
+
+
+class Learner:
+    """The model M of Algorithm 1 with its optimizer, journal and best weights so far.
+
+    Args:
+        predictor: the weights.
+        validation: sentences to choose the best step by.
+        schedule: the numbers.
+        team: who shares the work; unset: this process alone.
+        self_train: learn the predictor's own boundary of a candidate instead of the generated one.
+        convene: makes the jury of CalcScore, when it is first asked (after line 1).
+        corpus: how many candidates there are, to tell which share of them was used.
+        notify: called after every update with (updates done, a short note).
+        warn: called with what a person should look at.
+
+    Attributes:
+        step: updates done.
+        history: one dictionary per validation, as in ``history.jsonl``.
+        best_step: the step of the best validation accuracy; the earliest of equals.
+        best_accuracy: that accuracy, in [0, 1].
+        journal: the candidates examined.
+        judged: the weights that score, are validated and saved: the average if ``average`` is set.
+        jury: who scores candidates; None until the first.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        validation: Sequence[Example],
+        schedule: Schedule,
+        *,
+        team: Team | None = None,
+        self_train: bool = False,
+        convene: Convene = lambda model, state: Jury(model),
+        corpus: int = 0,
+        notify: Callable[[int, str], None] = lambda done, note: None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.predictor, self.validation, self.schedule = predictor, validation, schedule
+        self.journal = Journal()
+        self.step = self.best_step = 0
+        self.best_accuracy = -1.0
+        self.history: list[dict[str, Any]] = []
+        self.jury: Jury | None = None
+        self._team = team or Team(0, 1, predictor.device)
+        self._self_train, self._convene, self._notify = self_train, convene, notify
+        self._corpus, self._warn = corpus, warn
+        self._losses: list[float] = []
+        self._recent: deque[float] = deque(maxlen=20)
+        self._best: dict[str, Tensor] = {}
+        self._stalled = False
+        self._descent = Descent(predictor, schedule, schedule.seed, self._team)
+        self._average = (
+            Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
+        )
+        self.judged = self._average.model if self._average else predictor
+
+    @property
+    def converged(self) -> bool:
+        """Line 15: all steps are done, or ``patience`` steps passed without improvement.
+
+        Steps within ``warm_steps`` are not counted as passed (§5.1: "for 1,000 steps after the
+        initial 1,000 steps").
+        """
+        return self._stalled or self.step >= self.schedule.steps
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        """Line 8: the probability of each candidate's structure, without dropout or gradient."""
+        if self.jury is None:
+            self.jury = self._convene(self.judged, None)
+        with self._team.autocast():
+            own = self._verdicts(self._team.share(candidates), self.jury)
+        return self._team.collect(own, len(candidates))
+
+    def _verdicts(self, candidates: Sequence[Drawn], jury: Jury) -> list[Verdict]:
+        words = [drawn.words for drawn in candidates]
+        ks = [drawn.coordinator for drawn in candidates]
+        extents = [drawn.extent for drawn in candidates]
+        scores: list[float | None]
+        if self._self_train:
+            found = jury.predict(words, ks)
+            extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
+            scores = [p.probability if p else None for p in found]
+        else:
+            scores = jury.probability(words, ks, extents)
+        reasons: list[str | None] = [None] * len(words)
+        if None in scores:
+            reasons = self.predictor.obstacles(words, ks, extents)
+        return [
+            Verdict(
+                Example(words[m], (ks[m],), (extents[m],)),
+                -float("inf") if score is None else score,
+                reasons[m],
+            )
+            for m, score in enumerate(scores)
+        ]
+
+    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+        """Line 14, and validation when it is due. An empty batch changes no weight.
+
+        Raises:
+            ModelError: the loss or its gradient is not a number.
+        """
+        if batch:
+            self._losses.append(self._descent.update(batch, self.step))
+            self._recent.append(self._losses[-1])
+            if self._average:
+                self._average.update()
+        self.step += 1
+        self.journal.record(self.step, trials)
+        if self.journal.barren and self.journal.barren % _BARREN == 0:
+            self._warn_of_drought()
+        if self.step % self.schedule.eval_every == 0 or self.step == self.schedule.steps:
+            self._validate()
+        self._notify(self.step, self._note())
+
+    def _validate(self) -> None:
+        with self._team.autocast():
+            accuracy = validation_accuracy(self.judged, self.validation, self._team)
+        if accuracy > self.best_accuracy:
+            self.best_step, self.best_accuracy = self.step, accuracy
+            weights = self.judged.state_dict()
+            self._best = {name: value.cpu().clone() for name, value in weights.items()}
+        self.history.append(
+            {
+                "step": self.step,
+                "loss": sum(self._losses) / len(self._losses) if self._losses else None,
+                "validation_accuracy": accuracy,
+                "seen": self.journal.seen,
+                "accepted": self.journal.accepted,
+                "distinct": self.journal.distinct,
+                **self.journal.acceptance(),
+            }
+        )
+        self._losses.clear()
+        passed = self.step - max(self.best_step, self.schedule.warm_steps)
+        self._stalled = passed >= self.schedule.patience
+
+    def _note(self) -> str:
+        loss = f"{sum(self._recent) / len(self._recent):.3f}" if self._recent else "…"
+        valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "…"
+        note, journal = f"loss {loss}  valid {valid}", self.journal
+        if journal.seen:
+            note += f"  accepted {journal.accepted / journal.seen:.0%} of {journal.seen:,} seen"
+        if journal.seen and self._corpus:
+            share, times = journal.distinct / self._corpus, journal.seen / journal.distinct
+            note += f" ({share:.0%} of the corpus, {times:.1f} times each)"
+        return note
+
+    def _warn_of_drought(self) -> None:
+        valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "not known"
+        self._warn(
+            f"step {self.step}: no candidate was accepted in the last {self.journal.barren:,} steps; "
+            f"the highest probability was {self.journal.highest:.4g} and validation accuracy is {valid}. "
+            "Look at δ (--delta, or --accept quantile), at --warm-steps if the accuracy is low, and "
+            "at the candidates themselves (conjoin report)"
+        )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any], pa.Table]:
+        """All that a run is made of after ``step`` updates.
+
+        Returns:
+            Tensors in nested dictionaries and lists; what JSON can hold; and the journal's rows.
+        """
+        weights, power = self._average.state if self._average else ({}, 1.0)
+        judges = [dict(judge.state_dict()) for judge in self.jury.judges] if self.jury else []
+        tensors = {
+            "predictor": dict(self.predictor.state_dict()),
+            "optimizer": self._descent.state,
+            "average": weights,
+            "best": self._best,
+            "judges": judges,
+        }
+        facts = {
+            "step": self.step,
+            "best_step": self.best_step,
+            "best_accuracy": self.best_accuracy,
+            "stalled": self._stalled,
+            # As text: whoever writes it down may sort the keys, and the run's file has their order.
+            "history": [json.dumps(entry) for entry in self.history],
+            "losses": self._losses,
+            "recent": list(self._recent),
+            "power": power,
+            "temperature": self.jury.temperature if self.jury else None,
+            "journal": self.journal.state,
+        }
+        return tensors, facts, self.journal.table()
+
+    def restore(self, tensors: dict[str, Any], facts: Mapping[str, Any], rows: pa.Table) -> None:
+        """Go on from a ``state`` as if there had been no interruption, bit for bit on a CPU."""
+        self.predictor.load_state_dict(tensors["predictor"])
+        self._descent.restore(tensors["optimizer"])
+        if self._average:
+            self._average.restore(tensors["average"], facts["power"])
+        self._best = tensors["best"]
+        self.step, self.best_step = facts["step"], facts["best_step"]
+        self.best_accuracy, self._stalled = facts["best_accuracy"], facts["stalled"]
+        self.history = [json.loads(entry) for entry in facts["history"]]
+        self._losses = list(facts["losses"])
+        self._recent.extend(facts["recent"])
+        self.journal.restore(facts["journal"], rows)
+        if facts["temperature"] is not None:
+            jury = {"judges": tensors["judges"], "temperature": facts["temperature"]}
+            self.jury = self._convene(self.judged, jury)
+
+    def restore_best(self) -> Predictor:
+        """The predictor with the weights of ``best_step``."""
+        self.predictor.load_state_dict(self._best)
+        return self.predictor.eval()
+
+
+def learnable(
+    sentences: Sequence[Sentence], predictor: Predictor
+) -> tuple[list[Example], list[Example], Tally]:
+    """The evaluable coordinations of sentences as examples.
+
+    Returns:
+        The examples to learn from, with only what the predictor can score; the same sentences with
+        everything in them, to be measured on; and the instances kept and refused.
+    """
+    learned, measured, tally = [], [], Tally()
+    for sentence in sentences:
+        found = [c for c in sentence.coordinations if c.is_evaluable]
+        ks = [c.coordinator for c in found]
+        extents = [Span(c.start, c.end) for c in found]
+        reasons = predictor.obstacles([sentence.words] * len(found), ks, extents)
+        kept = [m for m, reason in enumerate(reasons) if reason is None]
+        tally.keep(len(kept))
+        for reason in reasons:
+            if reason is not None:
+                tally.refuse(reason)
+        if found:
+            measured.append(Example(sentence.words, tuple(ks), tuple(extents)))
+        if kept:
+            chosen = tuple(ks[m] for m in kept), tuple(extents[m] for m in kept)
+            learned.append(Example(sentence.words, *chosen))
+    return learned, measured, tally
+
+
+def validation_accuracy(
+    predictor: Predictor, examples: Sequence[Example], team: Team | None = None
+) -> float:
+    """Share of coordinators whose outer boundary is predicted exactly, in [0, 1].
+
+    An instance that the predictor cannot score counts as wrong. A team shares the sentences.
+    """
+    team = team or Team(0, 1, predictor.device)
+    words, ks, gold = instances(team.share(examples))
+    found = predictor.predict(words, ks)
+    right = sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True))
+    return sum(team.collect([right], team.world)) / sum(len(e.coordinators) for e in examples)

@@ -1,0 +1,153 @@
+"""Who speaks in CalcScore: M alone (the paper), at a fitted temperature, or with held-out judges.
+
+A predictor that has seen few labels many times is too sure of itself. Two remedies: divide its
+scores by a temperature fitted on sentences it has not learned from, and let predictors that were
+each warmed up without a part of L judge with it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from pipeline.core.errors import ModelError
+from pipeline.core.types import Span
+from pipeline.predictor.encoding import Example, instances
+from pipeline.predictor.model import Prediction, Predictor
+from pipeline.train.distributed import Team
+from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.stream import LabelledStream
+
+COLDEST, HOTTEST = 0.25, 20.0
+"""Bounds of a fitted temperature."""
+
+_FOR_JUDGES = 4  # apart from the other streams of the same seed in stream.py and descent.py
+_ROUNDS = 60  # golden-section steps, far beyond float precision
+
+
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """CALCSCORE's opinion: the mean of probabilities softmax(scores / T).
+
+    Attributes:
+        model: M, or its averaged weights.
+        judges: further predictors, with the same weight and temperature each.
+        temperature: T.
+    """
+
+    model: Predictor
+    judges: Sequence[Predictor] = ()
+    temperature: float = 1.0
+
+    def probability(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        extents: Sequence[Span],
+    ) -> list[float | None]:
+        """The mean probability of each structure; None where none can be given."""
+        opinions = [
+            judge.probability(sentences, coordinators, extents, temperature=self.temperature)
+            for judge in (self.model, *self.judges)
+        ]
+        return [_mean(values) for values in zip(*opinions, strict=True)]
+
+    def predict(
+        self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]
+    ) -> list[Prediction | None]:
+        """M's own boundary of each coordinator, with its mean probability (self-training)."""
+        found = self.model.predict(sentences, coordinators, temperature=self.temperature)
+        if not self.judges:
+            return found
+        kept = [index for index, prediction in enumerate(found) if prediction is not None]
+        spans = [prediction.span for prediction in found if prediction is not None]
+        values = self.probability(
+            [sentences[index] for index in kept], [coordinators[index] for index in kept], spans
+        )
+        for index, span, value in zip(kept, spans, values, strict=True):
+            found[index] = None if value is None else Prediction(span, value)
+        return found
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    # All predictors read the same tokens, so what one cannot score none can.
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def fit_temperature(predictor: Predictor, examples: Sequence[Example]) -> float:
+    """The T in [``COLDEST``, ``HOTTEST``] with the least negative log-likelihood of examples.
+
+    That is convex in 1 / T, so golden-section search over log T finds it.
+
+    Raises:
+        ModelError: no structure of the examples can be scored.
+    """
+    words, ks, extents = instances(examples)
+    rows: list[Tensor] = []
+    for index, scores in predictor.distributions(words, ks):
+        place = extents[index].start, extents[index].end - 2 - ks[index]
+        # The right pair first, so that padded rows all have it in one column.
+        rows.append(torch.cat([scores[place][None], scores.flatten()]).double())
+    if not rows:
+        raise ModelError("no validation sentence can be scored, so no temperature can be fitted")
+    table = pad_sequence(rows, batch_first=True, padding_value=-torch.inf)
+
+    def loss(log_t: float) -> float:
+        scaled = table / math.exp(log_t)
+        return float((scaled[:, 1:].logsumexp(1) - scaled[:, 0]).mean())
+
+    return math.exp(_golden_section(loss, math.log(COLDEST), math.log(HOTTEST)))
+
+
+def _golden_section(loss: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function of one minimum is least in [low, high]."""
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(_ROUNDS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = loss(right)
+    return (low + high) / 2
+
+
+def held_out_judges(
+    count: int,
+    L: Sequence[Example],  # noqa: N803 - the paper's name
+    N_batch: int,  # noqa: N803
+    schedule: Schedule,
+    create: Callable[[int], Predictor],
+    *,
+    team: Team | None = None,
+) -> list[Predictor]:
+    """Predictors that took line 1 of Algorithm 1 on L without one of ``count`` folds each.
+
+    Args:
+        count: judges and folds; example m is in fold m mod ``count``. At least 2, at most |L|.
+        L: the labelled examples.
+        N_batch: examples per update.
+        schedule: M's; a judge takes its ``warm_steps``.
+        create: makes a fresh predictor from the seed of its head.
+        team: whose number format judges learn in; each process makes all of them by itself.
+    """
+    judges = []
+    for fold in range(count):
+        state = np.random.SeedSequence([schedule.seed, _FOR_JUDGES, fold]).generate_state(1)
+        seed = int(state[0])
+        rest = [example for place, example in enumerate(L) if place % count != fold]
+        judge, examples = create(seed), LabelledStream(rest, seed)
+        descent = Descent(judge, schedule, seed, team.alone() if team else None)
+        for step in range(schedule.warm_steps):
+            descent.update(examples.sample(step * N_batch, N_batch), step)
+        judges.append(judge.eval().requires_grad_(requires_grad=False))
+    return judges

@@ -1,0 +1,140 @@
+"""Settings of ``conjoin train``: the constants of Algorithm 1 and of §5.1."""
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pipeline.core.settings import Settings
+
+
+class Train(Settings):
+    """Train a coordination predictor with Algorithm 1."""
+
+    stage: ClassVar[str] = "train"
+    summary: ClassVar[str] = (
+        "Train a predictor on L and on the candidates it believes (Algorithm 1)."
+    )
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    candidates: str | None = Field(
+        None,
+        description="Candidates: a folder of shards, a released corpus's folder, or a hub dataset's "
+        "name (not read in mode baseline).",
+    )
+    labels: list[str] = Field(
+        [], description="Draw only candidates with one of these labels (NP, VP …); unset: all."
+    )
+    mode: Literal["baseline", "filter", "no-filter", "self-train"] = Field(
+        "filter",
+        description="L only; believed candidates (--accept); all candidates (δ = 0); boundaries from the "
+        "predictor itself on unsynchronized text.",
+    )
+    system: str = Field("", description="Name of the run in tables; unset: the mode.")
+    labelled: str = Field("250", description="|L|: which labelled draw to use, a number or 'full'.")
+    seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
+    encoder: str = Field(
+        "models/bert",
+        description="Encoder: a folder in the corpus (its seed-SEED, if any), any folder, or a hub name.",
+    )
+    n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
+    k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")
+    k_max: int = Field(16, ge=0, description="K_max: generation trials per batch.")
+    accept: Literal["delta", "quantile"] = Field(
+        "delta",
+        description="Which candidates are believed (not in mode no-filter): score ≥ δ, or among the "
+        "best --share of the last 200 scores of their own label.",
+    )
+    delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
+    share: float = Field(0.5, gt=0, le=1, description="quantile: share of each label to accept.")
+    temperature: str = Field(
+        "1",
+        description="Candidates' scores are softmax(scores / T): a number, or 'fit' for the T that "
+        "fits the validation sentences best after the warm steps.",
+    )
+    judges: int = Field(
+        1,
+        ge=1,
+        description="1: M alone scores candidates. More: the mean of M and so many predictors, each "
+        "warmed up on L without a part of it.",
+    )
+    warm_steps: int = Field(1000, ge=0, description="Updates on L alone (Algorithm 1, line 1).")
+    steps: int = Field(10000, ge=1, description="Updates in all.")
+    learning_rate: float = Field(2e-5, gt=0, description="AdamW, linearly decreased, no warm-up.")
+    encoder_rate: float = Field(
+        1.0, ge=0, description="The encoder's learning rate as a share of the scorer's."
+    )
+    average: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Decay per update of a moving average of the weights, which then scores, is "
+        "validated and saved; 0: the weights themselves.",
+    )
+    weight_decay: float = Field(0.01, ge=0, description="AdamW weight decay.")
+    clip: float = Field(1.0, gt=0, description="Gradient norm clipping threshold.")
+    eval_every: int = Field(100, ge=1, description="Updates between validations.")
+    patience: int = Field(1000, ge=1, description="Stop after so many updates without improvement.")
+    mlp_hidden: int = Field(256, ge=1, description="Hidden units of the MLP in Eq. 3.")
+    dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
+    encoder_dropout: float | None = Field(
+        None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
+    )
+    mixed_precision: Literal["no", "bf16"] = Field(
+        "no", description="bf16: matrix products in bfloat16, weights and sums in float32."
+    )
+    processes: int = Field(
+        1,
+        ge=1,
+        description="Processes that share every batch (GPUs), started by accelerate launch.",
+    )
+    threads: int = Field(1, ge=1, description="CPU threads per process.")
+    checkpoint_every: int = Field(
+        1000, ge=0, description="Updates between checkpoints in RUN/checkpoints; 0: none."
+    )
+    keep: int = Field(2, ge=1, description="Newest checkpoints to keep while the run goes on.")
+    resume: bool = Field(
+        False, description="Go on from the last good checkpoint, if there is one; else start over."
+    )
+    out: Path | None = Field(
+        None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."
+    )
+
+    @field_validator("labelled", mode="before")
+    @classmethod
+    def _labelled(cls, value: Any) -> str:
+        if value != "full" and not (str(value).isdecimal() and int(value) > 0):
+            raise ValueError("must be a whole number above 0, or 'full'")
+        return value if value == "full" else str(int(value))
+
+    @field_validator("candidates", mode="before")
+    @classmethod
+    def _candidates(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, Path) else value
+
+    @field_validator("temperature", mode="before")
+    @classmethod
+    def _temperature(cls, value: Any) -> str:
+        if value == "fit":
+            return "fit"
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = 0.0
+        if not 0 < number < float("inf"):
+            raise ValueError("must be a number above 0, or 'fit'")
+        return f"{number:g}"
+
+    @property
+    def fixed_temperature(self) -> float | None:
+        """T, or None if it is to be fitted."""
+        return None if self.temperature == "fit" else float(self.temperature)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.k > self.n_batch:
+            raise ValueError(f"K must not exceed N_batch, was {self.k} > {self.n_batch}")
+        if self.mode != "baseline" and self.candidates is None:
+            raise ValueError(f"mode {self.mode} needs --candidates")
+        return self

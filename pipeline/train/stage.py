@@ -1,0 +1,262 @@
+"""``conjoin train``: one run of Algorithm 1, from a draw of L and a corpus of candidates."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from pipeline.core.console import Meter, say, table, warn
+from pipeline.core.errors import ConjoinError, InputError, SettingsError
+from pipeline.core.fingerprint import code_digest
+from pipeline.core.tally import Tally
+from pipeline.executor import launch
+from pipeline.executor.checkpoints import Snapshots
+from pipeline.models.loading import identity, locate
+from pipeline.predictor.model import Predictor
+from pipeline.train.algorithm1 import Acceptance, BestShare, Constants, Delta, algorithm1
+from pipeline.train.data import TrainData, fresh_predictor, read_data
+from pipeline.train.distributed import Team
+from pipeline.train.learner import Learner
+from pipeline.train.optimizer import Schedule
+from pipeline.train.run_folder import is_finished, write_run
+from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
+from pipeline.train.settings import Train
+from pipeline.train.stream import LabelledStream
+
+_COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
+
+
+def run(settings: Train) -> None:
+    """Train a predictor and write its run folder.
+
+    Raises:
+        InputError: the draw, the sentences or the candidates are missing, empty or inconsistent; the
+            run folder cannot be written to, or its checkpoint is of another run.
+        ModelError: the encoder cannot be loaded, or the loss is not a number.
+        SettingsError: options that do not go together.
+    """
+    system = settings.system or settings.mode
+    if "/" in system or system.startswith("."):
+        raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
+    name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"
+    out = settings.out or settings.corpus / name
+    _check_writable(out)
+    if settings.processes > 1 and not launch.in_launch():
+        launch.launch(settings.command_line(), settings.processes, out)
+    if torch.cuda.is_available():
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    with launch.working(out, settings.threads) as worker:
+        team = Team.gather(worker.rank, worker.world, worker.device, settings.mixed_precision)
+        try:
+            _Run(settings, system, out, team).train()
+        except ConjoinError:
+            if not team.first:
+                # The first process mostly meets the same and says so; then this one ends waiting.
+                time.sleep(_COURTESY)
+            raise
+
+
+class _Run:
+    """One run of one process of a team; the first process writes its files."""
+
+    def __init__(self, settings: Train, system: str, out: Path, team: Team) -> None:
+        self.settings, self.system, self.out, self.team = settings, system, out, team
+        self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
+
+    def train(self) -> None:
+        begun = time.monotonic()
+        settings = self.settings
+        predictor = self._fresh(settings.seed)
+        data = read_data(settings, predictor)
+        about = self._about(data)
+        snapshots = Snapshots(
+            self.out / "checkpoints", about, settings.keep,
+            afresh=" or run with --no-resume",
+        )  # fmt: skip
+        finished = settings.resume and is_finished(self.out, about)
+        state = None
+        if settings.resume and not finished:
+            state = snapshots.latest(self.team.device)
+        first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
+        begun -= before
+        self._agree(finished, first)
+        if finished:
+            if self.team.first:
+                say(f"{self.out}: this very run is finished; --no-resume makes it again")
+            return
+        what = f"train {self.system} {settings.labelled} seed {settings.seed}"
+        meter = Meter(what, settings.steps, first=first)
+
+        def notify(done: int, note: str) -> None:
+            if self.team.first:
+                meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
+
+        learner = Learner(
+            predictor, data.measured, Schedule.of(self.settings),
+            team=self.team, self_train=settings.mode == "self-train",
+            convene=lambda model, was: self._jury(model, was, data),
+            corpus=len(data.candidates or ()), notify=notify,
+            warn=warn if self.team.first else lambda text: None,
+        )  # fmt: skip
+        rule = self._rule()
+        if state:
+            learner.restore(state[0], state[1]["learner"], state[2])
+            rule.restore(state[1]["rule"])
+        if self.team.first:
+            self._tell_start(data, snapshots, first)
+
+        def after() -> None:
+            every = settings.checkpoint_every
+            if self.team.first and every and learner.step % every == 0 and not learner.converged:
+                tensors, facts, rows = learner.state()
+                seconds = time.monotonic() - begun
+                kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
+                snapshots.write(learner.step, (tensors, kept, rows))
+
+        with meter if self.team.first else nullcontext():
+            algorithm1(
+                learner, LabelledStream(data.learned, settings.seed), data.candidates,
+                Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
+                rule, after=after,
+            )  # fmt: skip
+        if self.team.first:
+            excluded = {**data.excluded, "candidates": learner.journal.tally}
+            seconds = time.monotonic() - begun
+            write_run(self.out, learner, self._record(data, excluded), about, seconds)
+            snapshots.clear()
+            self._tell(learner, excluded)
+
+    def _about(self, data: TrainData) -> dict[str, Any]:
+        """Everything the result depends on; a checkpoint serves no run that differs in it."""
+        return {
+            "settings": self._recorded(),
+            "model": identity(self.encoder),
+            "inputs": data.about(),
+            "code": code_digest(__name__),
+            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+            "device": ", ".join(sorted(set(self._said(launch.describe(self.team.device))))),
+            "processes": self.team.world,
+        }
+
+    def _said(self, own: Any) -> list[Any]:
+        """What every process of the team says."""
+        return self.team.collect([own], self.team.world)
+
+    def _agree(self, finished: bool, first: int) -> None:
+        """All go on from the same place, or none does."""
+        found = self._said("finished" if finished else f"step {first}")
+        if len(set(found)) > 1:
+            raise InputError(
+                f"processes find different checkpoints: {', '.join(found)}",
+                path=self.out,
+                remedy="choose an --out that all nodes share",
+            )
+
+    def _fresh(self, seed: int) -> Predictor:
+        return fresh_predictor(self.settings, seed, self.team.device)
+
+    def _rule(self) -> Acceptance:
+        settings = self.settings
+        if settings.mode == "no-filter":
+            return Delta(0.0)
+        return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
+
+    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData) -> Jury:
+        """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
+        settings = self.settings
+        if was is not None:
+            judges = [self._fresh(settings.seed) for _ in was["judges"]]
+            for judge, weights in zip(judges, was["judges"], strict=True):
+                judge.load_state_dict(weights)
+                judge.eval().requires_grad_(requires_grad=False)
+            return Jury(model, judges, was["temperature"])
+        judges = []
+        if settings.judges > 1:
+            judges = held_out_judges(
+                settings.judges,
+                data.learned,
+                settings.n_batch,
+                Schedule.of(self.settings),
+                self._fresh,
+                team=self.team,
+            )
+        temperature = settings.fixed_temperature
+        if temperature is None:
+            with self.team.autocast():
+                temperature = fit_temperature(model, data.measured)
+        return Jury(model, judges, temperature)
+
+    def _recorded(self) -> dict[str, Any]:
+        """The settings that make a difference, without machine paths."""
+        settings = self.settings
+        apart = {
+            "corpus", "out", "system", "candidates", "processes", "checkpoint_every", "keep", "resume",
+        }  # fmt: skip
+        kept = settings.model_dump(mode="json", exclude=apart)
+        if settings.candidates is not None and settings.mode != "baseline":
+            folder = Path(settings.candidates)
+            if folder.is_relative_to(settings.corpus):
+                kept["candidates"] = str(folder.relative_to(settings.corpus))
+            else:
+                kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
+        return kept
+
+    def _tell_start(self, data: TrainData, snapshots: Snapshots, first: int) -> None:
+        if data.uncovered:
+            warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
+        for fault in snapshots.damaged:
+            warn(f"checkpoint passed over: {fault}")
+        if first:
+            say(f"resumed after step {first:,}")
+        else:
+            snapshots.clear()
+
+    def _record(self, data: TrainData, excluded: Mapping[str, Tally]) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "system": self.system,
+            "mode": settings.mode,
+            "labelled": data.size,
+            "draw": settings.labelled,
+            "seed": settings.seed,
+            "settings": self._recorded(),
+            "candidates": len(data.candidates or ()),
+            "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
+        }
+
+    def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
+        refused: Sequence[tuple[str, str, int]] = [
+            (what, reason, count)
+            for what, tally in excluded.items()
+            for reason, count in tally.rows()[1:]
+        ]
+        if refused:
+            table("Left out of training", ["set", "reason", "count"], refused)
+        journal, settings = learner.journal, self.settings
+        say(
+            f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
+            f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
+            f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
+        )
+        if journal.seen and learner.best_step <= settings.warm_steps:
+            say(
+                f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
+                "predictor learnt from L alone; see how validation went on (history.jsonl)"
+            )
+
+
+def _check_writable(out: Path) -> None:
+    # Now, not after hours of training.
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        writable = os.access(out, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise InputError("cannot write here", path=out, remedy="name another --out")
