@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nltk.tree import Tree
+
 from pipeline.core.errors import InputError
 from pipeline.core.types import REFERENCE_LABELS, UNLABELLED, Reference, Source, Span, is_label
-from pipeline.text.trees import Tree, constituents
+from pipeline.text.trees import constituents
 
 _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
 """Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""

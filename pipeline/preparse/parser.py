@@ -18,6 +18,7 @@ from typing import Any
 
 import stanza
 import torch
+from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
 
 from pipeline.core.console import say
@@ -37,7 +38,7 @@ from pipeline.preparse.parser_training import (
     training_tree,
 )
 from pipeline.preparse.settings import Preparse
-from pipeline.text.trees import Tree, escape, parse_tree, unescape
+from pipeline.text.trees import escape, parse_tree, unescape
 
 CARD = "parser.json"
 """File in CORPUS/parser that says which parser made the trees; ``corpus_parser`` writes it."""

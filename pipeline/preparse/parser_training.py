@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from nltk.tree import Tree
 from stanza.models import constituency_parser
 from stanza.models.common.foundation_cache import FoundationCache
 from stanza.models.common.pretrain import PretrainedWordVocab
@@ -30,7 +31,7 @@ from stanza.models.constituency import tree_reader
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, write_text
-from pipeline.text.trees import Tree, base_label, constituents, escape
+from pipeline.text.trees import base_label, constituents, escape
 
 MODEL, PRETRAIN = "parser.pt", "pretrain.pt"
 ROOT = "ROOT"

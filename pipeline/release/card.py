@@ -143,7 +143,7 @@ def card(
         samples=samples(find_shards(folder)),
         program=None if stand_off else training_program(place),
         columns=_columns(folder, manifest),
-        tables={name: getattr(card_text, name) for name in card_text.__all__},
+        tables={table.__name__: table for table in card_text.TABLES},
         licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
         sources=notices(origins),
         commands=commands(manifest),

@@ -323,3 +323,9 @@ def _percent(count: int, whole: int) -> str | None:
 
 def _quantile(quantiles: Mapping[str, Any], wanted: float) -> Any:
     return next((value for point, value in quantiles.items() if float(point) == wanted), None)
+
+
+TABLES = (
+    acceptance, coordinators, filtered, labels, lengths, merged, models, scores, settings,
+)  # fmt: skip
+"""The tables that the card's template may ask for, by the names of their functions."""

@@ -138,7 +138,7 @@ def test_a_file_of_judgements_that_is_not_there_is_said(corpus: Path) -> None:
 
 def test_judgements_that_params_name_are_inputs_of_the_report() -> None:
     """DVC has a folder there to depend on, whether or not anyone has judged yet."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     named = [
         Path(each["judgements"])
         for each in yaml.safe_load((root / "params.yaml").read_text())["report"].values()

@@ -981,7 +981,7 @@ def test_pictures_are_files_that_stand_alone(corpus: Path) -> None:
 
 def test_dvc_plots_what_the_report_writes(corpus: Path) -> None:
     """Every output and plot of the stage is there, with its columns and a template that is ours."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     stage = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]["report"]
     for out in (*stage["outs"], *stage["plots"]):
         path, props = next(iter(out.items())) if isinstance(out, dict) else (out, {})

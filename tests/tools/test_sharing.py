@@ -22,7 +22,7 @@ from pipeline.tools.merge import command as merge
 from pipeline.tools.settings import Export, Merge, Stats, Validate
 from pipeline.tools.validate import command as validate
 
-DEMO = Path(__file__).resolve().parents[1] / "data/world/candidates/t5-sync/seed-0"
+DEMO = Path(__file__).resolve().parents[2] / "data/world/candidates/t5-sync/seed-0"
 
 
 @pytest.fixture(params=["toy", "demo"])

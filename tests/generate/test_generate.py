@@ -17,7 +17,7 @@ from pipeline.core.types import Candidate, Span
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import CUT, WITHOUT, run
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def settings(corpus: Path, **more: object) -> Generate:

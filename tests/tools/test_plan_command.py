@@ -24,7 +24,7 @@ from pipeline.tools.repro.plan import run
 from pipeline.tools.repro.settings import Plan
 from pipeline.train.settings import Train
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TRAIN = "conjoin train data/{} --system {} --mode {} --labelled 50 --seed {} --params params.yaml"
 
 

@@ -15,7 +15,7 @@ from pipeline.release.card import training_program
 from pipeline.release.settings import Release
 from pipeline.release.stage import run
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 class NoConjoin(importlib.abc.MetaPathFinder):

@@ -13,7 +13,7 @@ from pipeline.text.trees import parse_tree
 from pipeline.world import generate_sentences
 from pipeline.world.oracle import Judgement, Oracle, Verdict
 
-SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
+SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 RIGHT, ODD = Verdict(Judgement.RIGHT, sensible=True), Verdict(Judgement.RIGHT, sensible=False)
 OTHER = Verdict(Judgement.OTHER, sensible=True)
 ODD_OTHER = Verdict(Judgement.OTHER, sensible=False)

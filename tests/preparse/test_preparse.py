@@ -27,7 +27,7 @@ from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.world import generate_sentences
 
-SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
+SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 SMALL = {"parser_trees": 40, "parser_epochs": 1, "parser_hidden": 16, "limit": 20, "unit": 8}
 
 

@@ -203,7 +203,7 @@ def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
 
 def test_how_long_a_run_took_is_no_part_of_it(project: Path) -> None:
     """A run redone with the same weights makes nothing after it stale, by the project's .dvcignore."""
-    shutil.copy(Path(__file__).resolve().parents[1] / ".dvcignore", project)
+    shutil.copy(Path(__file__).resolve().parents[2] / ".dvcignore", project)
     persistent = GROWS.replace("outs: [b]", "outs: [{b: {persist: true}}]")
     (project / "dvc.yaml").write_text(persistent)
     (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")

@@ -15,7 +15,7 @@ from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.core.types import Candidate, Span
 
-SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
+SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 
 FILLS = {
     "a": "the surgeon",  # right and sensible

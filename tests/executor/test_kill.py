@@ -26,7 +26,7 @@ from pipeline.executor.units import UnitFolder
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import run
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LOCKS = {".lock", ".workers"}
 
 

@@ -22,7 +22,7 @@ from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.grid import as_exp_run, grid, params_over, preset_values
 from pipeline.tools.repro.settings import Repro
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ("table2", "table3", "figure4")
 GENIA = ("genia", "genia-cpu")
 PATH = Path("params.yaml")

@@ -23,7 +23,7 @@ from pipeline.pretrain.probe.questions import held_out, is_echo, ordered
 from pipeline.pretrain.probe.word_vectors import Senses
 from pipeline.text.natural import join_words
 
-WORLD = Path(__file__).resolve().parents[1] / "data/raw/world"
+WORLD = Path(__file__).resolve().parents[2] / "data/raw/world"
 
 
 @pytest.fixture(scope="module")

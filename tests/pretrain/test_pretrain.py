@@ -46,7 +46,7 @@ from pipeline.pretrain.stage import run
 from pipeline.pretrain.token_store import encode_texts
 from pipeline.text.natural import NaturalText, join_words
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOUNS = ("lamp", "harbor", "baker", "boat", "letter", "garden")
 VERBS = ("sold", "found", "painted", "carried")
 TINY: dict[str, Any] = {

@@ -115,7 +115,7 @@ def test_text_has_no_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_the_embedded_world_is_ingested(tmp_path: Path) -> None:
     """The world's reader gives as many sentences as asked for, with coordination in train."""
-    world = Path(__file__).resolve().parents[1] / "data/raw/world"
+    world = Path(__file__).resolve().parents[2] / "data/raw/world"
     ingest(world, tmp_path / "out", reader="world", sentences=90)
     counts = read_json(tmp_path / "out/ingest.json")
     assert sum(row["sentences"] for row in counts["splits"].values()) == 90
@@ -124,7 +124,7 @@ def test_the_embedded_world_is_ingested(tmp_path: Path) -> None:
 
 def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
     """`raw` lines follow those of the training split, and repeat none of the sentences."""
-    world = Path(__file__).resolve().parents[1] / "data/raw/world"
+    world = Path(__file__).resolve().parents[2] / "data/raw/world"
     ingest(world, tmp_path / "out", reader="world", sentences=90, raw=40)
     sentences = list(read_sentences(tmp_path / "out/sentences.parquet"))
     lines = (tmp_path / "out/text.txt").read_text().splitlines()

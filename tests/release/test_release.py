@@ -21,7 +21,7 @@ from pipeline.release.shards import key
 from pipeline.release.stage import run
 from pipeline.tools import rehydrate
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DATA = "data/train-*.parquet"
 
 

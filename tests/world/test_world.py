@@ -14,7 +14,7 @@ from pipeline.core.types import REFERENCE_LABELS, Sentence, Span
 from pipeline.text.trees import Tree, constituents, leaves, one_line, parse_tree
 from pipeline.world import generate_sentences
 
-SOURCE = Path(__file__).resolve().parents[1] / "data" / "raw" / "world"
+SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 CONTENT = ("NN", "VB", "JJ", "RB")
 
 

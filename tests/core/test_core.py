@@ -42,7 +42,7 @@ from pipeline.text.trees import (
     unescape,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = Sentence(
     sentence_id="x/1",
     doc_id="x",
