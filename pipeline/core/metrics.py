@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES, Coordination, Span
 
 CRITERIA = ("whole", "outer", "inner", "exact")
@@ -121,8 +122,8 @@ class Comparison:
     the draw of test instances only.
     """
 
-    system: str
-    against: str
+    system: System
+    against: System
     labelled: int
     seeds: tuple[int, ...]
     gain: float
@@ -146,25 +147,11 @@ class Difference(NamedTuple):
     by_seed: tuple[float, ...]
 
 
-def compared(modes: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Which systems are held against which: (system, against).
-
-    Every system against each baseline, each variation (``t5-no-filter``) against what it varies, and
-    what a model adapted on twins gives (``t5-twins``) against its control (``t5-more``).
-
-    Args:
-        modes: system → its mode of training.
-    """
+def compared(systems: Iterable[System]) -> list[tuple[System, System]]:
+    """Which systems are held against which: (system, against)."""
+    known = list(systems)
     return [
-        (system, other)
-        for system in modes
-        for other in modes
-        if system != other
-        and (
-            (modes[other] == "baseline" and modes[system] != "baseline")
-            or system.startswith(f"{other}-")
-            or system.replace("-twins", "-more") == other
-        )
+        (system, other) for system in known for other in known if system.is_compared_with(other)
     ]
 
 
@@ -223,8 +210,8 @@ def _resamples(
 
 
 def compare_all(
-    correct: Mapping[tuple[int, str], Correct],
-    pairs: Sequence[tuple[str, str]],
+    correct: Mapping[tuple[int, System], Correct],
+    pairs: Sequence[tuple[System, System]],
     seed: int = 0,
 ) -> list[Comparison]:
     """The comparisons of ``pairs`` (system, against) at every |L| where both have a common seed.

@@ -1,6 +1,6 @@
-"""The finished training runs of a corpus, as the report reads them back.
+"""The finished training runs of a corpus, and what a system's tables and comparisons go by.
 
-Files of a JSON object a line, which training and pretraining keep: read back line by line.
+Also reads the files of one JSON object a line that training and pretraining keep.
 """
 
 import json
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
@@ -42,6 +42,72 @@ def read_records(
     return tuple(records)
 
 
+NO_GENERATOR = "none"
+"""The ``generator`` of a baseline: nothing makes candidates for it."""
+
+
+class System(str):
+    """The name of a system, with the fields that say what it is; equal to its plain name.
+
+    The fields are those of its entry in ``params.yaml``, which ``run.json`` carries: the name is free,
+    and nothing is read out of it. None where a field was not given.
+
+    Attributes:
+        mode: its mode of training.
+        generator: what made its candidates (``T5``), or ``NO_GENERATOR``.
+        caption: what sets those candidates apart from the generator's own (``adapted on twins``).
+        variation: what its training does otherwise than the full method (``no-filter``).
+        control_of: the caption whose effect it is the control for: it has all but that.
+    """
+
+    FIELDS = ("generator", "caption", "variation", "control_of")
+
+    mode: str
+    generator: str | None
+    caption: str | None
+    variation: str | None
+    control_of: str | None
+
+    def __new__(cls, name: str, mode: str = "", **fields: str) -> Self:
+        """A system of a name, a mode and those of its ``FIELDS`` that are known."""
+        system = super().__new__(cls, name)
+        system.mode = mode
+        for field_ in cls.FIELDS:
+            setattr(system, field_, fields.get(field_))
+        return system
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any]) -> Self:
+        """The system of a run, from its ``run.json``."""
+        return cls(str(card["system"]), str(card["mode"]), **card.get("shown_as", {}))
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it learns from L alone."""
+        return self.mode == "baseline"
+
+    def varies(self, other: "System") -> bool:
+        """Whether it is ``other``, a full method, with a caption, a variation or both added."""
+        return (
+            self.generator is not None
+            and self.generator == other.generator
+            and other.variation is None
+            and other.caption in (None, self.caption)
+            and (other.caption, other.variation) != (self.caption, self.variation)
+        )
+
+    def is_compared_with(self, other: "System") -> bool:
+        """Whether its gain over ``other`` is computed: over baselines, what it varies, its control."""
+        if self == other:
+            return False
+        controlled = self.caption is not None and (
+            (self.generator, self.caption, self.variation)
+            == (other.generator, other.control_of, other.variation)
+        )
+        over_baseline = other.is_baseline and not self.is_baseline
+        return over_baseline or self.varies(other) or controlled
+
+
 BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
 """Keys of a record of history: {name: [accepted, seen]} since the record before."""
 
@@ -60,14 +126,18 @@ class Run:
     """
 
     folder: Path
-    system: str
-    mode: str
+    system: System
     labelled: int
     draw: str
     seed: int
     card: dict[str, Any] = field(repr=False)
     history: tuple[dict[str, Any], ...] = field(repr=False)
     seconds: float | None
+
+    @property
+    def mode(self) -> str:
+        """The mode of training."""
+        return self.system.mode
 
     @property
     def source(self) -> str | None:
@@ -128,8 +198,7 @@ def _read(folder: Path) -> Run:
     try:
         return Run(
             folder=folder,
-            system=str(card["system"]),
-            mode=str(card["mode"]),
+            system=System.of(card),
             labelled=int(card["labelled"]),
             draw=str(card.get("draw", card["labelled"])),
             seed=int(card["seed"]),

@@ -1,16 +1,19 @@
-"""``conjoin evaluate``: every run of a corpus against gold coordination (Table 2)."""
+"""``conjoin evaluate``: every run of a corpus against gold coordination (Table 2).
 
-from collections.abc import Sequence
+A run's predictions are kept with the digest of what they depend on, and only those of a new or changed
+run are made; ``metrics.json`` is computed from the rows of all of them, so it does not tell which.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from pipeline.core.console import say, table, track
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import digest_of, read_json, sha256_of, write_json
 from pipeline.core.metrics import (
     CRITERIA,
     accuracy,
@@ -22,11 +25,14 @@ from pipeline.core.metrics import (
     judge,
     mean_sd,
 )
-from pipeline.core.parquet import write_rows
-from pipeline.core.schema import PREDICTIONS, read_sentences
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.runs import System
+from pipeline.core.schema import PREDICTIONS, read_sentences, sentence_row
 from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
 from pipeline.evaluate.settings import Evaluate
-from pipeline.predictor.model import Predictor, best_device
+
+ALGORITHM = 1
+"""To be raised when other code makes other predictions of the same predictor: kept ones are then redone."""
 
 _COLUMNS = [*CATEGORIES, "overall"]
 
@@ -47,30 +53,84 @@ def run(settings: Evaluate) -> None:
         InputError: there is no run, or the split has no evaluable coordination.
         ModelError: a run's predictor cannot be loaded.
     """
-    torch.set_num_threads(settings.threads)
     folders = _runs(settings.corpus)
     instances = _instances(settings)
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
-    for stale in sorted((out / "predictions").glob("*.parquet")):
-        stale.unlink()
-    runs = []
-    correct: dict[tuple[int, str], dict[int, list[bool]]] = {}
+    kept = _Kept(out, settings, instances)
+    runs, systems = [], dict[System, System]()
+    correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
     for folder in track(folders, "evaluate"):
-        run_, right = _evaluate(folder, instances, settings, out)
+        card = read_json(folder / "run.json")
+        run_, right = _score(card, instances, kept.rows(folder, card))
         runs.append(run_)
-        correct.setdefault((run_["labelled"], run_["system"]), {})[run_["seed"]] = right
+        system = System.of(card)
+        systems[system] = system
+        correct.setdefault((run_["labelled"], system), {})[run_["seed"]] = right
+    kept.sweep()
     labels = [instance.gold.label for instance in instances]
-    pairs = compared({run_["system"]: run_["mode"] for run_ in runs})
     metrics = {
         "split": settings.split,
         "instances": {name: len(members) for name, members in categories(labels).items()},
         "runs": runs,
         "summary": _summary(runs),
-        "comparisons": [asdict(c) for c in compare_all(correct, pairs)],
+        "comparisons": [asdict(c) for c in compare_all(correct, compared(systems.values()))],
     }
     write_json(out / "metrics.json", metrics)
     _tell(metrics)
+
+
+class _Kept:
+    """``evaluation/predictions``, and in ``kept.json`` what each file of it was made of.
+
+    The device is no part of that: predictions made on another differ in the last digits of their
+    probabilities, and to look for it would take longer than to read what is kept.
+    """
+
+    def __init__(self, out: Path, settings: Evaluate, instances: Sequence[_Instance]) -> None:
+        self.folder, self.settings, self.instances = out / "predictions", settings, instances
+        self.path = out / "kept.json"
+        sentences = {i.sentence.sentence_id: sentence_row(i.sentence) for i in instances}
+        self.about = {
+            "algorithm": ALGORITHM,
+            "sentences": digest_of(list(sentences.values())),
+            "batch_tokens": settings.batch_tokens,
+            "threads": settings.threads,
+            "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        }
+        self.found = _read_record(self.path)
+        self.current: dict[str, Any] = {}
+
+    def rows(self, folder: Path, card: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The rows of ``PREDICTIONS`` of a run, in the order of the instances, written to its file."""
+        name = f"{card['system']}-{card['labelled']}-{card['seed']}.parquet"
+        path = self.folder / name
+        made_of = digest_of({**self.about, "predictor": sha256_of(folder / "predictor")})
+        if path.is_file() and self.found.get(name) == {"of": made_of, "sha256": sha256_of(path)}:
+            self.current[name] = self.found[name]
+            return list(read_rows(path, PREDICTIONS))
+        rows = _predict(folder, self.instances, self.settings)
+        write_rows(path, PREDICTIONS, rows)
+        self.current[name] = {"of": made_of, "sha256": sha256_of(path)}
+        # After each run, so that what a killed evaluation has predicted is not predicted again.
+        write_json(self.path, {**self.found, **self.current})
+        return rows
+
+    def sweep(self) -> None:
+        """Remove the predictions of runs that are gone."""
+        for path in self.folder.glob("*.parquet"):
+            if path.name not in self.current:
+                path.unlink()
+        write_json(self.path, self.current)
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """What a record of kept predictions says; nothing where it is missing or damaged."""
+    try:
+        record = read_json(path)
+    except InputError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _runs(corpus: Path) -> list[Path]:
@@ -118,24 +178,28 @@ def _instances(settings: Evaluate) -> list[_Instance]:
     return instances
 
 
-def _evaluate(
-    folder: Path, instances: Sequence[_Instance], settings: Evaluate, out: Path
-) -> tuple[dict[str, Any], list[bool]]:
-    """A run's entry in ``metrics.json``, and for every instance whether it got the boundary right."""
-    card = read_json(folder / "run.json")
+def _predict(
+    folder: Path, instances: Sequence[_Instance], settings: Evaluate
+) -> list[dict[str, Any]]:
+    """What a run's predictor says of every instance, as rows of ``PREDICTIONS``."""
+    # These take seconds, and are not needed where all predictions are kept.
+    import torch  # noqa: PLC0415
+
+    from pipeline.predictor.model import Predictor, best_device  # noqa: PLC0415
+
+    torch.set_num_threads(settings.threads)
     predictor = Predictor.load(folder / "predictor").to(best_device())
     found = predictor.predict(
         [instance.sentence.words for instance in instances],
         [instance.gold.coordinator for instance in instances],
         settings.batch_tokens,
     )
-    rows, verdicts = [], []
+    rows = []
     for instance, prediction in zip(instances, found, strict=True):
         gold, words = instance.gold, instance.sentence.words
         conjuncts: tuple[Span, ...] = ()
         if prediction is not None:
             conjuncts = as_conjuncts(words, gold.coordinator, prediction.span)
-        verdicts.append(judge(gold, conjuncts))
         rows.append(
             {
                 "sentence_id": instance.sentence.sentence_id,
@@ -147,8 +211,17 @@ def _evaluate(
                 "probability": prediction.probability if prediction else 0.0,
             }
         )
-    name = f"{card['system']}-{card['labelled']}-{card['seed']}.parquet"
-    write_rows(out / "predictions" / name, PREDICTIONS, rows)
+    return rows
+
+
+def _score(
+    card: Mapping[str, Any], instances: Sequence[_Instance], rows: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[bool]]:
+    """A run's entry in ``metrics.json``, and for every instance whether it got the boundary right."""
+    verdicts = [
+        judge(instance.gold, [Span(s["start"], s["end"]) for s in row["predicted"]])
+        for instance, row in zip(instances, rows, strict=True)
+    ]
     labels = [instance.gold.label for instance in instances]
     right = [verdict["whole"] for verdict in verdicts]
     return {
@@ -158,7 +231,7 @@ def _evaluate(
         "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
         "validation_accuracy": card["best_validation_accuracy"],
         **{key: card[key] for key in ("best_step", "steps", "seen", "accepted")},
-        "unscored": sum(prediction is None for prediction in found),
+        "unscored": sum(not row["predicted"] for row in rows),
     }, right
 
 

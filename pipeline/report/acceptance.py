@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.metrics import Comparison
-from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, candidates_at_hand
+from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, System, candidates_at_hand
 from pipeline.core.types import REFERENCE_LABELS
 from pipeline.report.audit import Audit
 from pipeline.report.charts import Line, Panel, Points, key_of, line_chart
@@ -24,7 +24,6 @@ from pipeline.report.results import (
     Metrics,
     generator_name,
     more_than_noise,
-    parts_of,
     short_name,
     system_key,
     system_name,
@@ -96,7 +95,7 @@ def _panels(
 
 
 def _panel(
-    title: str, curves: Mapping[str, Points], systems: Sequence[str], runs: Sequence[Run]
+    title: str, curves: Mapping[System, Points], systems: Sequence[System], runs: Sequence[Run]
 ) -> Panel:
     lines = [Line(points, key_of(system, systems)) for system, points in curves.items()]
     # All panels of one kind share their axes, whatever is drawn in them.
@@ -184,7 +183,7 @@ def _warm_alone(runs: Sequence[Run]) -> str:
     )
 
 
-def _row(system: str, runs: Sequence[Run], corpus: Path) -> Row:
+def _row(system: System, runs: Sequence[Run], corpus: Path) -> Row:
     pool, seen, distinct, accepted = (
         _sum(runs, key) for key in ("candidates", "seen", "distinct", "accepted")
     )
@@ -214,15 +213,17 @@ def filter_facts(metrics: Metrics, audit: Audit | None, runs: Sequence[Run]) -> 
     size, facts = metrics.main, []
     filtering = {run.system for run in runs if run.mode == "filter" and run.labelled == size}
     for generator in sorted(filtering, key=system_key):
-        if parts_of(generator) != (generator, None):
+        if generator.generator is None or generator.variation:
             continue
         entry = next(
             (e for e in (audit.filtered(size) if audit else ()) if e["system"] == generator), None
         )
         parts = [_cleans(entry), _prefers(entry)] if entry else []
-        without = metrics.gain(size, f"{generator}-no-filter", generator)
-        if without:
-            parts.append(_costs(without))
+        parts += [
+            _costs(gain)
+            for system, gain in metrics.ablations(size).items()
+            if system.variation == "no-filter" and gain.against == generator
+        ]
         parts = [part for part in parts if part]
         if parts:
             told = " ".join(_sentence(part) for part in parts)

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from pipeline.core.metrics import Comparison
+from pipeline.core.runs import System
 from pipeline.report.charts import INK, MUTED, Key, Panel, draw, dress, key_of, label_ends, paint
-from pipeline.report.results import BASELINE, FULL, Metrics, Result, beside, short_name, system_key
+from pipeline.report.results import FULL, Metrics, Result, label_name, short_name, system_key
 
 _WIDTH = 3.9  # inches: on a phone, where it is scaled down, text keeps 11 pixels
 
@@ -21,7 +22,7 @@ _WIDTH = 3.9  # inches: on a phone, where it is scaled down, text keeps 11 pixel
 class Mark:
     """A figure with its interval, all in per cent or points; ``seeds`` are drawn faintly beside."""
 
-    system: str
+    system: System
     value: float
     low: float
     high: float
@@ -38,7 +39,7 @@ def accuracy_dots(block: Sequence[Result]) -> Panel | None:
     return Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)
 
 
-def gain_dots(gains: Mapping[str, Comparison]) -> Panel | None:
+def gain_dots(gains: Mapping[System, Comparison]) -> Panel | None:
     """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
     if not gains:
         return None
@@ -46,13 +47,14 @@ def gain_dots(gains: Mapping[str, Comparison]) -> Panel | None:
     alt = "; ".join(
         f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in found
     )
+    against = {gain.against for gain in gains.values()}
     # The baseline has a row too, so that the rows of both pictures stand level.
-    marks = [Mark(BASELINE, 0.0, 0.0, 0.0), *found]
+    marks = [*(Mark(system, 0.0, 0.0, 0.0) for system in against), *found]
     svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
     return Panel("Gain over the baseline, 95 % interval", f"gain over the baseline: {alt}", svg)
 
 
-def ablation_dots(gains: Mapping[str, Comparison]) -> Panel | None:
+def ablation_dots(gains: Mapping[System, Comparison]) -> Panel | None:
     """What each variation changes against its generator (Table 3), with the 95 % interval."""
     if not gains:
         return None
@@ -81,7 +83,7 @@ def gain_mark(gain: Comparison) -> Mark:
 
 
 def _rows(
-    marks: Sequence[Mark], systems: Sequence[str], form: str, x_label: str, *, zero: bool = False
+    marks: Sequence[Mark], systems: Sequence[System], form: str, x_label: str, *, zero: bool = False
 ) -> str:
     """A row for each mark from the top: its name, dot and interval, and its value at the right."""
 
@@ -101,7 +103,7 @@ def _rows(
                 va="center_baseline", transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         dress(axes, x_label, grid="x")
-        axes.set_yticks(range(len(marks)), [_label(mark.system) for mark in marks])
+        axes.set_yticks(range(len(marks)), [label_name(mark.system) for mark in marks])
         axes.tick_params(axis="y", labelcolor=paint(INK))
         axes.set_ylim(len(marks) - 0.5, -0.5)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
@@ -114,18 +116,14 @@ def _signed(form: str, value: float) -> str:
     return text if value else text.lstrip("+")
 
 
-def _label(system: str) -> str:
-    return beside(short_name(system))
-
-
 _SIZE = 4.3, 2.9  # inches
 _DODGE = 0.02  # of the axis between one system's mark and the next's, so that bars do not hide bars
 _NEAR = 0.11  # of the axis between two sizes, below which the names of both do not fit side by side
 
-_Marks = Mapping[str, Mapping[int, Mark]]
+_Marks = Mapping[System, Mapping[int, Mark]]
 
 
-def curves_over_sizes(metrics: Metrics) -> tuple[list[str], list[str]]:
+def curves_over_sizes(metrics: Metrics) -> tuple[list[System], list[System]]:
     """Systems that have a curve, being run at two |L| at least, and those that have none."""
     systems = sorted({result.system for result in metrics.results}, key=system_key)
     sizes = {s: [r for r in metrics.results if r.system == s] for s in systems}
@@ -134,7 +132,7 @@ def curves_over_sizes(metrics: Metrics) -> tuple[list[str], list[str]]:
 
 def accuracy_over_sizes(metrics: Metrics) -> Panel | None:
     """Overall accuracy over |L|, mean ± sd, a line for each system that has a curve."""
-    marks: dict[str, dict[int, Mark]] = {}
+    marks: dict[System, dict[int, Mark]] = {}
     for system in curves_over_sizes(metrics)[0]:
         for result in metrics.results:
             if result.system == system and (mark := accuracy_mark(result)):
@@ -148,7 +146,7 @@ def accuracy_over_sizes(metrics: Metrics) -> Panel | None:
 
 def gain_over_sizes(metrics: Metrics) -> Panel | None:
     """The gain over the baseline over |L|, with 95 % intervals; None without comparisons."""
-    marks: dict[str, dict[int, Mark]] = {}
+    marks: dict[System, dict[int, Mark]] = {}
     for system in curves_over_sizes(metrics)[0]:
         for size in metrics.sizes:
             if gain := metrics.gain(size, system):
@@ -193,7 +191,7 @@ def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool = False)
             dash = [float(part) for part in key.dash.split()]
             axes.plot(
                 xs, values, color=colour, marker="o", markersize=4.5, linewidth=1.8,
-                linestyle=(0, dash) if dash else "-", zorder=3 if system != BASELINE else 2,
+                linestyle=(0, dash) if dash else "-", zorder=3 if system != metrics.baseline else 2,
             )  # fmt: skip
             ends.append((key, values[-1]))
         dress(axes, "labelled sentences, |L|", y_label)

@@ -8,9 +8,10 @@ from typing import Any
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
 from pipeline.core.parquet import read_rows
+from pipeline.core.runs import System
 from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
-from pipeline.report.results import candidates_key, system_key
+from pipeline.report.results import read_generation, system_key
 
 SHARES = ("right", "sensible", "other", "ungrammatical", "repeats", "distinct")
 """What is told of each folder of candidates, as fractions of the judged."""
@@ -22,23 +23,24 @@ _REMEDY = "run `conjoin audit` again"
 class Audit:
     """``audit/audit.json`` of a corpus made by a grammar; docs/schema.md names the keys.
 
-    ``generation`` stands in the order of generators, ``filter`` by |L| and then as in Table 3.
+    ``generation`` stands in the order of generators, its ``candidates`` a ``Generation``; ``filter``
+    by |L| and then as in Table 3, its ``system`` a ``System``.
     """
 
     generation: tuple[Mapping[str, Any], ...]
     filter: tuple[Mapping[str, Any], ...]
-
-    def of_candidates(self, folder: str) -> Mapping[str, Any] | None:
-        """The entry of one folder of candidates, such as ``bert-sync``."""
-        return next((e for e in self.generation if e["candidates"] == folder), None)
 
     def filtered(self, labelled: int) -> list[Mapping[str, Any]]:
         """The entries of ``filter`` at one |L| where anything was rejected: δ = 0 is no filter."""
         return [e for e in self.filter if e["labelled"] == labelled and e["rejected"]["judged"]]
 
 
-def read_audit(corpus: Path) -> tuple[Audit | None, str]:
+def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | None, str]:
     """The audit of a corpus, or None and why there is none.
+
+    Args:
+        corpus: its folder.
+        systems: those that are known with their fields.
 
     Raises:
         InputError: the file is not what ``audit`` writes.
@@ -50,10 +52,17 @@ def read_audit(corpus: Path) -> tuple[Audit | None, str]:
     try:
         if not document["oracle"]:
             return None, "no grammar made this corpus, so nothing knows which annotations are right"
-        generation = sorted(document["generation"], key=lambda e: candidates_key(e["candidates"]))
-        filtered = sorted(
-            document["filter"], key=lambda e: (e["labelled"], system_key(e["system"]))
-        )
+        known = {str(system): system for system in systems}
+        generation = [
+            {**entry, "candidates": read_generation(corpus, entry["candidates"])}
+            for entry in document["generation"]
+        ]
+        generation.sort(key=lambda e: e["candidates"].key)
+        filtered = [
+            {**entry, "system": known.get(entry["system"], System(entry["system"]))}
+            for entry in document["filter"]
+        ]
+        filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
         for entry in generation:
             _need(entry, (*SHARES, "judged", "by_label", "by_fill_length"))
         for entry in filtered:

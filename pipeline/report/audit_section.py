@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.report.audit import SHARES, Audit, labels_of
 from pipeline.report.charts import Key, Pair, dumbbells, key_of
 from pipeline.report.markdown import Row, Table
-from pipeline.report.results import candidates_name, candidates_parts, generator_name, short_name
+from pipeline.report.results import generator_name, short_name
 from pipeline.report.sections import Gallery
 
 _LENGTHS = ("1", "2", "3-4", "5-8", "9+")
@@ -22,7 +22,7 @@ def annotation_table(audit: Audit) -> Table:
         ("Candidates", "Right", "Right, sensible", "Other conjuncts", "Ungrammatical", "Repeats",
          "Distinct", "judged"),
         tuple(
-            Row((candidates_name(e["candidates"]), *(_share(e[s]) for s in SHARES), _count(e["judged"])))
+            Row((e["candidates"].name, *(_share(e[s]) for s in SHARES), _count(e["judged"])))
             for e in audit.generation
         ),
         note="Right: some reading of the sentence has exactly these conjuncts. Sensible: and that "
@@ -42,7 +42,7 @@ def length_table(audit: Audit) -> Table:
         for length in lengths:
             one = entry["by_fill_length"].get(length)
             cells.append(f"{_share(one['right'])} ({_count(one['judged'])})" if one else "–")
-        rows.append(Row((candidates_name(entry["candidates"]), *cells)))
+        rows.append(Row((entry["candidates"].name, *cells)))
     heads = [f"{length} word{'' if length == '1' else 's'}" for length in lengths]
     return Table(
         "Right annotations (%) by length of the fill",
@@ -131,10 +131,14 @@ _LEFT_OUT = f"A share of fewer than {_ENOUGH} judged is not drawn."
 def generation_gallery(audit: Audit) -> Gallery | None:
     """By label, synchronized against not: a panel for each generator that has both."""
     panels = []
-    told = [parts for e in audit.generation if (parts := candidates_parts(e["candidates"]))]
-    models = list(dict.fromkeys(model for model, _, _ in told))
+    plain = {
+        (made.model, made.context): entry
+        for entry in audit.generation
+        if (made := entry["candidates"]).model and not made.rest
+    }
+    models = list(dict.fromkeys(model for model, _ in plain))
     for model in models:
-        with_, without = (audit.of_candidates(f"{model}-{c}") for c in ("sync", "no-sync"))
+        with_, without = plain.get((model, 0)), plain.get((model, 1))
         if with_ and without:
             about = ("synchronized", "not synchronized")
             colour = key_of(model, models).colour

@@ -20,7 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from pipeline.core.files import digest_of
-from pipeline.report.results import BASELINE, GENERATORS, beside, parts_of, short_name
+from pipeline.core.runs import System
+from pipeline.report.results import baseline_of, is_papers, label_name, short_name
 
 INK, MUTED, GRID = "--ink", "--muted", "--grid"
 _OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4", "--c-5")
@@ -48,13 +49,15 @@ _DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
 class Key:
     """How something is drawn: its name, CSS colour variable, dash pattern ("" is solid) and shape.
 
-    ``shape`` is ``line``, ``dot`` or ``ring``.
+    ``shape`` is ``line``, ``dot`` or ``ring``; ``label`` is its name at the end of a line, if it is
+    shorter there.
     """
 
     name: str
     colour: str
     dash: str = ""
     shape: str = "line"
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +69,32 @@ class Panel:
     svg: str
 
 
-def key_of(system: str, systems: Iterable[str] = ()) -> Key:
+def key_of(system: System, systems: Iterable[System] = ()) -> Key:
     """The key of a system: a colour for each generator, a dash for each variation of Table 3.
 
     Args:
-        system: its name.
-        systems: all systems drawn, by which names that the paper lacks get colours of their own.
+        system: the system.
+        systems: all systems drawn, by which those that the paper lacks get colours of their own.
     """
-    name = short_name(system)
-    if system == BASELINE:
-        return Key(name, "--c-baseline")
-    parts = parts_of(system)
-    if parts and _in_paper(system):
-        return Key(name, f"--c-{parts[0]}", _DASHES[parts[1]])
-    others = (s for s in {*systems, system} if s != BASELINE and not _in_paper(s))
-    strange = sorted({_coloured(s) for s in others})
-    colour = _OTHERS[strange.index(_coloured(system)) % len(_OTHERS)]
-    return Key(name, colour, _DASHES.get(parts[1], "4 1.5 1.5 1.5") if parts else "")
+    every = {*systems, system}
+    dash = _DASHES.get(system.variation, "4 1.5 1.5 1.5") if system.generator else ""
+    if system == (baseline := baseline_of(every)):
+        colour = "--c-baseline"
+    elif is_papers(system):
+        colour = f"--c-{str(system.generator).lower()}"
+    else:
+        groups: dict[object, str] = {}  # what has one colour → the first name of it
+        for other in sorted(every):
+            if other != baseline and not is_papers(other):
+                groups.setdefault(_coloured(other), other)
+        colour = _OTHERS[list(groups).index(_coloured(system)) % len(_OTHERS)]
+    return Key(short_name(system), colour, dash, label=label_name(system))
 
 
-def _coloured(system: str) -> str:
+def _coloured(system: System) -> object:
     """By what a system that the paper lacks has its colour: its generator, for the rows of Table 3."""
-    parts = parts_of(system)
-    return parts[0] if parts and parts[1] in _DASHES else system
-
-
-def _in_paper(system: str) -> bool:
-    parts = parts_of(system)
-    return parts is not None and parts[0] in GENERATORS and parts[1] in _DASHES
+    rows = system.generator and system.variation in _DASHES
+    return (system.generator, system.caption) if rows else system
 
 
 def paint(variable: str) -> str:
@@ -145,7 +146,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
     places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
     for (key, _), place in zip(ordered, places, strict=True):
         axes.text(
-            1.02, place, beside(key.name), color=paint(key.colour), fontsize=8,
+            1.02, place, key.label or key.name, color=paint(key.colour), fontsize=8,
             va="center_baseline", transform=axes.transAxes,
         )  # fmt: skip
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from pipeline.core.metrics import Comparison
+from pipeline.core.runs import System
 from pipeline.report.markdown import Row, Table, percent
 from pipeline.report.paper_tables import points
 from pipeline.report.results import (
-    BASELINE,
     ENOUGH,
-    GENERATORS,
     Metrics,
     Result,
-    is_baseline,
+    is_papers_method,
     more_than_noise,
     short_name,
     system_key,
@@ -31,8 +30,8 @@ def findings(metrics: Metrics) -> list[str]:
     """
     size, split = metrics.main, metrics.split
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
-    baseline = next((r for r in known if r.system == BASELINE), None)
-    others = [r for r in known if not is_baseline(r.system)]
+    baseline = next((r for r in known if r.system == metrics.baseline), None)
+    others = [r for r in known if not r.system.is_baseline]
     begin = f"With {metrics.phrase(size)},"
     if not others:
         if baseline is None:
@@ -60,9 +59,9 @@ def findings(metrics: Metrics) -> list[str]:
     return [first, trust or _others(metrics, best, others)]
 
 
-def better_generator(metrics: Metrics) -> str | None:
+def better_generator(metrics: Metrics) -> System | None:
     """The system of the main |L| that is the paper's method with the better generator, if any."""
-    plain = [r for r in metrics.block(metrics.main) if r.system in GENERATORS]
+    plain = [r for r in metrics.block(metrics.main) if is_papers_method(r.system)]
     return max(plain, key=_overall).system if plain else None
 
 
@@ -79,12 +78,12 @@ def gain_words(gain: Comparison) -> str:
 
 def _better(others: Sequence[Result]) -> Result:
     """The better of the paper's generators, or the best of what there is."""
-    plain = [result for result in others if result.system in GENERATORS]
+    plain = [result for result in others if is_papers_method(result.system)]
     return max(plain or others, key=_overall)
 
 
 def _among(best: Result, others: Sequence[Result]) -> str:
-    plain = [result for result in others if result.system in GENERATORS]
+    plain = [result for result in others if is_papers_method(result.system)]
     if best in plain:
         return ", the better of two generators," if len(plain) > 1 else ""
     return f", the best of {len(others)} systems with generation," if len(others) > 1 else ""
@@ -267,7 +266,7 @@ def _accuracy(result: Result | None) -> str:
     return percent(result.mean["overall"], result.sd["overall"]) if result else "–"
 
 
-def _called(system: str) -> str:
+def _called(system: System) -> str:
     return system_phrase(system).removeprefix("generation by ")
 
 

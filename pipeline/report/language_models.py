@@ -15,11 +15,11 @@ from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
-from pipeline.core.runs import read_records
+from pipeline.core.runs import System, read_records
 from pipeline.core.settings import Family, family_of, is_model_name
 from pipeline.report.charts import Key, Line, Panel, Points, key_of, line_chart
 from pipeline.report.markdown import Row, Table
-from pipeline.report.results import generator_name
+from pipeline.report.results import GENERATORS, generator_name, model_system
 from pipeline.report.sections import Chapter, Gallery, Section
 
 PROBE = ("recovered", "category", "length", "sense", "echo", "exact", "filled")
@@ -46,9 +46,14 @@ class LanguageModel:
     looks: tuple[Mapping[str, Any], ...] = field(repr=False)
 
     @property
+    def system(self) -> System:
+        """What it is as a generator."""
+        return model_system(self.name, self.card)
+
+    @property
     def phrase(self) -> str:
         """What it is called: ``T5 (adapted on twins)``."""
-        return generator_name(self.name)
+        return generator_name(self.system)
 
     @property
     def adapted(self) -> bool:
@@ -120,7 +125,7 @@ _COLUMNS = ("model", "seed", "step", "epoch", "tokens", "loss", "learning_rate",
 def model_gallery(models: Sequence[LanguageModel]) -> Gallery | None:
     """Probe and perplexity over the tokens read, one line for each model; None without histories."""
     told = [model for model in models if model.looks]
-    names = list(dict.fromkeys(m.name for m in told))
+    names = list(dict.fromkeys(m.system for m in told))
     panels: list[Panel] = []
     shares = [100 * r["probe"][s] for m in told for r in m.looks for s in _DRAWN if s in r["probe"]]
     limits = (0.0, min(100.0, 1.1 * max(shares, default=0.0)) or 1.0)  # of all four panels
@@ -167,7 +172,7 @@ def _comparable(models: Sequence[LanguageModel]) -> dict[str, list[LanguageModel
         groups.setdefault(alike, []).append(model)
     kinds = Counter((family, objective) for family, objective, _ in groups)
     return {
-        f"Perplexity: {generator_name(family)}, {objective}"
+        f"Perplexity: {GENERATORS[family]}, {objective}"
         + (f", vocabulary of {vocabulary}" if kinds[family, objective] > 1 else ""): alike
         for (family, objective, vocabulary), alike in groups.items()
     }
@@ -178,7 +183,7 @@ def _panel(
     models: Sequence[LanguageModel],
     curves: Sequence[Points],
     limits: tuple[float, float] | None,
-    names: Sequence[str],
+    names: Sequence[System],
 ) -> list[Panel]:
     """No panel without points; without limits the upright axis is logarithmic and fits the values.
 
@@ -190,7 +195,7 @@ def _panel(
     last = max(tokens for _, curve in drawn for tokens, _ in curve)
     scale, unit = (1e6, "million tokens") if last >= 2e6 else (1e3, "thousand tokens")
     lines = [
-        Line([(tokens / scale, value) for tokens, value in curve], _key(model.name, names))
+        Line([(tokens / scale, value) for tokens, value in curve], _key(model.system, names))
         for model, curve in drawn
     ]
     values = [value for _, curve in drawn for _, value in curve]
@@ -207,7 +212,7 @@ def _panel(
     return [Panel(title, f"{title} over tokens read: {ends}", svg)]
 
 
-def _key(name: str, names: Sequence[str]) -> Key:
+def _key(name: System, names: Sequence[System]) -> Key:
     return replace(key_of(name, names), dash="")
 
 

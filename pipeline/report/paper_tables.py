@@ -3,18 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from pipeline.core.metrics import CRITERIA, Comparison
+from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES
 from pipeline.report.markdown import Row, Table, percent
 from pipeline.report.results import (
-    BASELINE,
     Metrics,
     Result,
+    full_method,
     more_than_noise,
-    parts_of,
     short_name,
     variation_name,
-    variation_of,
-    varied,
 )
 
 DEFINITIONS = {
@@ -51,7 +49,7 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
 
     Variations, which stand in Table 3 alone, are left to it.
     """
-    shown = [r for r in metrics.block(labelled) if variation_of(r.system) is None]
+    shown = [r for r in metrics.block(labelled) if r.system.variation is None]
     gains = metrics.gains(shown)
     values: list[_Value] = [_column(name) for name in ("overall", *CATEGORIES)]
     heads = [f"{name} ({metrics.instances[name]:,})" for name in ("overall", *CATEGORIES)]
@@ -75,20 +73,21 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     A variation is compared with the generator it varies (Δ), where that was computed, and like every
     system with the baseline.
     """
-    known = [r for r in metrics.block(labelled) if r.system == BASELINE or parts_of(r.system)]
-    there = {result.system for result in known}
-    if not any(variation_of(name) or varied(name) in there for name in there):
+    known = [
+        r for r in metrics.block(labelled) if r.system.generator or r.system == metrics.baseline
+    ]
+    there = [result.system for result in known]
+    if not any(system.variation or full_method(system, there) for system in there):
         return None
     gains = metrics.gains(known)
     against = metrics.ablations(labelled)
 
-    def nested(system: str) -> bool:
+    def nested(system: System) -> bool:
         """Whether it stands below the generator that it varies."""
-        generator, variation = parts_of(system) or (system, None)
-        return variation is not None and generator in there
+        return system.variation is not None and full_method(system, there) is not None
 
-    def name(system: str) -> str:
-        return variation_name(variation_of(system) or "") if nested(system) else short_name(system)
+    def name(system: System) -> str:
+        return variation_name(system.variation or "") if nested(system) else short_name(system)
 
     rows = []
     for row, result in zip(_rows(known, name, [_column("overall")]), known, strict=True):
@@ -164,7 +163,7 @@ def _with_gain(row: Row, at: int, gain: Comparison | None) -> Row:
 
 
 def _rows(
-    block: Sequence[Result], name: Callable[[str], str], values: Sequence[_Value]
+    block: Sequence[Result], name: Callable[[System], str], values: Sequence[_Value]
 ) -> Iterator[Row]:
     """Rows name, values, seeds; the best value of each column is marked."""
     tops = []

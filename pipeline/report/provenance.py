@@ -20,13 +20,13 @@ from pipeline.report.markdown import Row, Table, percent, records_table
 from pipeline.report.results import (
     FULL,
     GENERATORS,
-    VARIATIONS,
+    full_method,
     generator_name,
-    parts_of,
+    is_ours,
+    is_papers_method,
     short_name,
     system_key,
 )
-from pipeline.train.settings import Train
 
 _SPLITS = ("train", "dev", "test")
 _COUNTS = ("sentences", "with_coordination", "instances", "evaluable_instances")  # as Table 1
@@ -193,18 +193,8 @@ _NAMES = {
     "steps": "updates", "warm_steps": "updates on L alone", "eval_every": "updates between validations",
     "n_batch": "N_batch", "k": "K", "k_max": "K_max", "delta": "δ",
 }  # fmt: skip
-_UNTOLD = {
-    "corpus",
-    "candidates",
-    "mode",
-    "system",
-    "labelled",
-    "seed",
-    "encoder",
-    "threads",
-    "out",
-}
-"""Settings of ``train`` that name things, or that other sentences tell of."""
+_UNTOLD = {"candidates", "mode", "labelled", "seed", "encoder", "threads"}
+"""Settings of a run that name things, or that other sentences tell of."""
 
 _ALIKE = ("n_batch", "k", "k_max", "delta")
 
@@ -258,7 +248,7 @@ def _models(corpus: Path) -> list[str]:
         if model.card.get("objective") == "twins" and model.name not in told:
             told.add(model.name)
             facts.append(
-                f"{generator_name(model.name)}, which the paper does not have, goes on from "
+                f"{model.phrase}, which the paper does not have, goes on from "
                 f"{model.card.get('base')} with twins of natural coordinations."
             )
     return facts
@@ -300,32 +290,34 @@ def _finite(runs: Sequence[Run]) -> str:
 
 
 def _training(runs: Sequence[Run]) -> str:
-    """Settings of training that are not the paper's, which are the defaults of ``train``."""
-    cards = [
-        r.card.get("settings", {}) for r in runs if r.mode == "filter" and r.system in GENERATORS
+    """Settings of training that are not the paper's, as each run records them."""
+    told = [run for run in runs if run.mode == "filter" and is_papers_method(run.system)]
+    unlike: dict[str, Any] = {}
+    for run in told:
+        unlike |= dict(run.card.get("paper", {}).get("unlike", ()))
+    used = _settings(told)
+    other = [
+        f"{_name(key)} {', '.join(sorted(used[key]))} (paper: {_value(paper)})"
+        for key, paper in unlike.items()
+        if key not in _UNTOLD
     ]
-    other, same = [], []
-    for key, field in Train.model_fields.items():
-        used = {_value(card[key]) for card in cards if key in card}
-        if key in _UNTOLD or not used:
-            continue
-        name, paper = _name(key), _value(field.default)
-        if used != {paper}:
-            other.append(f"{name} {', '.join(sorted(used))} (paper: {paper})")
-        elif key in _ALIKE:
-            same.append(f"{name} = {paper}")
-    told = f"Training differs in {'; '.join(other)}. " if other else ""
-    return f"{told}As in the paper: {', '.join(same)}." if same else told.strip()
+    alike = dict.fromkeys(key for run in told for key in run.card.get("paper", {}).get("alike", ()))
+    same = [
+        f"{_name(key)} = {', '.join(used[key])}"
+        for key in alike
+        if key in _ALIKE and key not in unlike
+    ]
+    text = f"Training differs in {'; '.join(other)}. " if other else ""
+    return f"{text}As in the paper: {', '.join(same)}." if same else text.strip()
 
 
 def _own(runs: Sequence[Run]) -> list[str]:
     """What this project's own variations, which the paper lacks, do otherwise than their generator."""
     facts = []
-    for system in sorted({run.system for run in runs}, key=system_key):
-        generator, variation = parts_of(system) or ("", None)
-        if variation is None or variation in VARIATIONS:
-            continue
-        own, plain = (_settings(runs, name) for name in (system, generator))
+    systems = sorted({run.system for run in runs}, key=system_key)
+    for system in filter(is_ours, systems):
+        full = full_method(system, systems)
+        own, plain = (_settings([r for r in runs if r.system == name]) for name in (system, full))
         changed = [
             f"{_name(key)} {', '.join(sorted(own[key]))}"
             for key in own
@@ -334,18 +326,17 @@ def _own(runs: Sequence[Run]) -> list[str]:
         if changed:
             facts.append(
                 f"{short_name(system)}, which the paper does not have, differs from "
-                f"{generator_name(generator)} in {'; '.join(changed)}."
+                f"{generator_name(system)} in {'; '.join(changed)}."
             )
     return facts
 
 
-def _settings(runs: Sequence[Run], system: str) -> dict[str, set[str]]:
-    """All values that the runs of a system had of each setting."""
+def _settings(runs: Iterable[Run]) -> dict[str, set[str]]:
+    """All values that some runs had of each setting."""
     found: dict[str, set[str]] = {}
     for run in runs:
-        if run.system == system:
-            for key, value in run.card.get("settings", {}).items():
-                found.setdefault(key, set()).add(_value(value))
+        for key, value in run.card.get("settings", {}).items():
+            found.setdefault(key, set()).add(_value(value))
     return found
 
 

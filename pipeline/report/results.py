@@ -1,180 +1,183 @@
-"""``evaluation/metrics.json`` as the report reads it: accuracies and paired gains.
+"""``evaluation/metrics.json`` as the report reads it, and the paper's words for systems (Tables 2, 3)."""
 
-The systems of params.yaml and the paper's words for them (Tables 2 and 3).
-
-A system is called after its generator, ``t5`` or a language model like ``t5-twins``; then, if its
-reference spans are not the parser's, after those, ``t5-gold``; then after its variation,
-``t5-twins-no-filter``. A folder of candidates is called after its model and its context,
-``t5-twins-no-sync``, then likewise: ``t5-sync-gold``.
-"""
-
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pipeline.core.files import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
-from pipeline.core.settings import family_of
+from pipeline.core.runs import NO_GENERATOR, System
+from pipeline.core.settings import family_of, is_model_name
 
-BASELINE = "baseline"
 GENERATORS = {"bert": "BERT", "t5": "T5"}
+"""Family of a language model → its name in the paper, in the paper's order."""
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
-"""Suffix of a system's name → the row of Table 3 it is; other suffixes are this project's own."""
-
-_KINDS = {"twins": "adapted on twins", "more": "trained on", "gold": "spans from gold trees"}
-"""Words of a generator's name after its family: what made its candidates otherwise."""
+"""The paper's variations → their row in Table 3; others are this project's own."""
 
 _PHRASES = {
     "no-filter": " without filtering",
     "self-train": " with self-training instead of synchronization",
 }
-_CONTEXTS = {"sync": "synchronized", "no-sync": "not synchronized"}
-_FOLDER = re.compile(r"((?:bert|t5)(?:-[a-z0-9]+)*?)-(no-sync|sync)((?:-.+)?)")
+_GOLD = "spans from gold trees"
 
 
-def is_baseline(system: str) -> bool:
-    """Whether a system is the baseline, or by its name one under other settings (``baseline-…``)."""
-    return system == BASELINE or system.startswith(f"{BASELINE}-")
+def is_papers(system: System) -> bool:
+    """Whether it is one of the paper's methods with generation, or of their variations."""
+    known = system.variation is None or system.variation in VARIATIONS
+    return system.generator in GENERATORS.values() and not system.caption and known
 
 
-def parts_of(system: str) -> tuple[str, str | None] | None:
-    """A system of params.yaml as (generator, variation): ``t5-no-filter`` → (t5, no-filter).
+def is_papers_method(system: System) -> bool:
+    """Whether it is the paper's full method with one of its two generators."""
+    return is_papers(system) and system.variation is None
 
-    What made other candidates belongs to the generator: ``t5-twins-no-filter`` → (t5-twins,
-    no-filter). None for names this project does not know, and for the baseline.
+
+def is_ours(system: System) -> bool:
+    """Whether it is a variation that the paper does not have."""
+    return system.variation is not None and system.variation not in VARIATIONS
+
+
+def full_method(system: System, others: Iterable[System]) -> System | None:
+    """The one of the others that this one adds a variation to, or else a caption; None without it.
+
+    Of a variation that is the full method on the same candidates.
     """
-    family, *words = system.split("-")
-    if family not in GENERATORS:
-        return None
-    count = next((n for n, word in enumerate(words) if word not in _KINDS), len(words))
-    return "-".join([family, *words[:count]]), "-".join(words[count:]) or None
+    found = (other for other in others if system.varies(other))
+    return next((o for o in found if not system.variation or o.caption == system.caption), None)
 
 
-def varied(system: str) -> str | None:
-    """The system that this one is to be compared with, because it changes one thing in it.
-
-    A variation's generator; of a generator with a word after its family that without the last of
-    them (``t5-twins`` → ``t5``). None for the paper's own method, the baseline and unknown names.
-    """
-    generator, variation = parts_of(system) or ("", None)
-    return generator if variation else generator.rpartition("-")[0] or None
+def baseline_of(systems: Iterable[System]) -> System | None:
+    """The baseline that gains are over: of several the first by name without a variation."""
+    found = [system for system in systems if system.is_baseline]
+    return min(found, key=lambda system: (system.variation is not None, system), default=None)
 
 
 def variation_name(variation: str) -> str:
-    """The row of Table 3 a variation is; one that the paper lacks, in the words of its suffix."""
+    """The row of Table 3 a variation is; one that the paper lacks, in its own words."""
     return VARIATIONS.get(variation, f"∗ {variation.replace('-', ' ')}")
 
 
-def generator_name(generator: str) -> str:
-    """A generator, or a language model, in words: ``t5-twins`` → T5 (adapted on twins)."""
-    family, *kinds = generator.split("-")
-    told = ", ".join(_KINDS.get(kind, kind) for kind in kinds)
-    return GENERATORS.get(family, family) + (f" ({told})" if told else "")
+def generator_name(system: System) -> str:
+    """What made a system's candidates, in words: T5 (adapted on twins)."""
+    return f"{system.generator}" + (f" ({system.caption})" if system.caption else "")
 
 
-def system_name(system: str) -> str:
-    """The paper's words for a system; unknown names are shown as they are."""
-    if system == BASELINE:
-        return "baseline (no generation)"
-    parts = parts_of(system)
-    if parts is None:
+def system_name(system: System) -> str:
+    """The paper's words for a system; one without fields is shown as it is called."""
+    if system.generator is None:
         return system
-    generator, variation = parts
-    name = f"+ generation by {generator_name(generator)}"
-    return f"{name}, {variation_name(variation)}" if variation else name
+    name = f"+ generation by {generator_name(system)}"
+    if system.generator == NO_GENERATOR:
+        name = "baseline (no generation)"
+    return f"{name}, {variation_name(system.variation)}" if system.variation else name
 
 
-def short_name(system: str) -> str:
+def short_name(system: System) -> str:
     """A system's name where there is little room, as beside a picture."""
     return system_name(system).replace("+ generation by ", "").replace(" (no generation)", "")
 
 
-def beside(name: str) -> str:
-    """A short name for beside a line or a row of a picture, where each letter is taken from the axes."""
-    for words, word in (
-        (_KINDS["twins"], "twins"),
-        (_KINDS["gold"], "gold trees"),
-        (", −", " −"),
-        (", ∗", " ∗"),
-    ):
-        name = name.replace(words, word)
-    return name
+def label_name(system: System) -> str:
+    """A still shorter name for beside a line or a row of a picture, whose axes have the room it leaves.
+
+    Of a caption, what it is about: "twins" of "adapted on twins", "gold trees" of "spans from gold trees".
+    """
+    name = short_name(system)
+    for word in (" on ", " from "):
+        subject = (system.caption or "").partition(word)[2]
+        name = name.replace(system.caption, subject) if system.caption and subject else name
+    return name.replace(", −", " −").replace(", ∗", " ∗")
 
 
-def system_phrase(system: str) -> str:
+def system_phrase(system: System) -> str:
     """A system as it is called within a sentence."""
-    if system == BASELINE:
-        return "the baseline"
-    parts = parts_of(system)
-    if parts is None:
+    if system.generator is None:
         return f"“{system}”"
-    generator, variation = parts
-    phrase = _PHRASES.get(variation, f" ({variation.replace('-', ' ')})") if variation else ""
-    return f"generation by {generator_name(generator)}{phrase}"
+    name = f"generation by {generator_name(system)}"
+    if system.generator == NO_GENERATOR:
+        name = "the baseline"
+    variation = system.variation
+    return name + (
+        _PHRASES.get(variation, f" ({variation.replace('-', ' ')})") if variation else ""
+    )
 
 
-def system_key(system: str) -> tuple[int, tuple[int, ...], int, str]:
-    """Sorting key: the baseline, the paper's rows in the paper's order, then unknown names.
+def system_key(system: System) -> tuple[int, str, bool, int, str]:
+    """Sorting key: baselines, the paper's rows in the paper's order, then systems without fields.
 
-    A family's other generators follow its own rows, each before its variations.
+    A generator's other candidates follow its own rows, by caption, each before its variations; the
+    control of a caption follows it.
     """
-    parts = parts_of(system)
-    if parts is None:
-        return (0 if is_baseline(system) else 9), (), 0, system
-    generator, variation = parts
-    order = (None, *VARIATIONS)
-    rank = order.index(variation) if variation in order else len(order)
-    return (*_generator_key(generator), rank, system)
+    rows, known = (None, *VARIATIONS), list(GENERATORS.values())
+    place = 8 if system.generator else 9
+    if system.is_baseline:
+        place = 0
+    elif system.generator in known:
+        place = 1 + known.index(system.generator)
+    rank = rows.index(system.variation) if system.variation in rows else len(rows)
+    caption = system.control_of or system.caption or ""
+    return place, caption, system.control_of is not None, rank, system
 
 
-def variation_of(system: str) -> str | None:
-    """The row of Table 3 a system is, or None for the baseline, a plain generator, or unknown."""
-    parts = parts_of(system)
-    return parts[1] if parts else None
+def model_system(name: str, card: Mapping[str, Any]) -> System:
+    """A language model as a generator, from its ``pretrain.json`` (empty for one that is ready).
 
-
-def candidates_parts(folder: str) -> tuple[str, str, str] | None:
-    """A folder of candidates as (language model, context, what else is otherwise).
-
-    ``t5-twins-no-sync-sample`` → (t5-twins, no-sync, sample); ``gold`` stands before how fills are
-    chosen: ``t5-sync-gold-sample`` → (t5, sync, gold-sample). None for names of another form.
+    One that goes on from another model of the corpus is called after what it learnt; where the card
+    tells no difference from the family's first model, after the rest of its name.
     """
-    found = _FOLDER.fullmatch(folder)
-    return (found[1], found[2], found[3].removeprefix("-")) if found else None
+    family = family_of(name)
+    caption = name.removeprefix(family).lstrip("-").replace("-", ", ")
+    if card.get("objective") == "twins":
+        caption = "adapted on twins"
+    elif str(card.get("base")).startswith("models/"):
+        caption = "trained on"
+    return System(name, generator=GENERATORS[family], **({"caption": caption} if caption else {}))
 
 
-def candidates_name(folder: str) -> str:
-    """A folder of candidates in words: ``bert-no-sync`` → BERT, not synchronized."""
-    parts = candidates_parts(folder)
-    if parts is None:
-        return folder
-    model, context, rest = parts
-    trees, _, decoding = rest.partition("-")
-    if trees != "gold":
-        trees, decoding = "", rest
-    words = [
-        generator_name(model),
-        _CONTEXTS[context],
-        _KINDS.get(trees),
-        decoding.replace("-", " "),
-    ]
-    return ", ".join(word for word in words if word)
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A folder of candidates by what its manifests say; ``model`` is None where they say nothing.
+
+    ``context`` is 0 for synchronized fills, 1 for others; ``rest`` what else is not as in the paper.
+    """
+
+    folder: str
+    model: System | None = None
+    context: int = 0
+    rest: str = ""
+
+    @property
+    def name(self) -> str:
+        """In words: ``BERT, not synchronized``; a folder of which nothing is known, as it is called."""
+        if self.model is None:
+            return self.folder
+        words = generator_name(self.model), ("synchronized", "not synchronized")[self.context]
+        return ", ".join([*words, self.rest] if self.rest else words)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Sorting key: generators, of each the synchronized; then unknown folders."""
+        model = system_key(self.model)[:3] if self.model else (9, "", False)
+        return *model, self.context, self.rest, self.folder
 
 
-def candidates_key(folder: str) -> tuple[int, tuple[int, ...], int, str]:
-    """Sorting key: families, in them their models, of each the synchronized; then unknown names."""
-    parts = candidates_parts(folder)
-    if parts is None:
-        return 9, (), 0, folder
-    return (*_generator_key(parts[0]), list(_CONTEXTS).index(parts[1]), folder)
-
-
-def _generator_key(generator: str) -> tuple[int, tuple[int, ...]]:
-    """Its family's place, and that of each word after it."""
-    order = list(_KINDS)
-    words = generator.split("-")[1:]
-    ranks = tuple(order.index(word) if word in order else len(order) for word in words)
-    return 1 + list(GENERATORS).index(family_of(generator)), ranks
+def read_generation(corpus: Path, folder: str) -> Generation:
+    """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
+    for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
+        settings = read_json(manifest).get("settings", {})
+        if not is_model_name(lm := settings.get("lm")):
+            continue
+        cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
+        words = [_GOLD] if settings.get("trees") == "treebank" else []
+        words += [
+            str(settings[key]).replace("-", " ")
+            for key, papers in (("decoding", "greedy"), ("synchronize", "min"))
+            if settings.get(key, papers) != papers
+        ]
+        model = model_system(lm, read_json(cards[0]) if cards else {})
+        return Generation(folder, model, int(not settings.get("sync")), ", ".join(words))
+    return Generation(folder)
 
 
 FULL = "full"
@@ -192,7 +195,7 @@ class Result:
     (mean, sd) for each of ``CRITERIA``; ``by_seed`` the overall accuracy of each run.
     """
 
-    system: str
+    system: System
     labelled: int
     mean: Mapping[str, float | None]
     sd: Mapping[str, float | None]
@@ -212,19 +215,27 @@ class Metrics:
     """Every |L| that is all there is to draw, called ``full``."""
 
     @staticmethod
-    def parse(document: Mapping[str, Any]) -> "Metrics":
+    def parse(document: Mapping[str, Any], systems: Iterable[System] = ()) -> "Metrics":
         """Read the document; ``comparisons``, and the draws' names, may be missing from it.
+
+        Args:
+            document: ``evaluation/metrics.json``.
+            systems: those that are known with their fields; others have their name and mode.
 
         Raises:
             KeyError, TypeError: it is not what ``evaluate`` writes.
         """
+        known = {
+            run["system"]: System(run["system"], run.get("mode", "")) for run in document["runs"]
+        }
+        known |= {str(system): system for system in systems}
         scores: dict[tuple[str, int], dict[int, float | None]] = {}
         for run in document["runs"]:
             cell = scores.setdefault((run["system"], run["labelled"]), {})
             cell[run["seed"]] = run["accuracy"]["overall"]
         results = [
             Result(
-                system=entry["system"],
+                system=known[entry["system"]],
                 labelled=entry["labelled"],
                 mean=entry["mean"],
                 sd=entry["sd"],
@@ -241,6 +252,8 @@ class Metrics:
             Comparison(
                 **{
                     **one,
+                    "system": known[one["system"]],
+                    "against": known[one["against"]],
                     "seeds": tuple(one["seeds"]),
                     "by_seed": tuple(one.get("by_seed", ())),
                 }
@@ -254,6 +267,11 @@ class Metrics:
     def sizes(self) -> list[int]:
         """Every |L|, in order."""
         return sorted({result.labelled for result in self.results})
+
+    @property
+    def baseline(self) -> System | None:
+        """The system that gains are over; None without a baseline."""
+        return baseline_of(result.system for result in self.results)
 
     @property
     def main(self) -> int:
@@ -288,27 +306,27 @@ class Metrics:
         """The results with so many labelled sentences."""
         return [result for result in self.results if result.labelled == labelled]
 
-    def gain(self, labelled: int, system: str, against: str = BASELINE) -> Comparison | None:
-        """The paired gain of one system over another; None where it was not computed."""
-        wanted = labelled, system, against
+    def gain(self, labelled: int, system: str, against: System | None = None) -> Comparison | None:
+        """The paired gain over another system, or the baseline; None where it was not computed."""
+        wanted = labelled, system, against or self.baseline
         return next(
             (c for c in self.comparisons if (c.labelled, c.system, c.against) == wanted), None
         )
 
-    def gains(self, results: Sequence[Result]) -> dict[str, Comparison]:
+    def gains(self, results: Sequence[Result]) -> dict[System, Comparison]:
         """System → its gain over the baseline at its |L|, for those that have one."""
         found = {result.system: self.gain(result.labelled, result.system) for result in results}
         return {system: gain for system, gain in found.items() if gain}
 
-    def ablations(self, labelled: int) -> dict[str, Comparison]:
-        """Variation → its gain over the system that it varies, in the order of Table 3."""
-        found = {}
-        for result in self.block(labelled):
-            other = varied(result.system)
-            gain = self.gain(labelled, result.system, other) if other else None
-            if gain:
-                found[result.system] = gain
-        return found
+    def ablations(self, labelled: int) -> dict[System, Comparison]:
+        """Variation → its gain over the full method that it varies, in the order of Table 3."""
+        systems = [result.system for result in self.block(labelled)]
+        found = {
+            system: self.gain(labelled, system, full)
+            for system in systems
+            if (full := full_method(system, systems))
+        }
+        return {system: gain for system, gain in found.items() if gain}
 
 
 def more_than_noise(gain: Comparison) -> bool:

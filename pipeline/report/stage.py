@@ -5,7 +5,7 @@ depend on the inputs alone (the seconds shown are those that training and ``repr
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pipeline.core import console
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, write_text
 from pipeline.core.markdown import code_span
-from pipeline.core.runs import read_runs
+from pipeline.core.runs import System, read_runs
 from pipeline.report import chapters
 from pipeline.report.audit import read_audit
 from pipeline.report.charts import PALETTE
@@ -47,9 +47,10 @@ def run(settings: Report) -> None:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
     """
     corpus = settings.corpus
-    metrics = _metrics(corpus)
     runs = read_runs(corpus)
-    found, why = read_audit(corpus)
+    systems = {run.system for run in runs}
+    metrics = _metrics(corpus, systems)
+    found, why = read_audit(corpus, systems)
     accuracy = accuracy_table(metrics, metrics.main)
     points = findings(metrics)
     before = [
@@ -166,11 +167,11 @@ def _figure(cell: str) -> Markup:
     return Markup("{} <small>{}</small>").format(parts[1], parts[2])
 
 
-def _metrics(corpus: Path) -> Metrics:
+def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     path = corpus / "evaluation" / "metrics.json"
     document = read_json(path, remedy="run `conjoin evaluate` first")
     try:
-        metrics = Metrics.parse(document)
+        metrics = Metrics.parse(document, systems)
     except (KeyError, TypeError) as error:
         raise InputError(
             f"not what `conjoin evaluate` writes: {error!r}", path=path, remedy="run it again"

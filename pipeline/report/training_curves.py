@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run
+from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, System
 from pipeline.report import acceptance as acceptances
 from pipeline.report.acceptance import acceptance_table
 from pipeline.report.charts import Line, Panel, Points, key_of, line_chart, mean_of
-from pipeline.report.results import BASELINE, short_name, system_key, system_name
+from pipeline.report.results import baseline_of, short_name, system_key, system_name
 from pipeline.report.sections import Chapter, Gallery, Section
 
 
@@ -34,15 +34,16 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
     limits = _limits([value for _, value in points])
     last = max(step for step, _ in points)
     means = {s: mean_of([_accuracies(run) for run in told if run.system == s]) for s in systems}
+    baseline = baseline_of(systems)
     panels = []
     for system in systems:
         own = [run for run in told if run.system == system]
         key = replace(key_of(system, systems), dash="")  # titled, and dashes hide small steps
         lines = [Line(_accuracies(run), key, thin=True) for run in own]
-        if BASELINE in means and system != BASELINE:
-            lines.append(Line(means[BASELINE], key_of(BASELINE)))
+        if baseline is not None and system != baseline:
+            lines.append(Line(means[baseline], key_of(baseline)))
         lines.append(Line(means[system], key))
-        begins = own[0].warm_steps if system != BASELINE else 0
+        begins = own[0].warm_steps if system != baseline else 0
         svg = line_chart(
             lines, "validation accuracy, %", (0, last), limits, name=system, mark=begins
         )
@@ -88,7 +89,7 @@ def _shared(
     value: Callable[[Run, dict[str, Any]], float | None],
 ) -> list[Panel]:
     """One panel with a line for each system, the mean over its seeds, from 0 up."""
-    curves: dict[str, list[Points]] = {}
+    curves: dict[System, list[Points]] = {}
     for run in sorted(runs, key=lambda run: system_key(run.system)):
         points = [(r["step"], v) for r in run.history if (v := value(run, r)) is not None]
         if points:

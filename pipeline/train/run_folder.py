@@ -60,5 +60,17 @@ def is_finished(out: Path, about: Mapping[str, Any]) -> bool:
         return False
 
 
+def rename_run(out: Path, names: Mapping[str, Any]) -> None:
+    """Write what tables call a finished run into its ``run.json``, where that has changed.
+
+    A kill between the two files costs training the run again, for then they disagree.
+    """
+    card = read_json(out / "run.json")
+    if any(card.get(key) != value for key, value in names.items()):
+        finished = read_json(out / _FINISHED)
+        write_json(out / "run.json", {**card, **names})
+        write_json(out / _FINISHED, {**finished, "files": _digests(out)})
+
+
 def _digests(out: Path) -> dict[str, str]:
     return {name: sha256_of(out / name) for name in _FILES}

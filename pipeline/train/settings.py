@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.core.runs import System
 from pipeline.core.settings import Settings
 
 
@@ -31,7 +32,21 @@ class Train(Settings):
         description="L only; believed candidates (--accept); all candidates (δ = 0); boundaries from the "
         "predictor itself on unsynchronized text.",
     )
-    system: str = Field("", description="Name of the run in tables; unset: the mode.")
+    system: str = Field("", description="Name of the run's folder; unset: the mode.")
+    generator: str | None = Field(
+        None,
+        description="For tables: what made the candidates, as T5; none for a baseline. Unset: tables show "
+        "--system as it stands.",
+    )
+    caption: str | None = Field(
+        None, description="For tables: what sets them apart from that generator's own."
+    )
+    variation: str | None = Field(
+        None, description="For tables: what training does otherwise, as no-filter, self-train."
+    )
+    control_of: str | None = Field(
+        None, description="For tables: the caption whose effect this is the control for."
+    )
     labelled: str = Field("250", description="|L|: which labelled draw to use, a number or 'full'.")
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
@@ -125,6 +140,12 @@ class Train(Settings):
         if not 0 < number < float("inf"):
             raise ValueError("must be a number above 0, or 'fit'")
         return f"{number:g}"
+
+    @property
+    def shown_as(self) -> dict[str, str]:
+        """What tables and comparisons of systems go by, of what was given; no part of the result."""
+        fields = {name: getattr(self, name) for name in System.FIELDS}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @property
     def fixed_temperature(self) -> float | None:

@@ -13,6 +13,7 @@ import transformers
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.fingerprint import code_digest
+from pipeline.core.runs import System
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Snapshots
@@ -23,7 +24,7 @@ from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import Team
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import is_finished, write_run
+from pipeline.train.run_folder import is_finished, rename_run, write_run
 from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
@@ -88,6 +89,7 @@ class _Run:
         self._agree(finished, first)
         if finished:
             if self.team.first:
+                rename_run(self.out, {"system": self.system, "shown_as": settings.shown_as})
                 say(f"{self.out}: this very run is finished; --no-resume makes it again")
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
@@ -197,6 +199,7 @@ class _Run:
         settings = self.settings
         apart = {
             "corpus", "out", "system", "candidates", "processes", "checkpoint_every", "keep", "resume",
+            *System.FIELDS,
         }  # fmt: skip
         kept = settings.model_dump(mode="json", exclude=apart)
         if settings.candidates is not None and settings.mode != "baseline":
@@ -221,11 +224,13 @@ class _Run:
         settings = self.settings
         return {
             "system": self.system,
+            "shown_as": settings.shown_as,
             "mode": settings.mode,
             "labelled": data.size,
             "draw": settings.labelled,
             "seed": settings.seed,
-            "settings": self._recorded(),
+            "settings": (recorded := self._recorded()),
+            "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
         }
@@ -249,6 +254,16 @@ class _Run:
                 f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
                 "predictor learnt from L alone; see how validation went on (history.jsonl)"
             )
+
+
+def _beside_the_paper(recorded: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Which settings are the paper's, the defaults, and of the others the paper's value, in order."""
+    papers = Train.model_construct().model_dump(mode="json")
+    known = [name for name in Train.model_fields if name in recorded]
+    return {
+        "alike": [name for name in known if recorded[name] == papers[name]],
+        "unlike": [[name, papers[name]] for name in known if recorded[name] != papers[name]],
+    }
 
 
 def _check_writable(out: Path) -> None:
