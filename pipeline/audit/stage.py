@@ -144,7 +144,8 @@ def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
     for (labelled, system), group in groupby(runs, key=lambda run: (run.labelled, run.system)):
         members = {run.folder.as_posix(): run for run in group}
         scored = [one for name, run in members.items() for one in _scored(name, run)]
-        drawn = draw_scored(scored, settings.sample, f"{settings.seed} {system} {labelled}")
+        # Not by the system's name, which nothing depends on.
+        drawn = draw_scored(scored, settings.sample, f"{settings.seed} {labelled}")
         if drawn:
             seeds = [run.seed for run in members.values()]
             about = {"system": system, "labelled": labelled, "seeds": seeds}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.metrics import compare, compare_all, compared
+from pipeline.core.runs import System
 
 
 def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
@@ -88,12 +89,13 @@ def test_the_interval_covers_what_it_should() -> None:
 
 def test_only_common_seeds_and_sizes_are_compared() -> None:
     """A seed that one system lacks is left out; a size without the pair gives nothing."""
+    bert, t5, baseline = (System(name) for name in ("bert", "t5", "baseline"))
     correct = {
-        (100, "bert"): _system(0.6, range(4)),
-        (100, "baseline"): _system(0.5, range(1, 6)),
-        (250, "bert"): _system(0.6, range(2)),
+        (100, bert): _system(0.6, range(4)),
+        (100, baseline): _system(0.5, range(1, 6)),
+        (250, bert): _system(0.6, range(2)),
     }
-    (found,) = compare_all(correct, [("bert", "baseline"), ("t5", "baseline")])
+    (found,) = compare_all(correct, [(bert, baseline), (t5, baseline)])
     assert (found.system, found.against, found.labelled) == ("bert", "baseline", 100)
     assert found.seeds == (1, 2, 3)
     assert found.clear
@@ -104,9 +106,15 @@ def test_only_common_seeds_and_sizes_are_compared() -> None:
 
 def test_the_twins_are_held_against_their_control() -> None:
     """Baselines, what a variation varies, and t5-more for t5-twins; nothing the other way round."""
-    names = ("t5", "t5-twins", "t5-twins-no-filter", "t5-more")
-    modes = {"baseline": "baseline", **dict.fromkeys(names, "filter")}
-    found = compared(modes)
+    twins = {"generator": "T5", "caption": "adapted on twins"}
+    systems = [
+        System("baseline", "baseline", generator="none"),
+        System("t5", "filter", generator="T5"),
+        System("t5-twins", "filter", **twins),
+        System("t5-twins-no-filter", "no-filter", **twins, variation="no-filter"),
+        System("t5-more", "filter", generator="T5", caption="more", control_of="adapted on twins"),
+    ]
+    found = compared(systems)
     assert [against for system, against in found if system == "t5-twins"] == [
         "baseline", "t5", "t5-more",
     ]  # fmt: skip

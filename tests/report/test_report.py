@@ -21,7 +21,7 @@ from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code_span
 from pipeline.core.metrics import CRITERIA, mean_sd
 from pipeline.core.parquet import write_rows
-from pipeline.core.runs import read_runs
+from pipeline.core.runs import System, read_runs
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.core.types import CATEGORIES, Candidate, Span
 from pipeline.report.acceptance import (
@@ -44,7 +44,7 @@ from pipeline.report.findings import caveat, comparisons_table, findings, senten
 from pipeline.report.markdown import markdown, percent, records_table
 from pipeline.report.paper_tables import ablation_table, accuracy_table, criteria_table, sizes_table
 from pipeline.report.provenance import differences, times_table
-from pipeline.report.results import Metrics, candidates_name, short_name, system_key, system_name
+from pipeline.report.results import Metrics, read_generation, short_name, system_key, system_name
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
 from pipeline.report.training_curves import learning_curves, losses, progress, reuse
@@ -60,6 +60,25 @@ OVERALL = {
 }
 MODES = {"baseline": "baseline", "t5-no-filter": "no-filter", "t5-self-train": "self-train"}
 KINDS = {"bert": "bert-sync", "t5-self-train": "t5-no-sync"}
+FIELDS = {
+    "baseline": {"generator": "none"},
+    "t5": {"generator": "T5"},
+    "bert": {"generator": "BERT"},
+    "t5-no-filter": {"generator": "T5", "variation": "no-filter"},
+    "t5-self-train": {"generator": "T5", "variation": "self-train"},
+    "t5-quantile": {"generator": "T5", "variation": "quantile"},
+    "t5-other-way": {"generator": "T5", "variation": "other-way"},
+    "bert-no-filter": {"generator": "BERT", "variation": "no-filter"},
+    "t5-gold": {"generator": "T5", "caption": "spans from gold trees"},
+    "t5-twins": {"generator": "T5", "caption": "adapted on twins"},
+    "t5-more": {"generator": "T5", "caption": "trained on", "control_of": "adapted on twins"},
+    "t5-twins-no-filter": {"generator": "T5", "caption": "adapted on twins", "variation": "no-filter"},
+    "bert-twins": {"generator": "BERT", "caption": "adapted on twins"},
+    "bert-twins-no-filter": {
+        "generator": "BERT", "caption": "adapted on twins", "variation": "no-filter",
+    },
+}  # fmt: skip
+"""Systems of params.yaml with their fields; others have none."""
 LABELS = ("NP", "VP", "PP")
 FILL_LENGTHS = ("1", "9", "10+")
 COLUMNS = ("overall", *CATEGORIES)
@@ -87,6 +106,17 @@ def metrics_of(overall: dict[str, Sequence[float]], labelled: int = 100) -> dict
     return {"split": "test", "instances": counts, "runs": runs, "summary": summary}
 
 
+def system_of(name: str) -> System:
+    """A system with the mode and the fields it has in params.yaml."""
+    default = "baseline" if name.startswith("baseline") else "filter"
+    return System(name, MODES.get(name, default), **FIELDS.get(name, {}))
+
+
+def metrics_from(document: dict[str, Any]) -> Metrics:
+    """The metrics, their systems with their fields."""
+    return Metrics.parse(document, [system_of(run["system"]) for run in document["runs"]])
+
+
 def gain_of(
     system: str,
     gain: float,
@@ -112,7 +142,7 @@ def sizes_of(*documents: dict[str, Any]) -> Metrics:
     first = documents[0]
     parts = {part: [entry for d in documents for entry in d.get(part, [])]
              for part in ("runs", "summary", "comparisons")}  # fmt: skip
-    return Metrics.parse(first | parts)
+    return metrics_from(first | parts)
 
 
 def shares(right: float, judged: int = 50) -> dict[str, Any]:
@@ -206,6 +236,8 @@ def write_run(corpus: Path, system: str, labelled: int, seed: int, top: float) -
         settings["candidates"] = f"candidates/{kind}/seed-{seed}"
     write_json(out / "run.json", {
         "system": system, "mode": mode, "labelled": labelled, "seed": seed, "settings": settings,
+        "shown_as": FIELDS.get(system, {}),
+        "paper": {"alike": ["k", "delta"], "unlike": [["warm_steps", 1000], ["steps", 10000]]},
         "best_step": 500, "best_validation_accuracy": 0.61, "steps": 600, "seen": len(scored),
         "accepted": 7, "distinct": 5, "candidates": 60 * (mode != "baseline"), "excluded": {},
     })  # fmt: skip
@@ -238,7 +270,9 @@ def build(corpus: Path, overall: dict[str, Sequence[float]] = OVERALL) -> Path:
             write_rows(folder / "candidates-00001-of-00002.parquet", CANDIDATES, rows[30:])
             refused = {"empty fill": 4, "fill equal to the reference": 36}
             tally = {"seen": 100, "kept": 60, "refused": refused}
-            write_json(folder / "manifest.json", {"tally": tally})
+            lm, _, context = kind.partition("-")
+            made = {"lm": lm, "sync": context == "sync", "trees": "parsed", "decoding": "greedy"}
+            write_json(folder / "manifest.json", {"tally": tally, "settings": made})
     for system, values in overall.items():
         for seed, value in enumerate(values):
             write_run(corpus, system, 100, seed, value)
@@ -362,7 +396,7 @@ def test_table_2_has_the_numbers_of_the_metrics(page: str) -> None:
 
 def test_table_3_nests_the_variations_under_their_generator() -> None:
     """Rows stand in the paper's order, variations one level deeper, and unknown systems not at all."""
-    table = ablation_table(Metrics.parse(metrics_of(OVERALL)), 100)
+    table = ablation_table(metrics_from(metrics_of(OVERALL)), 100)
     assert table is not None
     assert table.columns == ("Setting", "Overall", "seeds")
     assert [(*row.cells[:2], row.level) for row in table.rows] == [
@@ -372,13 +406,13 @@ def test_table_3_nests_the_variations_under_their_generator() -> None:
         ("− filtering", "57.00 ± 1.00", 1),
         ("− sync + self-train", "53.00 ± 1.00", 1),
     ]
-    assert ablation_table(Metrics.parse(metrics_of({"baseline": [0.5], "t5": [0.6]})), 100) is None
+    assert ablation_table(metrics_from(metrics_of({"baseline": [0.5], "t5": [0.6]})), 100) is None
 
 
 def test_table_3_without_a_generator_of_its_own_names_the_variation_in_full() -> None:
     """Where the full method was not run nothing is nested, lest it seem a variation of the row above."""
     overall = {name: OVERALL[name] for name in ("baseline", "t5-no-filter")}
-    table = ablation_table(Metrics.parse(metrics_of(overall)), 100)
+    table = ablation_table(metrics_from(metrics_of(overall)), 100)
     assert table is not None
     assert [(row.cells[0], row.level) for row in table.rows] == [
         ("baseline", 0), ("T5, − filtering", 0),
@@ -387,7 +421,7 @@ def test_table_3_without_a_generator_of_its_own_names_the_variation_in_full() ->
 
 def test_table_3_compares_with_the_baseline_and_with_the_generator() -> None:
     """Both gains stand beside the variation, each bold only where its own interval leaves 0 out."""
-    table = ablation_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)
+    table = ablation_table(metrics_from(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)
     assert table is not None
     rows = {row.cells[0]: row for row in table.rows}
     assert table.columns[2:] == (
@@ -410,14 +444,14 @@ def test_an_interval_over_two_seeds_is_not_called_more_than_noise() -> None:
     """Two seeds are too few to bootstrap over, whatever the interval."""
     document = metrics_of({"baseline": [0.5, 0.5], "t5": [0.6, 0.6]})
     for seeds, best, words in ((2, {1}, "too few seeds"), (3, {1, 2}, ": more than noise")):
-        found = Metrics.parse(document | {"comparisons": [gain_of("t5", 0.1, 0.05, seeds=seeds)]})
+        found = metrics_from(document | {"comparisons": [gain_of("t5", 0.1, 0.05, seeds=seeds)]})
         assert accuracy_table(found, 100).rows[1].best & {1, 2} == best
         assert words in findings(found)[0]
 
 
 def test_criteria_table_shows_all_four() -> None:
     """Each criterion has its column, with deviation, for every system."""
-    table = criteria_table(Metrics.parse(metrics_of(OVERALL)), 100)
+    table = criteria_table(metrics_from(metrics_of(OVERALL)), 100)
     first = table.rows[0].cells
     assert first[1:5] == ("52.00 ± 2.00", "51.00 ± 2.00", "50.00 ± 2.00", "49.00 ± 2.00")
     assert len(table.rows) == len(OVERALL)
@@ -427,11 +461,11 @@ def test_criteria_table_shows_all_four() -> None:
 def test_ties_are_all_best_unless_nothing_is() -> None:
     """Equal figures are marked alike; where none is better than another nothing is marked."""
     tied = accuracy_table(
-        Metrics.parse(metrics_of({"baseline": [0.5], "bert": [0.6], "t5": [0.6]})), 100
+        metrics_from(metrics_of({"baseline": [0.5], "bert": [0.6], "t5": [0.6]})), 100
     )
     assert [row.best for row in tied.rows] == [set(), {1, 2, 3, 4, 6}, {1, 2, 3, 4, 6}]
     for overall in ({"baseline": [0.5]}, {"baseline": [0.5], "t5": [0.5]}):
-        table = accuracy_table(Metrics.parse(metrics_of(overall)), 100)
+        table = accuracy_table(metrics_from(metrics_of(overall)), 100)
         assert not any(row.best for row in table.rows)
 
 
@@ -453,7 +487,7 @@ def test_the_point_is_what_the_numbers_say(
     overall: dict[str, Sequence[float]], wanted: list[str]
 ) -> None:
     """Two sentences, honest where the gain is none or the seeds are too few."""
-    sentences = findings(Metrics.parse(metrics_of(overall)))
+    sentences = findings(metrics_from(metrics_of(overall)))
     assert len(sentences) == 2
     assert all(part in " ".join(sentences) for part in wanted), sentences
 
@@ -472,7 +506,7 @@ def test_the_point_says_more_than_noise_only_where_the_interval_leaves_0_out(
     comparisons: list[dict[str, Any]], wanted: list[str]
 ) -> None:
     """With intervals the sentences rest on them, for the generator and for the other systems."""
-    text = " ".join(findings(Metrics.parse(metrics_of(OVERALL) | {"comparisons": comparisons})))
+    text = " ".join(findings(metrics_from(metrics_of(OVERALL) | {"comparisons": comparisons})))
     assert all(part in text for part in wanted), text
     assert "Seed by seed" not in text
 
@@ -486,7 +520,7 @@ def test_the_point_names_a_variation_that_beats_the_paper_s_method() -> None:
         "bert-no-filter": [0.6] * 3,
     }
     comparisons = [gain_of("bert", 0.05, 0.02), gain_of("bert-no-filter", 0.1, 0.02)]
-    first, second = findings(Metrics.parse(metrics_of(overall) | {"comparisons": comparisons}))
+    first, second = findings(metrics_from(metrics_of(overall) | {"comparisons": comparisons}))
     assert "generation by BERT, the better of two generators, finds 55.00 %" in first
     assert (
         "Of all 3 systems that generate the best is generation by BERT without filtering: 60"
@@ -523,7 +557,7 @@ def test_every_size_is_a_block_of_what_was_run_there() -> None:
         (("250", "BERT", "55.00 ± 7.07", "–", "–", "2"), True),
     ]
     assert [row.best for row in table.rows] == [set(), {2}, set()]
-    assert sizes_table(Metrics.parse(metrics_of(OVERALL))) is None
+    assert sizes_table(metrics_from(metrics_of(OVERALL))) is None
 
 
 def full_grid() -> Metrics:
@@ -568,7 +602,7 @@ def test_figure_4_draws_curves_only_of_systems_run_at_two_sizes() -> None:
     )
     assert full > near + 5
     assert "T5: +10.0 at 50, +10.0 at 2,000, +10.0 at full (2,113)" in gain.alt
-    assert accuracy_over_sizes(Metrics.parse(metrics_of(OVERALL))) is None
+    assert accuracy_over_sizes(metrics_from(metrics_of(OVERALL))) is None
 
 
 @pytest.mark.parametrize(
@@ -595,13 +629,13 @@ def test_a_comparison_is_one_plain_sentence(
 ) -> None:
     """Clear and unclear, up and down, few seeds and one; two decimals where one would hide the sign."""
     document = metrics_of(OVERALL) | {"comparisons": [gain_of("t5", gain, half, seeds=seeds)]}
-    metrics = Metrics.parse(document)
+    metrics = metrics_from(document)
     assert sentence(metrics.comparisons[0], metrics).replace("\u00a0", " ") == wanted
 
 
 def test_variations_are_compared_with_their_generator_in_words() -> None:
     """The ablation's sentence names what was left out and what it is compared with."""
-    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
     told = sentence(metrics.comparisons[-1], metrics)
     assert told.startswith("T5 without filtering loses 3.0 points to T5 at")
     panel = ablation_dots(metrics.ablations(100))
@@ -622,7 +656,7 @@ def test_the_caveat_is_about_these_seeds_and_comparisons(
 ) -> None:
     """Few seeds, one seed, and many comparisons each have their sentence, and no other."""
     document = metrics_of(OVERALL) | {"comparisons": [gain_of("t5", 0.1, 0.2, seeds=seeds)] * count}
-    told = caveat(Metrics.parse(document))
+    told = caveat(metrics_from(document))
     assert words in told
     assert unsaid not in told
 
@@ -630,31 +664,31 @@ def test_the_caveat_is_about_these_seeds_and_comparisons(
 def test_all_comparisons_stand_in_one_table() -> None:
     """Both accuracies, difference, interval and the seeds one by one; bold where more than noise."""
     one = gain_of("t5", 0.08, 0.03) | {"by_seed": [0.1, 0.09, 0.05]}
-    table = comparisons_table(Metrics.parse(metrics_of(OVERALL) | {"comparisons": [one]}))
+    table = comparisons_table(metrics_from(metrics_of(OVERALL) | {"comparisons": [one]}))
     assert table is not None
     assert table.rows[0].cells == (
         "100", "T5", "baseline", "60.00 ± 1.00", "52.00 ± 2.00", "+8.00", "+5.00 … +11.00",
         "+10.0 +9.0 +5.0",
     )  # fmt: skip
     assert table.rows[0].best == {5}
-    assert comparisons_table(Metrics.parse(metrics_of(OVERALL))) is None
+    assert comparisons_table(metrics_from(metrics_of(OVERALL))) is None
 
 
 def test_pictures_of_the_point_tell_every_system() -> None:
     """The text for those who cannot see them has each accuracy, and each gain with its bounds."""
-    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
     accuracy, gain = accuracy_dots(metrics.block(100)), gain_dots(metrics.gains(metrics.block(100)))
     assert accuracy is not None
     assert gain is not None
-    assert all(f"{short_name(system)} " in accuracy.alt for system in OVERALL)
+    assert all(f"{short_name(system_of(name))} " in accuracy.alt for name in OVERALL)
     assert "T5 60.0 %" in accuracy.alt
     assert "T5 +8.0 (+5.0 to +11.0)" in gain.alt
     assert ">+8.0</text>" in gain.svg
     assert gain_dots({}) is None
-    assert gain_over_sizes(Metrics.parse(metrics_of(OVERALL))) is None
+    assert gain_over_sizes(metrics_from(metrics_of(OVERALL))) is None
 
 
-def test_systems_have_the_papers_names_and_order() -> None:
+def test_systems_have_the_papers_names_and_order(tmp_path: Path) -> None:
     """Known names become the paper's rows; unknown names stay and stand last."""
     names = [
         "zeta",
@@ -666,12 +700,17 @@ def test_systems_have_the_papers_names_and_order() -> None:
         "t5-other-way",
         "baseline-b",
     ]
-    assert [system_name(name) for name in sorted(names, key=system_key)] == [
+    assert [system_name(s) for s in sorted(map(system_of, names), key=system_key)] == [
         "baseline (no generation)", "baseline-b", "+ generation by BERT", "+ generation by BERT, − filtering",
         "+ generation by T5", "+ generation by T5, − sync + self-train",
         "+ generation by T5, ∗ other way", "zeta",
     ]  # fmt: skip
-    assert [candidates_name(n) for n in ("bert-no-sync", "t5-sync-mean", "mine", "bert-x")] == [
+    made = {"bert-no-sync": {"lm": "bert", "sync": False},
+            "t5-sync-mean": {"lm": "t5", "sync": True, "synchronize": "mean"},
+            "mine": {"lm": None}, "bert-x": {}}  # fmt: skip
+    for name, settings in made.items():
+        write_json(tmp_path / f"candidates/{name}/seed-0/manifest.json", {"settings": settings})
+    assert [read_generation(tmp_path, name).name for name in made] == [
         "BERT, not synchronized", "T5, synchronized, mean", "mine", "bert-x",
     ]  # fmt: skip
 
@@ -788,7 +827,9 @@ def test_what_differs_from_the_paper_is_told_from_the_cards(corpus: Path) -> Non
     assert "artificial grammar" not in text
     own = [
         replace(
-            r, system="t5-quantile", card=r.card | {"settings": r.card["settings"] | {"delta": 0.5}}
+            r,
+            system=system_of("t5-quantile"),
+            card=r.card | {"settings": r.card["settings"] | {"delta": 0.5}},
         )
         for r in read_runs(corpus)
         if r.system == "t5"
@@ -818,11 +859,11 @@ def test_cleaning_is_told_only_beyond_two_standard_errors(
     corpus: Path, accepted: dict[str, Any], words: str
 ) -> None:
     """A difference that so small a sample may show by chance is called open."""
-    audit, _ = read_audit(corpus)
+    audit, _ = read_audit(corpus, map(system_of, OVERALL))
     assert audit is not None
     entry = {**audit.filter[0], "accepted": accepted}
     facts = filter_facts(
-        Metrics.parse(metrics_of(OVERALL)), replace(audit, filter=(entry,)), read_runs(corpus)
+        metrics_from(metrics_of(OVERALL)), replace(audit, filter=(entry,)), read_runs(corpus)
     )
     assert words in facts[0]
 
@@ -840,8 +881,8 @@ def test_the_filter_is_judged_by_its_figures(
 ) -> None:
     """Cleaning is told from the audit, cost from the paired gain of leaving it out."""
     comparisons = [gain_of("t5-no-filter", gain, half, against="t5")]
-    metrics = Metrics.parse(metrics_of(OVERALL) | {"comparisons": comparisons})
-    audit, _ = read_audit(corpus)
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": comparisons})
+    audit, _ = read_audit(corpus, map(system_of, OVERALL))
     facts = filter_facts(metrics, audit, read_runs(corpus))
     assert len(facts) == 1
     assert "candidates of T5. It cleans: 81.0 % of the 50 accepted annotations" in facts[0]
@@ -887,7 +928,7 @@ def test_pictures_show_the_systems_they_are_about(corpus: Path) -> None:
     """Curves for all; acceptance only where candidates are inspected; rare labels are named."""
     runs = read_runs(corpus)
     assert [panel.title for panel in learning_curves(runs)] == [
-        short_name(system) for system in sorted(OVERALL, key=system_key)
+        short_name(system) for system in sorted(map(system_of, OVERALL), key=system_key)
     ]
     assert len(acceptance(runs)) == 1
     panels, rare = acceptance_by_label(runs)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_report import build, metrics_of
+from test_report import build, metrics_from, metrics_of, system_of
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
@@ -22,14 +22,12 @@ from pipeline.report.language_models import (
 )
 from pipeline.report.paper_tables import ablation_table, accuracy_table
 from pipeline.report.results import (
-    Metrics,
-    candidates_key,
-    candidates_name,
-    parts_of,
+    full_method,
+    label_name,
+    read_generation,
     short_name,
     system_key,
     system_phrase,
-    varied,
 )
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
@@ -77,37 +75,41 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_names_with_hyphens_are_generators_and_variations() -> None:
-    """A word that made other candidates is the generator's, and what is left is a variation."""
-    assert parts_of("t5-twins") == ("t5-twins", None)
-    assert parts_of("t5-twins-no-filter") == ("t5-twins", "no-filter")
-    assert parts_of("t5-twins-gold") == ("t5-twins-gold", None)
-    assert parts_of("t5-quantile") == ("t5", "quantile")
-    assert parts_of("t5-more") == ("t5-more", None)
-    assert (short_name("t5-more"), varied("t5-more")) == ("T5 (trained on)", "t5")
-    assert [varied(s) for s in ("t5", "t5-twins", "t5-gold", "t5-twins-no-filter", "baseline", "x-y")] == [
-        None, "t5", "t5", "t5-twins", None, None,
-    ]  # fmt: skip
-    assert short_name("t5-gold") == "T5 (spans from gold trees)"
-    assert system_phrase("bert-twins-no-filter") == (
-        "generation by BERT (adapted on twins) without filtering"
-    )
+def test_a_system_is_named_ordered_and_compared_by_its_fields(tmp_path: Path) -> None:
+    """A caption is the generator's, a variation the training's; folders go by their manifests."""
     order = ["baseline", "bert", "bert-twins", "t5", "t5-no-filter", "t5-quantile", "t5-twins",
              "t5-twins-no-filter", "t5-more", "t5-gold", "zeta"]  # fmt: skip
-    mixed = sorted(order)
-    assert sorted(mixed, key=system_key) == order
-    folders = [
-        "bert-sync",
-        "t5-sync",
-        "t5-sync-gold",
-        "t5-sync-gold-n-best",
-        "t5-no-sync",
-        "t5-twins-sync",
-        "t5-twins-no-sync-mean",
-    ]
-    mixed = sorted(folders)
-    assert sorted(mixed, key=candidates_key) == folders
-    assert [candidates_name(f) for f in folders[2:]] == [
+    systems = [system_of(name) for name in order]
+    more = system_of("t5-more")
+    assert (short_name(more), full_method(more, systems)) == ("T5 (trained on)", "t5")
+    names = ("t5", "t5-twins", "t5-gold", "t5-twins-no-filter", "baseline", "x-y")
+    assert [full_method(system_of(s), systems) for s in names] == [
+        None, "t5", "t5", "t5-twins", None, None,
+    ]  # fmt: skip
+    assert short_name(system_of("t5-gold")) == "T5 (spans from gold trees)"
+    assert label_name(system_of("t5-gold")) == "T5 (gold trees)"
+    assert label_name(system_of("t5-twins-no-filter")) == "T5 (twins) − filtering"
+    assert label_name(more) == "T5 (trained on)"
+    assert system_phrase(system_of("bert-twins-no-filter")) == (
+        "generation by BERT (adapted on twins) without filtering"
+    )
+    assert sorted(map(system_of, sorted(order)), key=system_key) == order
+    gold, best = {"trees": "treebank"}, {"decoding": "n-best"}
+    folders: dict[str, dict[str, Any]] = {
+        "bert-sync": {"lm": "bert", "sync": True},
+        "t5-sync": {"lm": "t5", "sync": True},
+        "t5-sync-gold": {"lm": "t5", "sync": True, **gold},
+        "t5-sync-gold-n-best": {"lm": "t5", "sync": True, **gold, **best},
+        "t5-no-sync": {"lm": "t5", "sync": False},
+        "t5-twins-sync": {"lm": "t5-twins", "sync": True},
+        "t5-twins-no-sync-mean": {"lm": "t5-twins", "sync": False, "synchronize": "mean"},
+    }
+    write_model(tmp_path, "t5-twins", 0.6, objective="twins", base="models/t5")
+    for name, settings in folders.items():
+        write_json(tmp_path / f"candidates/{name}/seed-0/manifest.json", {"settings": settings})
+    made = sorted((read_generation(tmp_path, name) for name in folders), key=lambda g: g.key)
+    assert [generation.folder for generation in made] == list(folders)
+    assert [generation.name for generation in made[2:]] == [
         "T5, synchronized, spans from gold trees", "T5, synchronized, spans from gold trees, n best",
         "T5, not synchronized", "T5 (adapted on twins), synchronized",
         "T5 (adapted on twins), not synchronized, mean",
@@ -116,8 +118,9 @@ def test_names_with_hyphens_are_generators_and_variations() -> None:
 
 def test_a_variation_has_its_generators_colour_and_every_generator_its_own() -> None:
     """Dashes tell a variation; the colours of the paper's generators stay theirs."""
-    systems = ["baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins",
-               "t5-more", "t5-quantile"]  # fmt: skip
+    names = ("baseline", "bert", "t5", "t5-twins", "t5-twins-no-filter", "t5-gold", "bert-twins",
+             "t5-more", "t5-quantile")  # fmt: skip
+    systems = [system_of(name) for name in names]
     keys = {system: key_of(system, systems) for system in systems}
     assert keys["t5-twins"].colour == keys["t5-twins-no-filter"].colour
     assert keys["t5-twins"].dash != keys["t5-twins-no-filter"].dash
@@ -132,7 +135,7 @@ def test_other_generators_stand_in_both_tables_and_are_compared_with_the_plain_o
     )
     gain = {"system": "t5-twins", "against": "t5", "labelled": 100, "seeds": [0, 1, 2], "gain": 0.04,
             "low": 0.01, "high": 0.07}  # fmt: skip
-    metrics = Metrics.parse(document | {"comparisons": [gain]})
+    metrics = metrics_from(document | {"comparisons": [gain]})
     assert [row.cells[0] for row in accuracy_table(metrics, 100).rows] == [
         "baseline", "T5", "T5 (adapted on twins)",
     ]  # fmt: skip
