@@ -1,4 +1,4 @@
-"""Training, evaluation and prediction end to end on a corpus whose coordination is obvious."""
+"""Training and prediction end to end on a corpus whose coordination is obvious."""
 # ruff: noqa: N803 - U and M are the paper's names
 
 from collections.abc import Callable
@@ -14,15 +14,12 @@ from pipeline.core.files import read_json, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import (
     CANDIDATES,
-    PREDICTIONS,
     SCORED,
     SENTENCES,
     candidate_row,
     sentence_row,
 )
 from pipeline.core.types import Sentence
-from pipeline.evaluate import stage as evaluate
-from pipeline.evaluate.settings import Evaluate
 from pipeline.predictor.model import Predictor
 from pipeline.tools.predict import command as predict
 from pipeline.tools.settings import Predict
@@ -414,86 +411,25 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     assert "40.json:1: not JSON" in refusal(InputError, corpus, out)
 
 
-def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two seeds of a baseline: figures per run and their mean and sd, recounted from the rows."""
-    corpus = build(tmp_path / "tiny")
-    write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
-    for seed in (0, 1):
-        train.run(settings(corpus, mode="baseline", seed=seed))
-    (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
-    (corpus / "evaluation/predictions").mkdir(parents=True)
-    (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
-    metrics = read_json(corpus / "evaluation/metrics.json")
-    assert metrics["split"] == "test"
-    assert metrics["instances"] == {
-        "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0,
-    }  # fmt: skip
-    files = sorted((corpus / "evaluation/predictions").iterdir())
-    assert [p.name for p in files] == ["baseline-40-0.parquet", "baseline-40-1.parquet"]
-    for path, run in zip(files, metrics["runs"], strict=True):
-        rows = list(read_rows(path, PREDICTIONS))
-        hits = [row["gold"] == row["predicted"] for row in rows]
-        assert run["accuracy"]["overall"] == run["criteria"]["exact"] == sum(hits) / 30 > 0.3
-        assert run["accuracy"]["PP"] is None
-        assert (run["system"], run["labelled"], run["steps"]) == ("baseline", 40, 60)
-    one, two = (run["accuracy"]["VP"] for run in metrics["runs"])
-    (summary,) = metrics["summary"]
-    assert summary["seeds"] == [0, 1]
-    assert summary["mean"]["VP"] == pytest.approx((one + two) / 2)
-    assert summary["sd"]["VP"] == pytest.approx(abs(one - two) / 2**0.5)
-    assert summary["criteria"]["whole"]["mean"] == summary["mean"]["overall"]
-    printed = capsys.readouterr().out
-    assert "no run.json" in printed
-    assert f"{100 * summary['mean']['overall']:.2f}" in printed
-
-
-def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) -> None:
-    """Two seeds of one system that differ in more than the seed are named, with the difference."""
-    corpus = build(tmp_path / "tiny")
-    for seed, delta in ((0, 0.4), (1, 0.5)):
-        card = {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
-        write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
-    with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
-        evaluate.run(Evaluate(corpus=corpus, threads=1))
-
-
-def test_evaluation_counts_what_cannot_be_scored_as_wrong(
-    runs: Callable[[str], Path], tmp_path: Path
+def test_what_tables_call_a_run_makes_no_finished_run_stale(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A test sentence longer than the encoder stays in the denominator with an empty prediction."""
-    runs("baseline")
-    corpus = build(tmp_path / "tiny")
-    long = sentence(64, "test")
-    words = (*long.words, *["here"] * 40)
-    long = Sentence("long", "d", "test", words, None, None, long.coordinations, "test")
-    write_rows(
-        corpus / "sentences.parquet",
-        SENTENCES,
-        [sentence_row(long), sentence_row(sentence(65, "test"))],
-    )
-    train_run = corpus / "runs/baseline/40/seed-0"
-    train_run.parent.mkdir(parents=True)
-    train_run.symlink_to(runs("baseline"))
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
-    metrics = read_json(corpus / "evaluation/metrics.json")
-    rows = list(read_rows(corpus / "evaluation/predictions/baseline-40-0.parquet", PREDICTIONS))
-    assert [len(row["predicted"]) for row in rows] == [0, 2]
-    assert rows[0]["probability"] == 0
-    assert metrics["instances"]["overall"] == 2
-    assert metrics["runs"][0]["unscored"] == 1
-    assert metrics["runs"][0]["accuracy"]["overall"] <= 0.5
-
-
-def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
-    """No run, and a split without coordination, are named."""
-    corpus = build(tmp_path / "tiny")
-    with pytest.raises(InputError, match="no trained run here; run `conjoin train`"):
-        evaluate.run(Evaluate(corpus=corpus, threads=1))
-    (corpus / "runs/a/40/seed-0").mkdir(parents=True)
-    write_json(corpus / "runs/a/40/seed-0/run.json", {})
-    with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
-        evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
+    """Other fields of a system are written into run.json without training, and settings are not."""
+    out = tmp_path / "run"
+    train.run(settings(corpus, mode="baseline", steps=20, warm_steps=10, out=out))
+    before, card = digest(out), read_json(out / "run.json")
+    assert card["shown_as"] == {}
+    assert ["steps", 10000] in card["paper"]["unlike"]
+    assert {"k", "k_max"} <= set(card["paper"]["alike"])
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "algorithm1", None)  # to be called is to fail
+        for fields in ({"generator": "none"}, {"generator": "none", "caption": "b"}, {}):
+            given = {"mode": "baseline", "steps": 20, "warm_steps": 10, "out": out, "resume": True}
+            train.run(settings(corpus, **given, system="zug", **fields))
+            named = {"system": "zug", "shown_as": fields}
+            assert read_json(out / "run.json") == card | named
+            unchanged = {k: v for k, v in digest(out).items() if k != "run.json"}
+            assert unchanged == {k: v for k, v in before.items() if k != "run.json"}
 
 
 def test_predict_prints_brackets(

@@ -1,0 +1,233 @@
+"""Evaluation: figures recounted from the rows, and predictions that are kept for runs that stay."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny import build, sentence, settings
+
+from pipeline.audit import stage as audit
+from pipeline.audit.settings import Audit
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import PREDICTIONS, SENTENCES, sentence_row
+from pipeline.core.types import Sentence
+from pipeline.evaluate import stage as evaluate
+from pipeline.evaluate.settings import Evaluate
+from pipeline.report import stage as report
+from pipeline.report.settings import Report
+from pipeline.train import stage as train
+
+LEXICON = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "a-baseline": {"mode": "baseline", "generator": "none"},
+    "b-t5": {"mode": "filter", "generator": "T5"},
+    "c-no-filter": {"mode": "no-filter", "generator": "T5", "variation": "no-filter"},
+    "d-twins": {"mode": "filter", "generator": "T5", "caption": "adapted on twins", "k": 4},
+    "e-more": {"mode": "filter", "generator": "T5", "caption": "trained on", "k": 2,
+               "control_of": "adapted on twins"},
+}  # fmt: skip
+NONSENSE = dict(zip(SYSTEMS, ("zug", "t5-quux", "baseline", "xyzzy", "blorp"), strict=True))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus with one finished run of each system."""
+    corpus = build(tmp_path_factory.mktemp("data") / "tiny")
+    for name, given in SYSTEMS.items():
+        train.run(settings(corpus, system=name, **given))
+    return corpus
+
+
+@pytest.fixture
+def corpus(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(trained, tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Evaluates a corpus; returns the systems whose predictors were asked."""
+    asked: list[str] = []
+    predict = evaluate._predict
+
+    def noted(folder: Path, *rest: Any) -> list[dict[str, Any]]:
+        asked.append(folder.parents[1].name)
+        return predict(folder, *rest)
+
+    monkeypatch.setattr(evaluate, "_predict", noted)
+
+    def run(corpus: Path, **given: Any) -> list[str]:
+        asked.clear()
+        evaluate.run(Evaluate(corpus=corpus, threads=1, **given))
+        return sorted(asked)
+
+    return run
+
+
+def test_only_a_new_run_is_predicted(
+    corpus: Path, tmp_path: Path, evaluated: Callable[..., list[str]]
+) -> None:
+    """A run that comes or goes asks no other predictor, and the metrics are those of a first time."""
+    shutil.move(corpus / "runs/b-t5", tmp_path / "b-t5")
+    metrics = corpus / "evaluation/metrics.json"
+    assert evaluated(corpus) == sorted(SYSTEMS.keys() - {"b-t5"})
+    without = metrics.read_bytes()
+    shutil.move(tmp_path / "b-t5", corpus / "runs/b-t5")
+    assert evaluated(corpus) == ["b-t5"]
+    second = metrics.read_bytes()
+    assert evaluated(corpus) == []
+    assert metrics.read_bytes() == second
+    shutil.rmtree(corpus / "evaluation")
+    assert evaluated(corpus) == sorted(SYSTEMS)
+    assert metrics.read_bytes() == second
+    shutil.rmtree(corpus / "runs/b-t5")
+    assert evaluated(corpus) == []
+    assert metrics.read_bytes() == without
+    assert not (corpus / "evaluation/predictions/b-t5-40-0.parquet").exists()
+
+
+def test_stale_and_damaged_predictions_are_made_again(
+    corpus: Path, evaluated: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another predictor, test set, setting or algorithm; with a bit changed; without a record."""
+    evaluated(corpus)
+    metrics = (corpus / "evaluation/metrics.json").read_bytes()
+    damaged = corpus / "evaluation/predictions/c-no-filter-40-0.parquet"
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:-40] + bytes([content[-40] ^ 1]) + content[-39:])
+    assert evaluated(corpus) == ["c-no-filter"]
+    assert damaged.read_bytes() == content
+    for record in ("{", "[]"):
+        (corpus / "evaluation/kept.json").write_text(record)
+        assert evaluated(corpus) == sorted(SYSTEMS)
+    assert (corpus / "evaluation/metrics.json").read_bytes() == metrics
+    card = corpus / "runs/d-twins/40/seed-0/predictor/predictor.json"
+    card.write_text(card.read_text() + "\n")
+    assert evaluated(corpus) == ["d-twins"]
+    assert evaluated(corpus, batch_tokens=100) == sorted(SYSTEMS)
+    assert evaluated(corpus, batch_tokens=100, limit=7) == sorted(SYSTEMS)
+    monkeypatch.setattr(evaluate, "ALGORITHM", evaluate.ALGORITHM + 1)
+    assert evaluated(corpus, batch_tokens=100, limit=7) == sorted(SYSTEMS)
+
+
+def test_a_system_of_any_name_stands_in_every_table(corpus: Path, tmp_path: Path) -> None:
+    """All systems renamed to nonsense, also to one another's names: the same rows and figures."""
+    other = shutil.copytree(corpus, tmp_path / "renamed/tiny")
+    shutil.rmtree(other / "runs")
+    for old, new in NONSENSE.items():
+        shutil.copytree(corpus / "runs" / old, other / "runs" / new)
+        card = other / "runs" / new / "40/seed-0/run.json"
+        write_json(card, {**read_json(card), "system": new})
+    found = []
+    for folder, names in ((corpus, NONSENSE), (other, {})):
+        evaluate.run(Evaluate(corpus=folder, threads=1))
+        audit.run(Audit(corpus=folder, source=LEXICON, sample=20))
+        report.run(Report(corpus=folder, examples=3))
+        documents = [read_json(folder / f) for f in ("evaluation/metrics.json", "audit/audit.json")]
+        found.append([_rows(document, names) for document in documents])
+    assert found[0] == found[1]
+    metrics, judged = found[0]
+    assert len(metrics["comparisons"]) == 8  # 4 over the baseline, 3 over T5, 1 over its control
+    assert len(judged["filter"]) == 4
+    first, second = ((folder / "report/report.md").read_text() for folder in (corpus, other))
+    assert first == second
+    for row in ("baseline", "T5", "− filtering", "T5 (adapted on twins)", "T5 (trained on)"):
+        assert f"{row} " in first
+
+
+def _rows(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The lists of a document with other names for its systems, their entries in one order."""
+
+    def renamed(entry: dict[str, Any]) -> dict[str, Any]:
+        called = {k: names.get(entry[k], entry[k]) for k in ("system", "against") if k in entry}
+        return {**entry, **called}
+
+    return {
+        key: sorted(map(renamed, value), key=json.dumps) if isinstance(value, list) else value
+        for key, value in document.items()
+    }
+
+
+def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two seeds of a baseline: figures per run and their mean and sd, recounted from the rows."""
+    corpus = build(tmp_path / "tiny")
+    write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
+    for seed in (0, 1):
+        train.run(settings(corpus, mode="baseline", seed=seed))
+    (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
+    (corpus / "evaluation/predictions").mkdir(parents=True)
+    (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    assert metrics["split"] == "test"
+    assert metrics["instances"] == {
+        "overall": 30, "NP, NX": 10, "VP": 10, "ADJP, ADVP": 0, "PP": 0, "S, SBAR": 0,
+    }  # fmt: skip
+    files = sorted((corpus / "evaluation/predictions").iterdir())
+    assert [p.name for p in files] == ["baseline-40-0.parquet", "baseline-40-1.parquet"]
+    for path, run in zip(files, metrics["runs"], strict=True):
+        rows = list(read_rows(path, PREDICTIONS))
+        hits = [row["gold"] == row["predicted"] for row in rows]
+        assert run["accuracy"]["overall"] == run["criteria"]["exact"] == sum(hits) / 30 > 0.3
+        assert run["accuracy"]["PP"] is None
+        assert (run["system"], run["labelled"], run["steps"]) == ("baseline", 40, 60)
+    one, two = (run["accuracy"]["VP"] for run in metrics["runs"])
+    (summary,) = metrics["summary"]
+    assert summary["seeds"] == [0, 1]
+    assert summary["mean"]["VP"] == pytest.approx((one + two) / 2)
+    assert summary["sd"]["VP"] == pytest.approx(abs(one - two) / 2**0.5)
+    assert summary["criteria"]["whole"]["mean"] == summary["mean"]["overall"]
+    printed = capsys.readouterr().out
+    assert "no run.json" in printed
+    assert f"{100 * summary['mean']['overall']:.2f}" in printed
+
+
+def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) -> None:
+    """Two seeds of one system that differ in more than the seed are named, with the difference."""
+    corpus = build(tmp_path / "tiny")
+    for seed, delta in ((0, 0.4), (1, 0.5)):
+        card = {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
+        write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
+    with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
+        evaluate.run(Evaluate(corpus=corpus, threads=1))
+
+
+def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_path: Path) -> None:
+    """A test sentence longer than the encoder stays in the denominator with an empty prediction."""
+    corpus = build(tmp_path / "tiny")
+    long = sentence(64, "test")
+    words = (*long.words, *["here"] * 40)
+    long = Sentence("long", "d", "test", words, None, None, long.coordinations, "test")
+    write_rows(
+        corpus / "sentences.parquet",
+        SENTENCES,
+        [sentence_row(long), sentence_row(sentence(65, "test"))],
+    )
+    train_run = corpus / "runs/baseline/40/seed-0"
+    train_run.parent.mkdir(parents=True)
+    train_run.symlink_to(trained / "runs/a-baseline/40/seed-0")
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    rows = list(read_rows(corpus / "evaluation/predictions/a-baseline-40-0.parquet", PREDICTIONS))
+    assert [len(row["predicted"]) for row in rows] == [0, 2]
+    assert rows[0]["probability"] == 0
+    assert metrics["instances"]["overall"] == 2
+    assert metrics["runs"][0]["unscored"] == 1
+    assert metrics["runs"][0]["accuracy"]["overall"] <= 0.5
+
+
+def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
+    """No run, and a split without coordination, are named."""
+    corpus = build(tmp_path / "tiny")
+    with pytest.raises(InputError, match="no trained run here; run `conjoin train`"):
+        evaluate.run(Evaluate(corpus=corpus, threads=1))
+    (corpus / "runs/a/40/seed-0").mkdir(parents=True)
+    write_json(corpus / "runs/a/40/seed-0/run.json", {})
+    with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
+        evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
