@@ -58,23 +58,23 @@ def run(settings: Evaluate) -> None:
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
     kept = _Kept(out, settings, instances)
-    runs, systems = [], dict[System, System]()
+    runs = []
     correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
     for folder in track(folders, "evaluate"):
         card = read_json(folder / "run.json")
         run_, right = _score(card, instances, kept.rows(folder, card))
         runs.append(run_)
-        system = System.of(card)
-        systems[system] = system
-        correct.setdefault((run_["labelled"], system), {})[run_["seed"]] = right
+        key = run_["labelled"], System.of(card)
+        correct.setdefault(key, {})[run_["seed"]] = right
     kept.sweep()
+    systems = dict.fromkeys(system for _, system in correct)
     labels = [instance.gold.label for instance in instances]
     metrics = {
         "split": settings.split,
         "instances": {name: len(members) for name, members in categories(labels).items()},
         "runs": runs,
         "summary": _summary(runs),
-        "comparisons": [asdict(c) for c in compare_all(correct, compared(systems.values()))],
+        "comparisons": [asdict(c) for c in compare_all(correct, compared(systems))],
     }
     write_json(out / "metrics.json", metrics)
     _tell(metrics)
@@ -98,7 +98,11 @@ class _Kept:
             "threads": settings.threads,
             "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
         }
-        self.found = _read_record(self.path)
+        try:
+            record = read_json(self.path)
+        except InputError:
+            record = None  # missing or damaged: nothing is known of what is kept
+        self.found: dict[str, Any] = record if isinstance(record, dict) else {}
         self.current: dict[str, Any] = {}
 
     def rows(self, folder: Path, card: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -122,15 +126,6 @@ class _Kept:
             if path.name not in self.current:
                 path.unlink()
         write_json(self.path, self.current)
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    """What a record of kept predictions says; nothing where it is missing or damaged."""
-    try:
-        record = read_json(path)
-    except InputError:
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _runs(corpus: Path) -> list[Path]:

@@ -24,8 +24,7 @@ _GOLD = "spans from gold trees"
 
 def is_papers(system: System) -> bool:
     """Whether it is one of the paper's methods with generation, or of their variations."""
-    known = system.variation is None or system.variation in VARIATIONS
-    return system.generator in GENERATORS.values() and not system.caption and known
+    return system.generator in GENERATORS.values() and not system.caption and not is_ours(system)
 
 
 def is_papers_method(system: System) -> bool:
