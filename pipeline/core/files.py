@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -268,16 +268,20 @@ def folder_lock(
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a file held when it was written."""
+    """What a file held when it was written; ``rows`` is None where it has none."""
 
-    rows: int
+    rows: int | None
     bytes: int
     sha256: str
 
     @classmethod
-    def of(cls, path: Path, rows: int) -> "FileFacts":
-        """The facts of a file of ``rows`` rows."""
+    def of(cls, path: Path, rows: int | None = None) -> "FileFacts":
+        """The facts of a file as it stands, of ``rows`` rows."""
         return cls(rows, path.stat().st_size, sha256_of(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        return asdict(self)
 
     def fault(self, path: Path) -> str | None:
         """How the file differs from what was written, or None."""

@@ -16,7 +16,7 @@ _err = Console(stderr=True, highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Progress:
     """The state of a run at one moment.
 
     Attributes:
@@ -46,7 +46,7 @@ class Dashboard:
     def __init__(self, what: str, noun: str, total: int, every: float = 10.0) -> None:
         self._what, self._noun, self._total, self._every = what, noun, total, every
         self._begun = self._spoke = time.monotonic()
-        self._last: Reading | None = None
+        self._last: Progress | None = None
         self._live = (
             Live(console=_err, auto_refresh=False, transient=True) if _err.is_terminal else None
         )
@@ -73,44 +73,44 @@ class Dashboard:
         """Time since the display was opened."""
         return time.monotonic() - self._begun
 
-    def show(self, reading: Reading) -> None:
+    def show(self, progress: Progress) -> None:
         """Display the state of the run, if it is time to."""
-        self._last = reading
+        self._last = progress
         if self._live:
-            self._live.update(self._panel(reading), refresh=True)
+            self._live.update(self._panel(progress), refresh=True)
         elif time.monotonic() - self._spoke >= self._every:
-            self._print(reading)
+            self._print(progress)
 
-    def line(self, reading: Reading) -> str:
-        """The reading in one line of text."""
-        return f"{min(reading.done, self._total)}/{self._total} {self._noun}  " + "  ".join(
-            [*self._rates(reading), f"workers {self._health(reading)}"]
+    def line(self, progress: Progress) -> str:
+        """The progress in one line of text."""
+        return f"{min(progress.done, self._total)}/{self._total} {self._noun}  " + "  ".join(
+            [*self._rates(progress), f"workers {self._health(progress)}"]
         )
 
-    def _print(self, reading: Reading) -> None:
+    def _print(self, progress: Progress) -> None:
         self._spoke = time.monotonic()
-        print(f"[{self._what}] {self.line(reading)}", file=sys.stderr, flush=True)
+        print(f"[{self._what}] {self.line(progress)}", file=sys.stderr, flush=True)
 
-    def _rates(self, reading: Reading) -> list[str]:
+    def _rates(self, progress: Progress) -> list[str]:
         seconds = max(self.seconds, 1e-6)
-        parts = [f"{_short(reading.items / seconds)} {self._noun}/s"]
-        if reading.tokens:
-            parts.append(f"{_short(reading.tokens / seconds)} tokens/s")
-        if rows := reading.kept + reading.refused:
-            parts.append(f"rejected {100 * reading.refused / rows:.0f} %")
-        if reading.items:
-            left = max(0, self._total - reading.done) * seconds / reading.items
+        parts = [f"{_short(progress.items / seconds)} {self._noun}/s"]
+        if progress.tokens:
+            parts.append(f"{_short(progress.tokens / seconds)} tokens/s")
+        if rows := progress.kept + progress.refused:
+            parts.append(f"rejected {100 * progress.refused / rows:.0f} %")
+        if progress.items:
+            left = max(0, self._total - progress.done) * seconds / progress.items
             parts.append(f"{_duration(left)} left")
         return parts
 
-    def _health(self, reading: Reading) -> str:
-        alive = sum(each is None for each in reading.silent)
-        lost = [f"{r} lost {s:.0f} s" for r, s in enumerate(reading.silent) if s is not None]
-        return f"{alive}/{len(reading.silent)}" + (f" ({', '.join(lost)})" if lost else "")
+    def _health(self, progress: Progress) -> str:
+        alive = sum(each is None for each in progress.silent)
+        lost = [f"{r} lost {s:.0f} s" for r, s in enumerate(progress.silent) if s is not None]
+        return f"{alive}/{len(progress.silent)}" + (f" ({', '.join(lost)})" if lost else "")
 
-    def _panel(self, reading: Reading) -> Table:
+    def _panel(self, progress: Progress) -> Table:
         grid = Table.grid(padding=(0, 1))
-        done = min(reading.done, self._total)
+        done = min(progress.done, self._total)
         grid.add_row(
             self._what,
             ProgressBar(total=max(self._total, 1), completed=done, width=30),
@@ -120,9 +120,9 @@ class Dashboard:
             Text(f"{rank} ✓", "green")
             if silent is None
             else Text(f"{rank} lost {silent:.0f} s", "red")
-            for rank, silent in enumerate(reading.silent)
+            for rank, silent in enumerate(progress.silent)
         )
-        grid.add_row("", "  ".join(self._rates(reading)), Text("workers ") + marks)
+        grid.add_row("", "  ".join(self._rates(progress)), Text("workers ") + marks)
         return grid
 
 

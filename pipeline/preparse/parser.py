@@ -23,11 +23,10 @@ from stanza.models.constituency.trainer import Trainer
 
 from pipeline.core.console import say
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import digest_of, read_json, sha256_of, write_json
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.preparse import parser_training
 from pipeline.preparse.parser_training import (
     MODEL,
     PRETRAIN,
@@ -229,55 +228,46 @@ TREEBANK = "treebank"
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: Preparse) -> dict[str, Any]:
+def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
     """Make the corpus's parser, unless the one that is there was made of the same.
+
+    Args:
+        settings: the stage's.
+        algorithm: the stage's number.
 
     Returns:
         The card: ``source`` (``treebank``, a file in the folder, or what stanza is to load),
-        ``wrapper`` (root label of the treebank's trees), and for a parser trained here ``training``
-        (what was learned from, and how well), ``made_of`` and ``sha256``.
+        ``wrapper`` (root label of the treebank's trees), and ``training`` (what was learned from, and
+        how well; None where nothing was). For a parser trained here the card is the record of its
+        files.
 
     Raises:
         InputError: no trees to learn from.
     """
     folder = settings.corpus / "parser"
-    card: dict[str, Any]
     if settings.parser != "train":
         card = {"source": settings.parser, "wrapper": None, "training": None}
+        write_json(folder / CARD, card)
+        return card
+    output = Output(folder, folder / CARD, _fingerprint(settings, algorithm))
+    if output.state().kind == "current":
+        say("the parser is already there and current")
     else:
-        made_of = _made_of(settings)
-        if (found := _current(folder, made_of)) is not None:
-            say("the parser is already there and current")
-            return found
-        card = {**_train(settings), "made_of": made_of, "sha256": sha256_of(folder / MODEL)}
-    write_json(folder / CARD, card)
-    return card
+        output.begin()
+        facts = _train(settings)
+        output.finish({name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN)}, facts)
+    return dict(read_json(folder / CARD))
 
 
-def _made_of(settings: Preparse) -> dict[str, Any]:
-    fields = {
-        "min_words",
-        "parser_epochs",
-        "parser_hidden",
-        "parser_trees",
-        "seed",
-        "tags",
-        "threads",
-    }
-    return {
-        "settings": settings.model_dump(mode="json", include=fields),
-        "sentences": sha256_of(settings.corpus / "sentences.parquet"),
-        "code": code_digest(parser_training.__name__),
-        "versions": {"stanza": stanza.__version__, "torch": torch.__version__},
-    }
-
-
-def _current(folder: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
-    if not (folder / CARD).is_file() or not (folder / MODEL).is_file():
-        return None
-    card: dict[str, Any] = read_json(folder / CARD)
-    whole = card.get("sha256") == sha256_of(folder / MODEL)
-    return card if whole and card.get("made_of") == made_of else None
+def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
+    fields = {"min_words", "seed", "tags", "threads"}
+    fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", include=fields),
+        inputs={"sentences": sha256_of(settings.corpus / "sentences.parquet")},
+        algorithm=algorithm,
+        versions=versions_of("stanza", "torch"),
+    )
 
 
 def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
@@ -287,8 +277,9 @@ def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
         InputError: the card names a file that is not there.
     """
     source = str(card["source"])
-    if "made_of" in card:
-        return {"name": f"stanza:train:{card['sha256'][:8]}", "sha256": card["sha256"]}
+    if "files" in card:
+        digest = str(card["files"][MODEL]["sha256"])
+        return {"name": f"stanza:train:{digest[:8]}", "sha256": digest}
     if source.endswith(".pt"):
         path = Path(source)
         if not path.is_file():
@@ -317,7 +308,7 @@ def corpus_parser(folder: Path) -> Parser:
             path=folder,
             remedy="run `conjoin preparse` with --parser train",
         )
-    return load_parser(str(folder / MODEL) if "made_of" in card else source)
+    return load_parser(str(folder / MODEL) if "files" in card else source)
 
 
 def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:

@@ -27,7 +27,7 @@ from pipeline.core.console import Meter, say
 from pipeline.core.errors import ModelError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import differences
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.language_models import logits_at
 from pipeline.models.optim import decay_groups
 from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
@@ -107,7 +107,7 @@ class Course:
 
     ``tokens`` counts the tokens the model saw, padding and targets left out; ``losses`` are those of
     the updates since the last look; ``seconds`` is the time spent in training, looks included;
-    ``mixed`` says that parts of it were made by other code, or on another machine, than the rest.
+    ``mixed`` says that parts of it were made by another version, or on another machine, than the rest.
     """
 
     step: int = 0
@@ -185,8 +185,8 @@ def pretrain(
     *,
     settings: Pretrain,
     device: Accelerator,
-    snapshots: Snapshots | None = None,
-    circumstances: Mapping[str, Any] | None = None,
+    checkpoints: Checkpoints | None = None,
+    made_by: Mapping[str, Any] | None = None,
     probe: Probing | None = None,
 ) -> Course:
     """Train ``model`` in place, from the newest checkpoint if there is one.
@@ -201,10 +201,10 @@ def pretrain(
         validation: the same, held out.
         settings: of the stage.
         device: the processes and devices.
-        snapshots: where checkpoints are kept; None: nowhere.
-        circumstances: code, device, processes and the like. A checkpoint of others is used, for
-            hours may be in it, but the run is then not the one that an uninterrupted one would have
-            been: this is said, and kept as ``mixed``.
+        checkpoints: where checkpoints are kept; None: nowhere.
+        made_by: algorithm, versions, device, processes and the like. A checkpoint made by others is
+            used, for hours may be in it, but the run is then not the one that an uninterrupted one
+            would have been: this is said, and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
 
     Raises:
@@ -212,9 +212,8 @@ def pretrain(
         InputError: the checkpoint there is of another run, or cannot be written.
     """
     run = _Run(model, objective, settings, device)
-    around = dict(circumstances or {})
-    if snapshots:
-        run.take_up(snapshots, around)
+    if checkpoints:
+        run.take_up(checkpoints, made_by or {})
     course = run.course
     begun = time.monotonic() - course.seconds
     rate = _Rate(course.tokens)
@@ -230,8 +229,8 @@ def pretrain(
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun
-            if snapshots and course.step % settings.checkpoint_every == 0:
-                run.keep(snapshots, around)
+            if checkpoints and course.step % settings.checkpoint_every == 0:
+                run.keep(checkpoints, made_by or {})
     return course
 
 
@@ -250,32 +249,32 @@ class _Run:
         )
         self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
-    def take_up(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+    def take_up(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
         """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
-        found = snapshots.latest(self._device.device)
-        for fault in snapshots.damaged if self._device.is_main_process else ():
+        found = checkpoints.latest(self._device.device)
+        for fault in checkpoints.damaged if self._device.is_main_process else ():
             say(f"checkpoint set aside: {fault}")
         if found is None:
             return
         tensors, facts, rows = found
         self._model.load_state_dict(tensors["model"])
         self._optimizer.load_state_dict(tensors["optimizer"])
-        other = differences(facts.pop("around"), around)
+        other = differences(facts.pop("made_by"), made_by)
         self.course = Course(**facts, looks=looks_of(rows))
         self.course.mixed |= bool(other)
         if self._device.is_main_process:
             said = f": not the same run as without a break ({other})" if other else ""
             say(f"taken up at step {self.course.step:,}{said}")
 
-    def keep(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+    def keep(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
         """Write a checkpoint."""
         if self._device.is_main_process:
             tensors = {
                 "model": self._model.state_dict(),
                 "optimizer": self._optimizer.state_dict(),
             }
-            facts = {**self.course.facts(), "around": around}
-            snapshots.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
+            facts = {**self.course.facts(), "made_by": dict(made_by)}
+            checkpoints.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
         self._device.wait_for_everyone()
 
     def update(self, whole: Batch) -> None:
