@@ -1,7 +1,7 @@
 """Checkpoints of a training run: whole or absent, the last few, and only for the run that made them.
 
 A checkpoint is a folder ``step-00000500`` with ``tensors.pt`` (weights, optimizer, best weights),
-``rows.parquet`` (``train``: candidates examined so far; ``pretrain``: looks at held-out text) and
+``rows.parquet`` (the candidates that ``train`` examined so far; empty for ``pretrain``) and
 ``card.json`` (everything else, what the run depends on, and the SHA-256 of the other two). Every draw
 and every dropout mask is a pure function of (seed, step), so the step is also the state of the random
 generators and the position in the stream.

@@ -112,7 +112,7 @@ def run_units(
     make = prepare() if worker.rank == 0 and unfinished else None
     todo, resumed = _agree(worker, folder, store)
     before = sum(sizes) - sum(sizes[index] for index in todo)
-    display = Dashboard(what, items, sum(sizes))
+    display = Dashboard(what, items, sum(sizes), before)
     with Monitor(worker, store, display, before) as monitor:
         for index in _units(worker, folder, store, monitor, todo):
             make = make or prepare()

@@ -1,10 +1,8 @@
-"""The training loop of a masked LM or a text-infilling LM.
+"""The training loop of a masked LM or a text-infilling LM, and what is noted on the way.
 
 What an update sees, its corruption and its dropout are pure functions of (seed, step), so the step is
 also the position in the text and the state of all chance: a run that is taken up from a checkpoint
 makes the same updates as one that was never interrupted.
-
-The course of a pretraining: what each look at held-out text found, and how it is told.
 """
 
 import json
@@ -84,17 +82,6 @@ def write_history(folder: Path, looks: Sequence[Look]) -> None:
     write_text(folder / HISTORY, "".join(f"{json.dumps(asdict(look))}\n" for look in looks))
 
 
-def look_table(looks: Sequence[Look]) -> pa.Table:
-    """Looks as the rows of a checkpoint."""
-    return pa.table({"look": pa.array([json.dumps(asdict(look)) for look in looks], pa.string())})
-
-
-def looks_of(rows: pa.Table) -> list[Look]:
-    """The looks in a checkpoint's rows."""
-    found: list[dict[str, Any]] = [json.loads(row) for row in rows["look"].to_pylist()]
-    return [Look(**each) for each in found]
-
-
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
 Probing = Callable[[PreTrainedModel], dict[str, Any]]
@@ -117,13 +104,6 @@ class Course:
     mixed: bool = False
     losses: list[float] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
-
-    def facts(self) -> dict[str, Any]:
-        """What JSON can hold of it; the looks are a checkpoint's rows."""
-        return {
-            "step": self.step, "epoch": self.epoch, "tokens": self.tokens,
-            "seconds": self.seconds, "mixed": self.mixed, "losses": self.losses,
-        }  # fmt: skip
 
 
 def accelerator(dtype: str = "float32") -> Accelerator:
@@ -215,8 +195,8 @@ def pretrain(
     if checkpoints:
         run.take_up(checkpoints, made_by or {})
     course = run.course
-    begun = time.monotonic() - course.seconds
-    rate = _Rate(course.tokens)
+    since, first = time.monotonic(), course.tokens
+    begun = since - course.seconds
     batches = steps_of(
         objective, training, batch_size=settings.batch_size, steps=settings.steps,
         seed=settings.seed, first=course.step,
@@ -225,7 +205,8 @@ def pretrain(
         for course.epoch, batch in batches:
             run.update(batch)
             loss = float(np.mean(course.losses[-50:]))
-            meter.advance(note=f"loss {loss:.3f}, {rate(course.tokens):,.0f} tokens/s")
+            speed = (course.tokens - first) / max(time.monotonic() - since, 1e-9)
+            meter.advance(note=f"loss {loss:.3f}, {speed:,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun
@@ -256,11 +237,12 @@ class _Run:
             say(f"checkpoint set aside: {fault}")
         if found is None:
             return
-        tensors, facts, rows = found
+        tensors, facts, _ = found
         self._model.load_state_dict(tensors["model"])
         self._optimizer.load_state_dict(tensors["optimizer"])
         other = differences(facts.pop("made_by"), made_by)
-        self.course = Course(**facts, looks=looks_of(rows))
+        looks = [Look(**each) for each in facts.pop("looks")]
+        self.course = Course(**facts, looks=looks)
         self.course.mixed |= bool(other)
         if self._device.is_main_process:
             said = f": not the same run as without a break ({other})" if other else ""
@@ -273,8 +255,8 @@ class _Run:
                 "model": self._model.state_dict(),
                 "optimizer": self._optimizer.state_dict(),
             }
-            facts = {**self.course.facts(), "made_by": dict(made_by)}
-            checkpoints.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
+            facts = {**asdict(self.course), "made_by": dict(made_by)}
+            checkpoints.write(self.course.step, (tensors, facts, pa.table({})))
         self._device.wait_for_everyone()
 
     def update(self, whole: Batch) -> None:
@@ -341,16 +323,6 @@ class _Run:
             predicted += _predicted(batch)
         self._model.train()
         return round(total / predicted, 4)
-
-
-class _Rate:
-    """Tokens per second of this process's life, for the display."""
-
-    def __init__(self, first: int) -> None:
-        self._first, self._begun = first, time.monotonic()
-
-    def __call__(self, tokens: int) -> float:
-        return (tokens - self._first) / max(time.monotonic() - self._begun, 1e-9)
 
 
 def _own_part(batch: Batch, device: Accelerator) -> Batch:
