@@ -219,14 +219,9 @@ class Monitor:
             None if status.finished or (seconds := self._silence(rank)) < LOST_AFTER else seconds
             for rank, status in enumerate(every)
         ]
-        progress = Progress(
-            done=self._before + sum(s.covered for s in every),
-            items=sum(s.items for s in every),
-            tokens=sum(s.tokens for s in every),
-            kept=sum(s.kept for s in every),
-            refused=sum(s.refused for s in every),
-            silent=silent,
-        )
+        counted = ("items", "tokens", "kept", "refused")
+        sums = {name: sum(getattr(status, name) for status in every) for name in counted}
+        progress = Progress(self._before + sum(s.covered for s in every), silent=silent, **sums)
         # A terminal that has gone is no reason to stop telling.
         with suppress(OSError):
             self._display.show(progress)

@@ -39,35 +39,24 @@ class Report:
     workers: Sequence[Status]
     resumed: str | None
 
-    @property
-    def units(self) -> int:
-        """Units made in this run."""
-        return sum(status.units for status in self.workers)
-
-    @property
-    def items(self) -> int:
-        """Items done in this run."""
-        return sum(status.items for status in self.workers)
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read for them, in both twins."""
-        return sum(status.tokens for status in self.workers)
-
     def show(self, items: str) -> None:
         """Print rates, the share of each worker, and what was made again.
 
         Args:
             items: what the items are called.
         """
-        if self.units:
+        units, done, tokens = (
+            sum(getattr(status, name) for status in self.workers)
+            for name in ("units", "items", "tokens")
+        )
+        if units:
             rows: list[tuple[str, object]] = [
-                ("units made", self.units),
-                (items, self.items),
-                (f"{items}/s", f"{self.items / self.seconds:,.1f}"),
+                ("units made", units),
+                (items, done),
+                (f"{items}/s", f"{done / self.seconds:,.1f}"),
             ]
-            if self.tokens:
-                rows.append(("tokens/s", f"{self.tokens / self.seconds:,.0f}"))
+            if tokens:
+                rows.append(("tokens/s", f"{tokens / self.seconds:,.0f}"))
             rows.append(("wall time", f"{self.seconds:,.1f} s"))
             if len(self.workers) > 1:
                 rows += [(f"units of worker {r}", p.units) for r, p in enumerate(self.workers)]

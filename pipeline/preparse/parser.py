@@ -1,13 +1,11 @@
-"""Constituency parsing of pretokenised sentences with stanza (§3.3 of the paper).
+"""The parser of a corpus: stanza's, trained on the corpus's own treebank (§3.3) or made elsewhere.
 
 Stanza has put trees on the wrong sentence before (its issues 882, 970, 997) and gives up a whole
 call for one bad sentence, so every tree is checked against its words and a failing batch is parsed
 again sentence by sentence.
 
-The parser of a corpus: trained on its own treebank (§3.3), or made elsewhere.
-
-``CORPUS/parser/parser.json`` says which it is and, for one trained here, from what: a run that finds
-it current does not train again.
+``CORPUS/parser/parser.json`` says which parser it is and, for one trained here, of what it was made: a
+run that finds it current does not train again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -109,9 +107,7 @@ class Parser:
             raise  # the machine's fault, not the sentence's
         except (AssertionError, IndexError, RuntimeError, TypeError, ValueError) as error:
             return [Parsed(None, f"stanza failed: {type(error).__name__}")] * len(sentences)
-        if len(trees) != len(
-            sentences
-        ):  # stanza leaves broken sentences out, which shifts the rest
+        if len(trees) != len(sentences):  # stanza leaves broken ones out, which shifts the rest
             return [Parsed(None, "no tree found")] * len(sentences)
         return [self._checked(tree, words) for tree, words in zip(trees, sentences, strict=True)]
 
@@ -317,16 +313,17 @@ def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, .
     Raises:
         InputError: a sentence has none.
     """
-    if not parser.needs_tags:
-        return None
-    for sentence in sentences:
-        if sentence.tags is None:
-            raise InputError(
-                "no part-of-speech tags",
-                sentence_id=sentence.sentence_id,
-                remedy="use a parser that needs none (--tags none)",
-            )
-    return [sentence.tags or () for sentence in sentences]
+    return [_tags(sentence) for sentence in sentences] if parser.needs_tags else None
+
+
+def _tags(sentence: Sentence) -> tuple[str, ...]:
+    if sentence.tags is None:
+        raise InputError(
+            "no part-of-speech tags",
+            sentence_id=sentence.sentence_id,
+            remedy="use a parser that needs none (--tags none)",
+        )
+    return sentence.tags
 
 
 def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Sentence]]:
@@ -388,13 +385,9 @@ def _train(settings: Preparse) -> dict[str, Any]:
 
 
 def _training_tree(sentence: Sentence, tagged: bool) -> str:
-    tree = parse_tree(sentence.tree or "")
-    if tagged and sentence.tags is None:
-        raise InputError(
-            "no part-of-speech tags", sentence_id=sentence.sentence_id, remedy="use --tags none"
-        )
+    tags = _tags(sentence) if tagged else None
     try:
-        return training_tree(tree, sentence.words, sentence.tags if tagged else None)
+        return training_tree(parse_tree(sentence.tree or ""), sentence.words, tags)
     except ValueError as error:
         raise InputError(
             f"tree and words differ: {error}", sentence_id=sentence.sentence_id

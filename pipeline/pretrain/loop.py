@@ -72,11 +72,6 @@ class Look:
 _SHOWN = ("recovered", "category", "length", "sense", "echo")
 
 
-def perplexity(loss: float | None) -> float | None:
-    """E to the loss, of a loss in nats per predicted token."""
-    return None if loss is None else round(math.exp(min(loss, 50.0)), 3)
-
-
 def write_history(folder: Path, looks: Sequence[Look]) -> None:
     """``history.jsonl``: one JSON object per look."""
     write_text(folder / HISTORY, "".join(f"{json.dumps(asdict(look))}\n" for look in looks))
@@ -293,7 +288,7 @@ class _Run:
             loss=round(float(np.mean(course.losses)), 4),
             learning_rate=self._rate(course.step - 1),
             validation_loss=loss,
-            perplexity=perplexity(loss),
+            perplexity=None if loss is None else round(math.exp(min(loss, 50.0)), 3),
             probe=probe(self._model) if probe else None,
         )
         course.looks.append(look)

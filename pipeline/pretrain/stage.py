@@ -68,7 +68,8 @@ def run(settings: Pretrain) -> None:
 def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
-    base = _load(settings, where) if where else None
+    load = load_masked_lm if settings.family == "bert" else load_seq2seq_lm
+    base = load(where) if where else None
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
         twins = twin_material(settings, base)
@@ -107,10 +108,6 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
             f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
         )
     device.wait_for_everyone()
-
-
-def _load(settings: Pretrain, where: str) -> tuple[PreTrainedModel, Any]:
-    return load_masked_lm(where) if settings.family == "bert" else load_seq2seq_lm(where)
 
 
 def _fingerprint(
