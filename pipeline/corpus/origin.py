@@ -85,7 +85,7 @@ def _trees(manifest: Path) -> dict[str, Any]:
     return {
         "trees": {
             "sha256": sha256_of(manifest),
-            "parser": read_json(manifest).get("parser", {}).get("name"),
+            "parser": (read_json(manifest).get("model") or {}).get("name"),
         }
     }
 

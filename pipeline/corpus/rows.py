@@ -66,7 +66,7 @@ def generation_key(fingerprint: str) -> str:
 def generations(shards: Shards) -> dict[str, Mapping[str, Any]]:
     """The runs that made the rows, by the value of their column ``generation``.
 
-    Each says what its rows depend on (``settings``, ``model``, ``inputs``, ``code``, ``versions``,
+    Each says what its rows depend on (``settings``, ``model``, ``inputs``, ``algorithm``, ``versions``,
     ``device``), its whole ``fingerprint``, and what it kept and refused (``tally``, ``notes``). None
     for files without a manifest.
     """

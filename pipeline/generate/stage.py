@@ -6,14 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow
-import tokenizers
 import torch
-import transformers
 
 from pipeline.core.console import say, table
 from pipeline.core.files import sha256_of
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.core.tally import Tally
@@ -29,6 +26,9 @@ from pipeline.infill import Infiller, fill, load_infiller, task_of
 from pipeline.infill.candidates import make_candidates
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, locate
+
+ALGORITHM = 1
+"""Raise it when other code makes other rows of the same settings, inputs and model: shards are then stale."""
 
 CUT = "fills cut at three times the reference's length"
 """Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
@@ -56,7 +56,7 @@ def run(settings: Generate) -> None:
         return load_infiller(settings.family, where, task, dtype=dtype, device=device)
 
     def units(device: torch.device) -> UnitFolder:
-        return UnitFolder(out, plan.units, _SCHEMAS, _about(settings, where, device))
+        return UnitFolder(out, plan.units, _SCHEMAS, _fingerprint(settings, where, device))
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
@@ -122,26 +122,18 @@ def default_out(settings: Generate) -> Path:
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
-def _about(settings: Generate, where: str, device: torch.device) -> dict[str, Any]:
-    """Everything the rows depend on; its digest is the shards' fingerprint."""
+def _fingerprint(settings: Generate, where: str, device: torch.device) -> Fingerprint:
+    """Everything the rows depend on."""
     given = settings.given
     apart = {"corpus", "processes", "out", "model", "given", "dry_run"} | _inert(settings)
-    return {
-        "settings": settings.model_dump(mode="json", exclude=apart),
-        "model": identity(where),
-        "inputs": {
-            **_trees(settings),
-            "given": sha256_of(given) if given else None,
-        },
-        "code": code_digest(__name__),
-        "versions": {
-            "pyarrow": pyarrow.__version__,
-            "tokenizers": tokenizers.__version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
-        "device": launch.describe(device),
-    }
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", exclude=apart),
+        inputs={**_trees(settings), "given": sha256_of(given) if given else None},
+        model=identity(where),
+        algorithm=ALGORITHM,
+        versions=versions_of("pyarrow", "tokenizers", "torch", "transformers"),
+        machine={"device": launch.describe(device)},
+    )
 
 
 def _trees(settings: Generate) -> dict[str, Any]:
@@ -189,7 +181,7 @@ def _forecast(
 
         def work(references: Sequence[Reference]) -> int:
             rows, notes = decode_unit(references, infiller, settings)
-            trial = UnitFolder(Path(scratch), 1, _SCHEMAS, {})
+            trial = UnitFolder(Path(scratch), 1, _SCHEMAS, Fingerprint())
             _write(trial, 0, rows, notes)
             return sum(trial.path(kind, 0).stat().st_size for kind in _SCHEMAS)
 

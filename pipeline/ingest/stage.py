@@ -17,6 +17,9 @@ from pipeline.ingest.draws import Draw, draw, drawable
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
 
+ALGORITHM = 1
+"""Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
+
 Size = int | Literal["full"]
 
 _SPLITS = ("train", "dev", "test")

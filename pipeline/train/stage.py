@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
 from pipeline.train.algorithm1 import Acceptance, BestShare, Constants, Delta, algorithm1
@@ -23,10 +22,14 @@ from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import Team
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import is_finished, write_run
+from pipeline.train.run_folder import run_output, write_run
 from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
+
+ALGORITHM = 1
+"""Raise it when other code makes another predictor of the same settings and data, or when the state
+that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
@@ -74,15 +77,16 @@ class _Run:
         settings = self.settings
         predictor = self._fresh(settings.seed)
         data = read_data(settings, predictor)
-        about = self._about(data)
-        snapshots = Snapshots(
-            self.out / "checkpoints", about, settings.keep,
+        fingerprint = self._fingerprint(data)
+        output = run_output(self.out, fingerprint)
+        checkpoints = Checkpoints(
+            self.out / "checkpoints", fingerprint, settings.keep,
             afresh=" or run with --no-resume",
         )  # fmt: skip
-        finished = settings.resume and is_finished(self.out, about)
+        finished = settings.resume and output.state().kind == "current"
         state = None
         if settings.resume and not finished:
-            state = snapshots.latest(self.team.device)
+            state = checkpoints.latest(self.team.device)
         first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
         begun -= before
         self._agree(finished, first)
@@ -109,7 +113,7 @@ class _Run:
             learner.restore(state[0], state[1]["learner"], state[2])
             rule.restore(state[1]["rule"])
         if self.team.first:
-            self._tell_start(data, snapshots, first)
+            self._tell_start(data, checkpoints, first)
 
         def after() -> None:
             every = settings.checkpoint_every
@@ -117,7 +121,7 @@ class _Run:
                 tensors, facts, rows = learner.state()
                 seconds = time.monotonic() - begun
                 kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
-                snapshots.write(learner.step, (tensors, kept, rows))
+                checkpoints.write(learner.step, (tensors, kept, rows))
 
         with meter if self.team.first else nullcontext():
             algorithm1(
@@ -128,21 +132,21 @@ class _Run:
         if self.team.first:
             excluded = {**data.excluded, "candidates": learner.journal.tally}
             seconds = time.monotonic() - begun
-            write_run(self.out, learner, self._record(data, excluded), about, seconds)
-            snapshots.clear()
+            write_run(output, learner, self._record(data, excluded), seconds)
+            checkpoints.clear()
             self._tell(learner, excluded)
 
-    def _about(self, data: TrainData) -> dict[str, Any]:
+    def _fingerprint(self, data: TrainData) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
-        return {
-            "settings": self._recorded(),
-            "model": identity(self.encoder),
-            "inputs": data.about(),
-            "code": code_digest(__name__),
-            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-            "device": ", ".join(sorted(set(self._said(launch.describe(self.team.device))))),
-            "processes": self.team.world,
-        }
+        devices = sorted(set(self._said(launch.describe(self.team.device))))
+        return Fingerprint(
+            settings=self._recorded(),
+            inputs=data.about(),
+            model=identity(self.encoder),
+            algorithm=ALGORITHM,
+            versions=versions_of("torch", "transformers"),
+            machine={"device": ", ".join(devices), "processes": self.team.world},
+        )
 
     def _said(self, own: Any) -> list[Any]:
         """What every process of the team says."""
@@ -207,15 +211,15 @@ class _Run:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         return kept
 
-    def _tell_start(self, data: TrainData, snapshots: Snapshots, first: int) -> None:
+    def _tell_start(self, data: TrainData, checkpoints: Checkpoints, first: int) -> None:
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
-        for fault in snapshots.damaged:
+        for fault in checkpoints.damaged:
             warn(f"checkpoint passed over: {fault}")
         if first:
             say(f"resumed after step {first:,}")
         else:
-            snapshots.clear()
+            checkpoints.clear()
 
     def _record(self, data: TrainData, excluded: Mapping[str, Tally]) -> dict[str, Any]:
         settings = self.settings

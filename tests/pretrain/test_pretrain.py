@@ -482,7 +482,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
 def test_a_finished_model_is_trained_again_only_if_something_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same command again leaves it; other settings, text or code make another."""
+    """The same command again leaves it; other settings, text or algorithm make another."""
     corpus = _corpus(tmp_path)
     asked = {**TINY, "steps": 2, "eval_every": 2}
 
@@ -498,7 +498,7 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
     assert trained()
     (corpus / "models/bert/seed-0/model.safetensors").write_bytes(b"")
     assert trained()
-    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
     assert trained()
     _corpus(tmp_path, train=90)
     assert trained()
@@ -580,7 +580,7 @@ def test_text_may_be_none_of_the_corpus_own(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_run_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Other settings or text: one line names them. Other code is used, and said."""
+    """Other settings or text: one line names them. Another algorithm is used, and said."""
     corpus = _corpus(tmp_path)
     asked = {**TINY, "checkpoint_every": 4}
     _kill_after(9, monkeypatch)
@@ -591,12 +591,12 @@ def test_a_checkpoint_of_another_run_is_not_used(
         InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
     ):
         run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
-    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
     run(Pretrain(corpus=corpus, **asked))
-    said = "taken up at step 8: not the same run as without a break (code changed)"
+    said = "taken up at step 8: not the same run as without a break (algorithm 1 → 2)"
     assert said in capsys.readouterr().out
     run(Pretrain(corpus=corpus, **asked))
-    assert "already there" not in capsys.readouterr().out, "no one version of the code made it"
+    assert "already there" not in capsys.readouterr().out, "no one version made it"
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
