@@ -15,6 +15,12 @@ from typing import Any
 import pytest
 import yaml
 from defusedxml import ElementTree
+from pipeline.report.acceptance import (
+    acceptance,
+    acceptance_by_label,
+    acceptance_by_length,
+    filter_facts,
+)
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
@@ -24,12 +30,6 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.runs import read_runs
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.core.types import CATEGORIES, Candidate, Span
-from pipeline.report.acceptance import (
-    acceptance,
-    acceptance_by_label,
-    acceptance_by_length,
-    filter_facts,
-)
 from pipeline.report.accuracy_figures import (
     ablation_dots,
     accuracy_dots,

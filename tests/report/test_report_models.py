@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline.report.acceptance import acceptance_table
 from test_report import build, metrics_of
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
 from pipeline.core.runs import read_runs
-from pipeline.report.acceptance import acceptance_table
 from pipeline.report.charts import key_of
 from pipeline.report.language_models import (
     language_models,
