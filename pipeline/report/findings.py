@@ -210,8 +210,8 @@ def comparisons_table(metrics: Metrics) -> Table | None:
             cells = (
                 metrics.label(size), short_name(gain.system), short_name(gain.against),
                 *(percent(r.mean["overall"], r.sd["overall"]) if r else "–" for r in both),
-                points(gain.gain), interval(gain),
-                " ".join(points(x, 1) for x in gain.by_seed) or "–", verdict(gain),
+                points(gain.gain), interval(gain), verdict(gain),
+                " ".join(points(x, 1) for x in gain.by_seed) or "–",
             )  # fmt: skip
             best = frozenset({5}) if more_than_noise(gain) else frozenset()
             rows.append(Row(cells, best, begins=number == 0))
@@ -220,7 +220,7 @@ def comparisons_table(metrics: Metrics) -> Table | None:
     return Table(
         "More than noise?",
         ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
-         "seed by seed", "verdict"),
+         "verdict", "seed by seed"),
         tuple(rows),
         names=3,
         note="Accuracy in %, mean ± sample standard deviation over all seeds of each; difference in points "
