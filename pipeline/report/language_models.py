@@ -10,10 +10,10 @@ from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
-from pipeline.core.markdown import number, percent
+from pipeline.core.markdown import percent
 from pipeline.core.runs import read_records
 from pipeline.core.settings import Family, family_of, is_model_name
-from pipeline.report.markdown import Row, Table, csv_text
+from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.results import generator_name
 
 _PROBE = ("filled", "category", "length", "sense", "recovered", "echo", "exact")
@@ -136,73 +136,57 @@ def model_tables(models: Sequence[LanguageModel]) -> list[Table]:
 
 
 def _made(models: Sequence[LanguageModel]) -> Table:
-    rows = [
-        (
-            _called(model, models), model.name,
-            "– (ready, used as it is)" if model.ready else model.objective,
-            str(model.ready or model.card.get("base") or "from scratch"),
-            *(number(model.card.get(key)) for key in ("parameters", "vocabulary")),
-        )
+    records = [
+        {
+            "Model": _called(model, models),
+            "name": model.name,
+            "learnt from": "– (ready, used as it is)" if model.ready else model.objective,
+            "base": model.ready or model.card.get("base") or "from scratch",
+            "parameters": model.card.get("parameters"),
+            "vocabulary": model.card.get("vocabulary"),
+        }
         for model in models
-    ]  # fmt: skip
-    return Table(
-        "What they are",
-        ("Model", "name", "learnt from", "base", "parameters", "vocabulary"),
-        tuple(Row(row) for row in rows),
-        names=4,
-        repeats=True,
-    )
+    ]
+    return records_table("What they are", records, names=4)
 
 
 def _took(models: Sequence[LanguageModel]) -> Table:
-    rows = [
-        (
-            _called(model, models),
-            *(number(model.card.get(key)) for key in ("steps", "tokens")),
-            *(_rounded(model.timing.get(key)) for key in ("seconds", "tokens_per_second")),
-            *(str(model.timing.get(key, "–")) for key in ("device", "processes", "dtype")),
-        )
+    records = [
+        {
+            "Model": _called(model, models),
+            "updates": model.card.get("steps"),
+            "tokens read": model.card.get("tokens"),
+            "seconds": _rounded(model.timing.get("seconds")),
+            "tokens/s": _rounded(model.timing.get("tokens_per_second")),
+            **{key: model.timing.get(key) for key in ("device", "processes", "dtype")},
+        }
         for model in models
     ]
-    return Table(
-        "What their training took",
-        ("Model", "updates", "tokens read", "seconds", "tokens/s", "device", "processes", "dtype"),
-        tuple(Row(row) for row in rows),
-        note="Tokens read: over all epochs; of a continued model those since its base.",
-    )
+    note = "Tokens read: over all epochs; of a continued model those since its base."
+    return records_table("What their training took", records, note=note)
 
 
 def _read_by(models: Sequence[LanguageModel]) -> Table:
     """Sentences (or twins) kept and refused, and those that hold one of dev or test."""
-    rows = []
+    records = []
     for model in models:
         texts, overlap = model.card.get("texts") or {}, model.card.get("overlap") or {}
         refused, found = texts.get("refused"), overlap.get("found")
         # null: there was no split to look for, or nothing was looked through, as for twins.
-        policy = "–" if found is None else str(overlap.get("policy", "–"))
-        rows.append((
-            _called(model, models), "twins" if model.adapted else "sentences", number(texts.get("kept")),
-            *(number(None if counts is None else sum(counts.values())) for counts in (refused, found)),
-            _POLICIES.get(policy, policy), str(model.card.get("text_digest") or "–")[:8],
-        ))  # fmt: skip
+        policy = None if found is None else overlap.get("policy")
+        records.append({
+            "Model": _called(model, models),
+            "counted": "twins" if model.adapted else "sentences",
+            "kept": texts.get("kept"),
+            "refused": None if refused is None else sum(refused.values()),
+            "of dev or test": None if found is None else sum(found.values()),
+            "and these were": _POLICIES.get(str(policy), policy),
+            "digest of text": str(model.card.get("text_digest") or "–")[:8],
+        })  # fmt: skip
     adapted = any(model.adapted for model in models)
     twins = ["Twins: two for each coordinator of the parsed sentences."] if adapted else []
-    return Table(
-        "What they read",
-        (
-            "Model",
-            "counted",
-            "kept",
-            "refused",
-            "of dev or test",
-            "and these were",
-            "digest of text",
-        ),
-        tuple(Row(row) for row in rows),
-        names=2,
-        repeats=True,
-        note=" ".join([*twins, *_reasons(models)]),
-    )
+    note = " ".join([*twins, *_reasons(models)])
+    return records_table("What they read", records, names=2, note=note)
 
 
 def _reasons(models: Sequence[LanguageModel]) -> list[str]:
@@ -223,23 +207,24 @@ def _reasons(models: Sequence[LanguageModel]) -> list[str]:
 
 def _judged(models: Sequence[LanguageModel]) -> Table:
     names = [name for name in _PROBE if name != "echo" or any("echo" in m.probe for m in models)]
-    rows = []
-    for model in models:
-        value = model.card.get("perplexity")
-        rows.append((
-            _called(model, models), "–" if value is None else f"{value:,.1f}",
-            number(model.probe.get("n")),
-            *(percent(model.probe.get(name), digits=1) for name in names),
-        ))  # fmt: skip
+    records = [
+        {
+            "Model": _called(model, models),
+            "perplexity": None
+            if (value := model.card.get("perplexity")) is None
+            else f"{value:,.1f}",
+            "probed": model.probe.get("n"),
+            **{f"{name}, %": percent(model.probe.get(name), digits=1) for name in names},
+        }
+        for model in models
+    ]
     echo = " and no echo; echo: it mostly says the other conjunct again" if "echo" in names else ""
-    return Table(
-        "How well they fill",
-        ("Model", "perplexity", "probed", *(f"{name}, %" for name in names)),
-        tuple(Row(row) for row in rows),
-        note="Perplexity compares models of one objective, family and vocabulary only. The fill probe "
+    note = (
+        "Perplexity compares models of one objective, family and vocabulary only. The fill probe "
         "hides a conjunct of natural coordinations of the dev split. Category, length, sense: the fill "
-        f"is like it in that; recovered: in all three{echo}; exact: it is the conjunct itself.",
+        f"is like it in that; recovered: in all three{echo}; exact: it is the conjunct itself."
     )
+    return records_table("How well they fill", records, note=note)
 
 
 def unkept(models: Sequence[LanguageModel]) -> Iterator[str]:
@@ -260,5 +245,5 @@ def _called(model: LanguageModel, models: Sequence[LanguageModel]) -> str:
     return model.phrase + (f", seed {model.seed}" if len(seeds) > 1 else "")
 
 
-def _rounded(value: object) -> str:
-    return number(round(value) if isinstance(value, int | float) else None)
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -44,7 +44,8 @@ def records_table(
     listed = list(records)
     columns = tuple(dict.fromkeys(key for record in listed for key in record))
     rows = tuple(Row(tuple(number(record.get(c)) for c in columns)) for record in listed)
-    return Table(title, tuple(column.replace("_", " ") for column in columns), rows, names, note)
+    heads = tuple(column.replace("_", " ") for column in columns)
+    return Table(title, heads, rows, names, note, repeats=True)
 
 
 def markdown(table: Table) -> str:

@@ -3,7 +3,7 @@
 And what differs from the paper, in sentences true of the corpus at hand.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -208,23 +208,20 @@ def _corpus(corpus: Path) -> str:
 
 
 def _models(corpus: Path) -> list[str]:
-    """How the generators came to be, where that is not the paper's way."""
-    facts, told = [], set[str]()
-    for generator, (ready, name) in _PAPERS.items():
-        paths = sorted((corpus / "models" / generator).glob("**/pretrain.json"))
-        if paths:
-            facts.append(_trained(GENERATORS[generator], name, read_json(paths[0])))
-        for path in sorted((corpus / "models" / generator).glob("**/ready.json"))[:1]:
-            used = str(read_json(path).get("name", "unknown"))
-            if not used.endswith(ready):
-                facts.append(f"{GENERATORS[generator]} is {used}; the paper’s generator is {name}.")
-    for model in read_models(corpus):
-        if model.card.get("objective") == "twins" and model.name not in told:
-            told.add(model.name)
+    """How the generators came to be, where that is not the paper's way; one model of each name."""
+    models = {model.name: model for model in reversed(read_models(corpus))}
+    facts = []
+    for name in _ranked(models, tuple(_PAPERS)):
+        model, (ready, paper) = models[name], _PAPERS.get(name, ("", ""))
+        if model.adapted:
             facts.append(
-                f"{generator_name(model.name)}, which the paper does not have, goes on from "
+                f"{model.phrase}, which the paper does not have, goes on from "
                 f"{model.card.get('base')} with twins of natural coordinations."
             )
+        elif paper and not model.ready:
+            facts.append(_trained(model.phrase, paper, model.card))
+        elif paper and model.ready and not model.ready.endswith(ready):
+            facts.append(f"{model.phrase} is {model.ready}; the paper’s generator is {paper}.")
     return facts
 
 
@@ -337,7 +334,9 @@ def times_table(corpus: Path) -> Table | None:
         return None
     document = read_json(path)
     try:
-        rows = _rows([cell for cell in document.values() if _is_of(corpus, cell["command"])])
+        cells = [cell for cell in document.values() if _is_of(corpus, cell["command"])]
+        stages = _ranked({cell["stage"] for cell in cells}, _ORDER)
+        rows = [_row(stage, [c for c in cells if c["stage"] == stage]) for stage in stages]
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"not what `conjoin repro` writes: {error!r}", path=path, remedy="remove it"
@@ -347,19 +346,9 @@ def times_table(corpus: Path) -> Table | None:
     return Table(
         "Run times",
         ("Stage", "cells", "seconds", "CPU seconds"),
-        rows,
+        (*rows, _row("all", cells, begins=True)),
         note="Each cell as it last ran before this page was written; cells run side by side.",
     )
-
-
-def _rows(cells: list[Mapping[str, Any]]) -> tuple[Row, ...]:
-    by_stage: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for cell in cells:
-        by_stage[cell["stage"]].append(cell)
-    known = [stage for stage in _ORDER if stage in by_stage]
-    stages = [*known, *sorted(by_stage.keys() - set(known))]
-    rows = [_row(stage, by_stage[stage]) for stage in stages]
-    return (*rows, _row("all", cells, begins=True)) if rows else ()
 
 
 def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:

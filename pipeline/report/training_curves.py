@@ -35,9 +35,8 @@ def training(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Iterat
     block = [run for run in runs if run.labelled == size]
     accepted, table = acceptance(block), acceptance_table(block, corpus)
     if table:
-        title, note = f"Acceptance over training, {about}", "Seeds pooled."
-        yield Section(title, panels=accepted, note=note if accepted else "", tables=[table],
-                      name="acceptance")  # fmt: skip
+        title = f"Acceptance over training, {about}"
+        yield Section(title, panels=accepted, tables=[table], wide=True, name="acceptance")
     if not accepted:
         why = (
             "no validation happened after candidates joined, or too few were examined"
@@ -81,7 +80,9 @@ def acceptance(runs: Sequence[Run]) -> list[Panel]:
     span = min(r.warm_steps for r in told), max(h["step"] for r in told for h in r.history)
     ends = "; ".join(f"{system_name(s)} ends at {c[-1][1]:.0f} %" for s, c in curves.items())
     svg = line_chart(lines, "accepted, %", span, (0, 100), name="acceptance", named=True)
-    return [Panel("Accepted of those examined", f"acceptance over updates: {ends}", svg)]
+    return [
+        Panel("Accepted of those examined, seeds pooled", f"acceptance over updates: {ends}", svg)
+    ]
 
 
 def _pooled(runs: Sequence[Run]) -> Points:
