@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.types import Candidate, Coordination, Reject, Sentence, Span
 
+
 def _field(name: str, kind: pa.DataType) -> pa.Field:
     """A field that may not be null."""
     return pa.field(name, kind, nullable=False)

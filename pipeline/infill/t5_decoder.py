@@ -1,8 +1,8 @@
 """T5's encoder and decoder for twins in lockstep, without the library's modules around them.
 
-What T5's encoder read, kept as keys and values for the decoder, in blocks of similar length.
-
-The weights of a T5-like model, laid out for few and large matrix products.
+Three parts: ``Weights``, a T5-like model laid out for few and large matrix products; ``Reader``, the
+encoder, whose output is kept as keys and values for the decoder in blocks of references of similar
+length (``Memory``); and ``T5Lockstep``, the decoder.
 
 Queries, keys and values are one product, likewise the two inputs of a gated feed-forward layer, and
 the scale of each layer norm is part of the product that follows it. That is all that differs from
@@ -23,7 +23,8 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
-from pipeline.infill.decoder import Lockstep, padded
+from pipeline.infill.decoder import Lockstep
+from pipeline.models.tokenizers import token_batch
 
 _FAMILY = (T5ForConditionalGeneration, MT5ForConditionalGeneration, UMT5ForConditionalGeneration)
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -237,7 +238,7 @@ class Reader:
                 end += 1
             rows = [source[part] for part in range(self._parts) for source in sources[start:end]]
             yield self._memory(
-                start, end - start, *padded(rows, self._pad, self._weights.embeddings.device)
+                start, end - start, *token_batch(rows, self._pad, self._weights.embeddings.device)
             )
             start = end
 
