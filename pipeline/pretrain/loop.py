@@ -1,10 +1,8 @@
-"""The training loop of a masked LM or a text-infilling LM.
+"""The training loop of a masked LM or a text-infilling LM, and what its looks at held-out text found.
 
-What an update sees, its corruption and its dropout are pure functions of (seed, step), so the step is
-also the position in the text and the state of all chance: a run that is taken up from a checkpoint
+The batch of an update, its corruption and its dropout are pure functions of (seed, step), so the step
+is also the position in the text and the state of all random numbers: a run resumed from a checkpoint
 makes the same updates as one that was never interrupted.
-
-The course of a pretraining: what each look at held-out text found, and how it is told.
 """
 
 import json
@@ -57,7 +55,7 @@ class Look:
     probe: Mapping[str, Any] | None
 
     def line(self, of: int) -> str:
-        """One line for whoever watches."""
+        """One line for the display."""
         parts = [
             f"step {self.step:,} of {of:,}",
             f"{self.tokens:,} tokens",
@@ -98,7 +96,7 @@ def looks_of(rows: pa.Table) -> list[Look]:
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
 Probing = Callable[[PreTrainedModel], dict[str, Any]]
-"""What a look asks the model beside the loss on held-out text, and the answers by name."""
+"""What a look measures of a model beside the loss on held-out text, by name."""
 
 
 @dataclass(slots=True)
@@ -217,7 +215,7 @@ def pretrain(
         run.take_up(snapshots, around)
     course = run.course
     begun = time.monotonic() - course.seconds
-    rate = _Rate(course.tokens)
+    first, started = course.tokens, time.monotonic()
     batches = steps_of(
         objective, training, batch_size=settings.batch_size, steps=settings.steps,
         seed=settings.seed, first=course.step,
@@ -226,7 +224,8 @@ def pretrain(
         for course.epoch, batch in batches:
             run.update(batch)
             loss = float(np.mean(course.losses[-50:]))
-            meter.advance(note=f"loss {loss:.3f}, {rate(course.tokens):,.0f} tokens/s")
+            rate = (course.tokens - first) / max(time.monotonic() - started, 1e-9)
+            meter.advance(note=f"loss {loss:.3f}, {rate:,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun
@@ -342,16 +341,6 @@ class _Run:
             predicted += _predicted(batch)
         self._model.train()
         return round(total / predicted, 4)
-
-
-class _Rate:
-    """Tokens per second of this process's life, for the display."""
-
-    def __init__(self, first: int) -> None:
-        self._first, self._begun = first, time.monotonic()
-
-    def __call__(self, tokens: int) -> float:
-        return (tokens - self._first) / max(time.monotonic() - self._begun, 1e-9)
 
 
 def _own_part(batch: Batch, device: Accelerator) -> Batch:
