@@ -1,8 +1,8 @@
 """The cells that a command is about: those of dvc.yaml under params.yaml, a preset and options.
 
-params.yaml with other values for a while: what ``dvc exp run -S`` leaves changed, put back.
-
-Presets: the grids of the paper's tables and figures, as values to put over params.yaml.
+Presets are the grids of the paper's tables and figures: values to put over params.yaml.
+``params_over`` changes params.yaml for the length of a block and restores it, which
+``dvc exp run -S`` does not.
 """
 
 import json
@@ -114,14 +114,7 @@ def _put_back() -> None:
 
 
 GRID = (
-    "corpora",
-    "lms",
-    "generations",
-    "releases",
-    "labelled",
-    "seeds",
-    "lm_seeds",
-    "systems",
+    "corpora", "lms", "generations", "releases", "labelled", "seeds", "lm_seeds", "systems"
 )
 """The keys of params.yaml that span the matrix: a preset sets these and nothing else."""
 
