@@ -71,15 +71,8 @@ def task_of(settings: DecodingSettings) -> Task:
     Raises:
         SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
     """
-    decoding = Decoding(
-        settings.decoding,
-        settings.fills,
-        settings.temperature,
-        settings.top_p,
-        settings.beams,
-        settings.seed,
-        settings.refine,
-    )
+    fields = {"fills", "temperature", "top_p", "beams", "seed", "refine"}
+    decoding = Decoding(settings.decoding, **settings.model_dump(include=fields))
     if not settings.lm.startswith("bert"):
         _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)

@@ -95,7 +95,7 @@ def encode_twins(
     if len(sentinel_ids(tokenizer)) > 1:
         family = _Spans(tokenizer)
     elif tokenizer.mask_token_id is not None:
-        family = _Masks(tokenizer)
+        family = _Masks(tokenizer, str(tokenizer.mask_token))
     else:
         raise ModelError("the tokenizer has no mask token and no sentinels", remedy="use another")
     return family.encode(hidden, longest)
@@ -104,8 +104,8 @@ def encode_twins(
 class _Family(ABC):
     """What the families share: which conjuncts generation could be asked for, and could write."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, mask: str) -> None:
+        self.tokenizer, self._mask = tokenizer, mask
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
@@ -127,7 +127,12 @@ class _Family(ABC):
             for text, each, count, target in zip(texts, hidden, counts, targets, strict=True)
         ]
         usable = [i for i, reason in enumerate(found) if not reason]
-        twins = [self._twins(hidden[i], len(targets[i])) for i in usable]
+        twins = [
+            make_twins(
+                hidden[i].reference, hidden[i].coordinator, self._mask, self._masks(targets[i])
+            )
+            for i in usable
+        ]
         encoded = self._encode(twins, [targets[i] for i in usable], longest) if usable else []
         for i, each in zip(usable, encoded, strict=True):
             found[i] = each
@@ -152,8 +157,8 @@ class _Family(ABC):
         """Lengths of a target beside ``count`` tokens of the shown conjunct."""
 
     @abstractmethod
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        """The twins as text, for a target of ``masks`` tokens."""
+    def _masks(self, target: Sequence[int]) -> int:
+        """How many masks stand for a target."""
 
     @abstractmethod
     def _encode(
@@ -168,9 +173,8 @@ class _Masks(_Family):
     def _limits(self, count: int) -> Limits:
         return Limits(-(-count // _MASKS_FACTOR), _MASKS_FACTOR * count)
 
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        mask = str(self.tokenizer.mask_token)
-        return make_twins(hidden.reference, hidden.coordinator, mask, masks)
+    def _masks(self, target: Sequence[int]) -> int:
+        return len(target)
 
     def _encode(
         self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
@@ -190,14 +194,14 @@ class _Spans(_Family):
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._sentinels = sentinels(tokenizer)  # before the special tokens are looked at
-        super().__init__(tokenizer)
+        super().__init__(tokenizer, self._sentinels.text)
 
     def _limits(self, count: int) -> Limits:
         return Limits.around(count)
 
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        del masks
-        return make_twins(hidden.reference, hidden.coordinator, self._sentinels.text)
+    def _masks(self, target: Sequence[int]) -> int:
+        del target
+        return 1
 
     def _encode(
         self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
