@@ -1,4 +1,4 @@
-"""Markdown of text that is data: nothing in it is markup, whatever a corpus or a model wrote."""
+"""Markdown of text that is data: nothing that a corpus or a model wrote is taken for markup."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The explicit Parquet schemas of every arrow, and rows to and from the ground types.
+"""The explicit Parquet schemas of all that passes between stages, and rows to and from its types.
 
 Documented column by column in docs/schema.md. Files are always written with these schemas, never
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.

@@ -66,7 +66,7 @@ def load_infiller(
 
 
 def task_of(settings: DecodingSettings) -> Task:
-    """What the settings of ``generate`` or ``fill`` ask of an Infiller.
+    """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
         SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.

@@ -1,4 +1,4 @@
-"""The Infiller protocol: references in, fills out; and what all families share."""
+"""The Infiller protocol, from references to fills, and what all model families share."""
 
 import re
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ SPECIAL_IN_FILL = "special token in the fill"
 SPLIT_WORD = "fill begins inside a word"
 TOO_LONG = "longer than the model allows"
 UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
-"""Reasons that lie in the source sentence, before the model wrote anything."""
+"""Reasons found in the source sentence, before the model wrote anything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Encoded:
 
 
 class WordEncoding:
-    """A tokenizer, seen as a map from word lists to encoder input.
+    """A tokenizer as a map from word lists to encoder input.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -69,7 +69,7 @@ class WordEncoding:
         self._kept: dict[tuple[str, ...], Encoded] = {}
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
-        """Tokenize sentences of words, of any length; those seen lately are remembered.
+        """Tokenize sentences of words, of any length; recent ones are remembered.
 
         Raises:
             ModelError: a word has no subword and the tokenizer no unknown token to stand for it.

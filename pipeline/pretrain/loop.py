@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +117,8 @@ class Course:
     looks: list[Look] = field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
-        """What JSON can hold of it; the looks are a checkpoint's rows."""
-        return {
-            "step": self.step, "epoch": self.epoch, "tokens": self.tokens,
-            "seconds": self.seconds, "mixed": self.mixed, "losses": self.losses,
-        }  # fmt: skip
+        """All but the looks, which are a checkpoint's rows, as JSON can hold it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)[:-1]}
 
 
 def accelerator(dtype: str = "float32") -> Accelerator:

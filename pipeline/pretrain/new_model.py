@@ -132,8 +132,8 @@ def _add_repeatedly(totals: NDArray[np.float64], value: float, times: NDArray[np
 def ppmi_svd(texts: Ids, vocabulary: int, width: int, seed: int) -> Tensor:
     """Token vectors ``[V, width]`` of unit variance; zero for tokens that do not occur.
 
-    What stands before a token and what stands after it are separate contexts, because a word's
-    category shows in their difference.
+    Tokens before a token and tokens after it are separate contexts, because a word's category shows
+    in their difference.
 
     Args:
         texts: the sentences.
@@ -211,8 +211,8 @@ def _check_heads(settings: Pretrain) -> None:
 def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForMaskedLM:
     """A BERT with random weights drawn from torch's global generator.
 
-    A small model that sees little text spends most of it on finding out where to look. It learns
-    sooner from larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
+    A small model with little text spends most of it on learning where to attend. It learns sooner
+    with larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
     neighbouring tokens from the beginning: on 64k sentences of the miniature world those heads,
     with positions twice as large as the weights, took the validation loss from 4.21 to 3.27.
     Sublayers that begin quietly leave the words visible through the layers: without it four layers

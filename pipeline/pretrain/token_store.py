@@ -255,7 +255,7 @@ class Packed(_Texts):
 def packed(texts: Sequence[Text], tokens: int, own: int = 0) -> Packed:
     """Consecutive sentences joined as long as they have no more than ``tokens`` together.
 
-    A sentence that has more by itself stands alone. Runs are made when they are looked at.
+    A sentence that has more by itself is a run of its own. Runs are joined when they are looked up.
 
     Args:
         texts: sentences in the order of the text.

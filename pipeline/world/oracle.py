@@ -1,4 +1,4 @@
-"""The exact oracle: is the coordination of a generated sentence where its annotation says?
+"""The exact oracle: whether the coordination of a generated sentence is where its annotation says.
 
 A sentence of the world, however it was made, is recognised with the world's own grammar, closed
 under coordination. So the oracle decides of every generated candidate what otherwise a linguist

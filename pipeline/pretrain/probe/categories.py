@@ -1,4 +1,4 @@
-"""What kind of phrase some words are: a judge fitted on the conjuncts of the training split.
+"""The category of a phrase: a classifier fitted on the conjuncts of the training split.
 
 It looks at a phrase's form alone, not at its place in the sentence. Its features overlap (a last
 word and that word's suffix), which naive Bayes counts twice: on GENIA's dev conjuncts naive Bayes is

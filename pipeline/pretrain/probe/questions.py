@@ -55,7 +55,7 @@ class Held:
 
 
 def held_out(sentences: Iterable[Sentence]) -> tuple[list[Held], Tally]:
-    """Every coordination of some sentences that the probe can ask for, and why not the others."""
+    """The coordinations of some sentences that the probe can ask for; the tally counts the others."""
     found, tally = [], Tally()
     for sentence in sentences:
         for each in sentence.coordinations:
@@ -163,12 +163,12 @@ _FUNCTION = frozenset({
     "are", "was", "were", "be", "been", "being", "has", "have", "had", "do", "does", "did", "it", "they",
     "we", "which", "who",
 })  # fmt: skip
-"""Words that tell no two phrases apart. If they counted, "its C-terminal domain" would be an echo of
+"""Words that do not distinguish phrases. If they counted, "its C-terminal domain" would be an echo of
 "its N-terminal domain", and "other cells" none of "T cells"."""
 
 
 def is_echo(fill: Sequence[str], first: Sequence[str]) -> bool:
-    """Whether a fill says no more than A: case-folded, and by content words.
+    """Whether a fill only repeats A: case-folded, and by content words.
 
     It is an echo if more than half of its words are words of A, each however often, or if all words
     of A are among them. Where there are function words alone they are the words; punctuation never is.

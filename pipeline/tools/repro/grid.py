@@ -192,7 +192,7 @@ def _hydra(value: Any) -> str:
 
 @contextmanager
 def grid(settings: Grid) -> Iterator[tuple[Cells, list[Cell], dict[str, Any]]]:
-    """The pipeline, the cells that are not skipped, and params.yaml as the block sees it.
+    """The pipeline, the cells that are not skipped, and params.yaml as it is inside the block.
 
     Raises:
         InputError: there is no DVC pipeline here, or another grid is at work.
