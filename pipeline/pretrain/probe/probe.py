@@ -39,6 +39,7 @@ from pipeline.pretrain.probe.word_vectors import Senses
 UNKNOWN = "no word of the conjunct is known from the text"
 ALONE = "no other conjunct to compare its sense with"
 
+_JUDGED = ("category", "length", "sense", "echo", "exact")
 _RIVALS = 20
 _Known = tuple[Held, NDArray[np.float32]]
 
@@ -187,12 +188,8 @@ class Probe:
         return ProbeResult(
             n=n,
             filled=len(answers) / n,
-            category=right["category"] / n,
-            length=right["length"] / n,
-            sense=right["sense"] / n,
             recovered=recovered.total() / n,
-            echo=right["echo"] / n,
-            exact=right["exact"] / n,
+            **{name: right[name] / n for name in _JUDGED},
             nearer=nearer / n,
             judge=self._accuracy,
             by_category={c: (recovered[c], asked[c]) for c in CATEGORIES if asked[c]},
