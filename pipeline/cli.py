@@ -154,10 +154,10 @@ def _root(
 
 
 def main() -> None:
-    """Entry point: what the user can mend is one line on standard error and exit code 2."""
+    """Entry point: a problem that the user can solve is one line on standard error and exit code 2."""
     try:
         app()
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
-        # Files that cannot be opened or read are the user's to mend as well, whoever met them.
+        # Files that cannot be opened or read are for the user to put right as well.
         print(f"conjoin: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)

@@ -5,7 +5,7 @@ the corpus entry (the corpus folder's name) overrides ``default`` key by key. Wh
 several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
 section per kind, which goes over the plain keys of its level.
 
-Names of language models: the family, and after a hyphen what sets one apart from another of it.
+A language model is named by its family and, after a hyphen, what distinguishes it within the family.
 """
 
 import re
@@ -121,7 +121,7 @@ class Settings(BaseModel):
         levels = [section.get(name) or {} for name in ("default", corpus)]
         if not all(isinstance(level, dict) for level in levels):
             raise SettingsError(f"entries of section {cls.stage!r} must be mappings", path=params)
-        # Nested sections are the kinds; those of other kinds are not this call's business.
+        # Nested sections are the kinds; those of other kinds are left out.
         plain = [
             {k: v for k, v in level.items() if cls.variant_field is None or not isinstance(v, dict)}
             for level in levels

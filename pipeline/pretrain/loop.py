@@ -1,7 +1,7 @@
-"""The training loop of a masked LM or a text-infilling LM, and what is noted on the way.
+"""The training loop of a masked LM or a text-infilling LM, and what its looks at held-out text found.
 
-What an update sees, its corruption and its dropout are pure functions of (seed, step), so the step is
-also the position in the text and the state of all chance: a run that is taken up from a checkpoint
+The batch of an update, its corruption and its dropout are pure functions of (seed, step), so the step
+is also the position in the text and the state of all random numbers: a run resumed from a checkpoint
 makes the same updates as one that was never interrupted.
 """
 
@@ -55,7 +55,7 @@ class Look:
     probe: Mapping[str, Any] | None
 
     def line(self, of: int) -> str:
-        """One line for whoever watches."""
+        """One line for the display."""
         parts = [
             f"step {self.step:,} of {of:,}",
             f"{self.tokens:,} tokens",
@@ -80,7 +80,7 @@ def write_history(folder: Path, looks: Sequence[Look]) -> None:
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
 Probing = Callable[[PreTrainedModel], dict[str, Any]]
-"""What a look asks the model beside the loss on held-out text, and the answers by name."""
+"""What a look measures of a model beside the loss on held-out text, by name."""
 
 
 @dataclass(slots=True)
@@ -190,8 +190,8 @@ def pretrain(
     if checkpoints:
         run.take_up(checkpoints, made_by or {})
     course = run.course
-    since, first = time.monotonic(), course.tokens
-    begun = since - course.seconds
+    begun = time.monotonic() - course.seconds
+    first, started = course.tokens, time.monotonic()
     batches = steps_of(
         objective, training, batch_size=settings.batch_size, steps=settings.steps,
         seed=settings.seed, first=course.step,
@@ -200,8 +200,8 @@ def pretrain(
         for course.epoch, batch in batches:
             run.update(batch)
             loss = float(np.mean(course.losses[-50:]))
-            speed = (course.tokens - first) / max(time.monotonic() - since, 1e-9)
-            meter.advance(note=f"loss {loss:.3f}, {speed:,.0f} tokens/s")
+            rate = (course.tokens - first) / max(time.monotonic() - started, 1e-9)
+            meter.advance(note=f"loss {loss:.3f}, {rate:,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun

@@ -1,9 +1,4 @@
-"""Settings of the commands that take a corpus from anywhere: validate, stats, merge, export, push, browse.
-
-Settings of ``conjoin predict`` and ``conjoin corpora``.
-
-Settings of ``conjoin fill``.
-"""
+"""Settings of the tools: validate, stats, merge, export, push, browse, predict, corpora and fill."""
 
 import re
 from pathlib import Path
@@ -15,33 +10,34 @@ from pipeline.core.decoding import DecodingSettings
 from pipeline.core.settings import Settings, is_model_name
 from pipeline.core.types import COORDINATORS
 
-_PLACE = "Folder of candidates, release, or a Parquet file of either."
+
+class _OfPlace(Settings):
+    """What commands have in common that take a corpus of candidates from anywhere."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("place",)
+    corpus_field: ClassVar[str] = "place"
+
+    place: Path = Field(description="Folder of candidates, release, or a Parquet file of either.")
 
 
-class Validate(Settings):
+class Validate(_OfPlace):
     """Check a corpus that came from anywhere; exit code 1 if anything is wrong with it."""
 
     stage: ClassVar[str] = "validate"
     summary: ClassVar[str] = (
         "Check a corpus: schema, checksums, digests, ids, spans, text, licence."
     )
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
     json_: bool = Field(False, description="Print one JSON object instead.")
 
 
-class Stats(Settings):
+class Stats(_OfPlace):
     """Print what a corpus holds, and how that compares with a treebank."""
 
     stage: ClassVar[str] = "stats"
     summary: ClassVar[str] = "Count a corpus by label, coordinator, length, reason and score."
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     reference: Path | None = Field(
         None,
         description="Treebank to compare with: a corpus folder or its sentences.parquet; unset: the "
@@ -64,15 +60,12 @@ class Merge(Settings):
     out: Path = Field(description="Folder for the united corpus; it must not hold another.")
 
 
-class Export(Settings):
+class Export(_OfPlace):
     """Write a corpus for tools that do not read Parquet."""
 
     stage: ClassVar[str] = "export"
     summary: ClassVar[str] = "Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
     out: Path = Field(description="File to write; for brat a folder.")
     limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
@@ -101,17 +94,14 @@ class Push(Settings):
         return repository
 
 
-class Browse(Settings):
+class Browse(_OfPlace):
     """Look inside a corpus in a local web page."""
 
     stage: ClassVar[str] = "browse"
     summary: ClassVar[str] = (
         "Read a corpus in a local web page, or write a sample of it as one file."
     )
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     predictor: Path | None = Field(
         None, description="Folder of a trained predictor, whose probabilities are shown."
     )

@@ -1,6 +1,7 @@
-"""What cells of a grid would take and leave behind, each figure with where it comes from.
+"""Estimates of what the cells of a grid take and leave behind, each with where it comes from.
 
-Short probes of training and generation, with the real code at the real shape.
+Where nothing was measured before, ``probe_training`` and ``probe_generation`` time the real code at the
+real shape for a few seconds.
 """
 
 import time
@@ -16,10 +17,10 @@ from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST, write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row, read_sentences
+from pipeline.core.settings import Settings
 from pipeline.core.types import Candidate, Reference, Sentence
 from pipeline.evaluate.settings import Evaluate
-from pipeline.generate import dry_run
-from pipeline.generate.dry_run import Probe
+from pipeline.generate.dry_run import Probe, probe
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
 from pipeline.infill import fill, load_infiller, task_of
@@ -62,9 +63,9 @@ class TrainingSpeed:
     def seconds(self, settings: Train, validation: int) -> float:
         """A run's seconds, start-up and early stopping aside.
 
-        Candidates are as long as labelled sentences here. Which are believed is not known before:
-        of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as halfway
-        between the smallest and the largest batch, and as many as K_max are scored.
+        Candidates are taken to be as long as labelled sentences. How many are accepted is not known
+        before: of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as
+        halfway between the smallest and the largest batch, and as many as K_max are scored.
 
         Args:
             settings: of the run.
@@ -78,10 +79,10 @@ class TrainingSpeed:
             rounds, update = 1, self.full
         elif settings.accept == "quantile":
             update = self.full
-        jury = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        models = judges + 1 if judges > 1 else 1  # M itself, and so many judges
         return (
-            warm * self.full * jury
-            + (settings.steps - warm) * (update + rounds * self.round * jury)
+            warm * self.full * models
+            + (settings.steps - warm) * (update + rounds * self.round * models)
             + settings.steps // settings.eval_every * validation * self.validation
         )
 
@@ -131,7 +132,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         torch.set_num_threads(threads)
 
 
-def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
+def probe_generation(settings: Generate) -> tuple[Probe, int]:
     """Time the first pairs of a run; returns the probe and how many pairs there are at most.
 
     Raises:
@@ -162,7 +163,7 @@ def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
             write_rows(path, CANDIDATES, rows)
             return path.stat().st_size
 
-        return dry_run.probe(work, sample, enough=_ENOUGH), pairs
+        return probe(work, sample, enough=_ENOUGH), pairs
 
 
 def _is_labelled(sentence: Sentence) -> bool:
@@ -184,6 +185,7 @@ PROBE = "probe"
 _GATHER = {"evaluate", "audit", "report"}
 _MIN_WORDS = "of_10_words_or_more"
 _STATES = 4  # times the weights in a checkpoint: they, the best ones, two of AdamW's
+_S = TypeVar("_S", bound=Settings)
 _T = TypeVar("_T")
 
 
@@ -195,10 +197,10 @@ class Figure:
     source: str
 
 
-class Outlook:
+class Estimates:
     """Estimates for cells.
 
-    Commands are read when this is made, so while params.yaml is as the cells will see it.
+    Commands are read when this is made, so while params.yaml is as the cells will read it.
 
     Args:
         cells: of the grid.
@@ -211,10 +213,11 @@ class Outlook:
 
     def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
         self._durations, self._probing = durations, probing
-        self.training = {c: settings_of(c.command, Train) for c in _of("train", cells)}
-        self.generation = {c: settings_of(c.command, Generate) for c in _of("generate", cells)}
-        self._evaluation = {c: settings_of(c.command, Evaluate) for c in _of("evaluate", cells)}
+        self.training = _settings(cells, Train)
+        self.generation = _settings(cells, Generate)
+        self._evaluation = _settings(cells, Evaluate)
         self._tried: dict[str, Any] = {}
+        self._obstacles: dict[str, None] = {}
 
     def time(self, cell: Cell) -> Duration | None:
         """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
@@ -299,35 +302,36 @@ class Outlook:
         return Figure(None, "no trees or no language model yet")
 
     def _speed(self, settings: Train) -> TrainingSpeed | None:
-        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads")
-        key = f"train {[getattr(settings, name) for name in names]}"
-        return self._try(key, lambda: probe_training(settings))
+        names = {"corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads"}
+        return self._try(
+            f"train {settings.model_dump(include=names)}", lambda: probe_training(settings)
+        )
 
     def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
         key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
         return self._try(key, lambda: probe_generation(settings))
 
-    def _try(self, key: str, probe: Callable[[], _T]) -> _T | None:
+    def _try(self, key: str, measure: Callable[[], _T]) -> _T | None:
         """A probe's result, made once; None where something that it needs is not there yet."""
         if not self._probing:
             return None
         if key not in self._tried:
             try:
-                self._tried[key] = probe()
+                self._tried[key] = measure()
             except (ConjoinError, OSError) as error:
                 self._tried[key] = None
-                self._tried.setdefault("obstacles", {})[str(error)] = None
+                self._obstacles[str(error)] = None
         found: _T | None = self._tried[key]
         return found
 
     @property
     def obstacles(self) -> list[str]:
         """Why probes could not be made."""
-        return list(self._tried.get("obstacles", ()))
+        return list(self._obstacles)
 
 
-def _of(stage: str, cells: Iterable[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.stage == stage]
+def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:
+    return {cell: settings_of(cell.command, kind) for cell in cells if cell.stage == kind.stage}
 
 
 def _out(settings: Train) -> Path:
