@@ -130,7 +130,7 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    run.__doc__ = settings.summary
+    run.__doc__ = (settings.__doc__ or "").partition("\n")[0]
     return run
 
 

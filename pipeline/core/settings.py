@@ -45,9 +45,10 @@ def flag_of(name: str) -> str:
 class Settings(BaseModel):
     """Base of every command's settings: frozen, unknown keys refused, one-line errors.
 
+    The first line of a class's docstring is that of the command's ``--help``.
+
     Class attributes:
         stage: the one word that names the stage everywhere.
-        summary: the first line of ``--help``.
         arguments: fields given by position on the command line.
         corpus_field: the field whose folder name chooses the params.yaml entry.
         variant_field: the field whose value names a nested section, if the stage has kinds: the
@@ -59,7 +60,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     stage: ClassVar[str]
-    summary: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None

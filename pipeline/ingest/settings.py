@@ -9,12 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Ingest(Settings):
-    """Read a corpus into ``OUT/sentences.parquet`` and draw the labelled sets (§5.1)."""
+    """Read a treebank or raw text into sentences.parquet and print its counts."""
 
     stage: ClassVar[str] = "ingest"
-    summary: ClassVar[str] = (
-        "Read a treebank or raw text into sentences.parquet and print its counts."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
     grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")

@@ -21,22 +21,18 @@ class _OfPlace(Settings):
 
 
 class Validate(_OfPlace):
-    """Check a corpus that came from anywhere; exit code 1 if anything is wrong with it."""
+    """Check a corpus: schema, checksums, digests, ids, spans, text, licence."""
 
     stage: ClassVar[str] = "validate"
-    summary: ClassVar[str] = (
-        "Check a corpus: schema, checksums, digests, ids, spans, text, licence."
-    )
 
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
     json_: bool = Field(False, description="Print one JSON object instead.")
 
 
 class Stats(_OfPlace):
-    """Print what a corpus holds, and how that compares with a treebank."""
+    """Count a corpus by label, coordinator, length, reason and score."""
 
     stage: ClassVar[str] = "stats"
-    summary: ClassVar[str] = "Count a corpus by label, coordinator, length, reason and score."
 
     reference: Path | None = Field(
         None,
@@ -47,10 +43,9 @@ class Stats(_OfPlace):
 
 
 class Merge(Settings):
-    """Unite corpora: provenance is kept, rows with the same content are kept once."""
+    """Unite corpora into one folder of candidates, without duplicates."""
 
     stage: ClassVar[str] = "merge"
-    summary: ClassVar[str] = "Unite corpora into one folder of candidates, without duplicates."
     arguments: ClassVar[tuple[str, ...]] = ("places",)
     corpus_field: ClassVar[str] = "out"
 
@@ -61,10 +56,9 @@ class Merge(Settings):
 
 
 class Export(_OfPlace):
-    """Write a corpus for tools that do not read Parquet."""
+    """Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."""
 
     stage: ClassVar[str] = "export"
-    summary: ClassVar[str] = "Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."
 
     format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
     out: Path = Field(description="File to write; for brat a folder.")
@@ -72,12 +66,9 @@ class Export(_OfPlace):
 
 
 class Push(Settings):
-    """Upload a release to a dataset repository of the Hugging Face hub."""
+    """Upload a release to a hub repository; shows what it would send, or sends it."""
 
     stage: ClassVar[str] = "push"
-    summary: ClassVar[str] = (
-        "Upload a release to a hub repository; shows what it would send, or sends it."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("release", "repository")
     corpus_field: ClassVar[str] = "release"
 
@@ -95,12 +86,9 @@ class Push(Settings):
 
 
 class Browse(_OfPlace):
-    """Look inside a corpus in a local web page."""
+    """Read a corpus in a local web page, or write a sample of it as one file."""
 
     stage: ClassVar[str] = "browse"
-    summary: ClassVar[str] = (
-        "Read a corpus in a local web page, or write a sample of it as one file."
-    )
 
     predictor: Path | None = Field(
         None, description="Folder of a trained predictor, whose probabilities are shown."
@@ -116,12 +104,9 @@ class Browse(_OfPlace):
 
 
 class Predict(Settings):
-    """Predict the boundaries of every coordination in new sentences."""
+    """Predict coordination boundaries of sentences with a trained predictor."""
 
     stage: ClassVar[str] = "predict"
-    summary: ClassVar[str] = (
-        "Predict coordination boundaries of sentences with a trained predictor."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
 
     predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
@@ -161,14 +146,12 @@ class Corpora(Settings):
     """Tell where each corpus comes from and under which licence."""
 
     stage: ClassVar[str] = "corpora"
-    summary: ClassVar[str] = "Tell where each corpus comes from and under which licence."
 
 
 class Fill(DecodingSettings):
-    """Fill one sentence interactively."""
+    """Coordinate a span of one sentence and print the result with brackets."""
 
     stage: ClassVar[str] = "fill"
-    summary: ClassVar[str] = "Coordinate a span of one sentence and print the result with brackets."
     arguments: ClassVar[tuple[str, ...]] = ("sentence",)
 
     sentence: str = Field(description="The sentence, as ordinary text.")

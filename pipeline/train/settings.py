@@ -9,12 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Train(Settings):
-    """Train a coordination predictor with Algorithm 1."""
+    """Train a predictor on L and on the candidates it believes (Algorithm 1)."""
 
     stage: ClassVar[str] = "train"
-    summary: ClassVar[str] = (
-        "Train a predictor on L and on the candidates it believes (Algorithm 1)."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
