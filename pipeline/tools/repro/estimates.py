@@ -7,25 +7,22 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import torch
 
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.files import read_json
-from pipeline.core.parquet import MANIFEST, write_rows
-from pipeline.core.schema import CANDIDATES, candidate_row, read_sentences
-from pipeline.core.types import Candidate, Reference, Sentence
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Sentence
 from pipeline.evaluate.settings import Evaluate
 from pipeline.generate import dry_run
 from pipeline.generate.dry_run import Probe
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
-from pipeline.infill import fill, load_infiller, task_of
-from pipeline.infill.candidates import make_candidates
+from pipeline.generate.sources import source_of
 from pipeline.ingest.draws import draw, drawable
-from pipeline.models.loading import locate
 from pipeline.predictor.encoding import instances
 from pipeline.predictor.model import best_device
 from pipeline.tools.repro.cells import Cell, settings_of
@@ -139,30 +136,11 @@ def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
-    plan, task = make_plan(settings), task_of(settings)
-    where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
-    dtype, device = getattr(torch, settings.dtype), best_device()
-    infiller = load_infiller(settings.family, where, task, dtype=dtype, device=device)
-    pairs = sum(map(plan.pairs_at_most, range(plan.units)))
-    units = (plan.references(unit)[0] for unit in range(plan.units))
-    sample = next((references for references in units if references), None)
-    if sample is None:
+    source = source_of(settings)
+    tried = dry_run.probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
+    if tried is None:
         raise InputError("no tree has a reference span", path=settings.corpus)
-    with TemporaryDirectory() as scratch:
-        path = Path(scratch) / "candidates.parquet"
-
-        def work(references: Sequence[Reference]) -> int:
-            fills = fill(infiller, references, settings.batch_tokens)
-            rows = [
-                candidate_row(row)
-                for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, settings.coordinator)
-                if isinstance(row, Candidate)
-            ]
-            write_rows(path, CANDIDATES, rows)
-            return path.stat().st_size
-
-        return dry_run.probe(work, sample, enough=_ENOUGH), pairs
+    return tried, sum(source.sizes)
 
 
 def _is_labelled(sentence: Sentence) -> bool:
@@ -249,8 +227,7 @@ class Outlook:
     def pairs(self, settings: Generate) -> Figure:
         """Pairs that a run of generation would fill, at most."""
         try:
-            plan = make_plan(settings)
-            return Figure(sum(map(plan.pairs_at_most, range(plan.units))), "trees")
+            return Figure(sum(make_plan(settings).sizes), "trees")
         except ConjoinError:
             seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
         if seeds is None:
