@@ -37,7 +37,7 @@ from pipeline.core.candidate_checks import check, content_keys, sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, read_json, write_json
-from pipeline.train.candidate_source import Source, UnreachableError
+from pipeline.train.candidate_location import CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
 """Type of the numbers in the files ``rows`` and ``ends``."""
@@ -174,7 +174,7 @@ def _mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> None:
+def write_store(source: CandidateLocation, folder: Path, wanted: Sequence[str] = ()) -> None:
     """Check all candidates of a source and copy them.
 
     Args:
@@ -229,7 +229,7 @@ def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> Non
     write_json(folder / "card.json", card)
 
 
-def _gathered(source: Source) -> Iterator[pa.RecordBatch]:
+def _gathered(source: CandidateLocation) -> Iterator[pa.RecordBatch]:
     """The checked rows of a source in batches of ``_BATCH``, however small its own are."""
     waiting: list[pa.RecordBatch] = []
     for place, first, batch in source.pieces():
@@ -252,7 +252,7 @@ def cache_folder() -> Path:
     return Path(place).expanduser() / "conjoin"
 
 
-def open_store(source: Source, labels: Sequence[str] = ()) -> CandidateStore:
+def open_store(source: CandidateLocation, labels: Sequence[str] = ()) -> CandidateStore:
     """The store of a source, built now if there is none for its present state.
 
     Args:
@@ -306,7 +306,7 @@ def _in_cache(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(home: Path, source: Source) -> Iterator[None]:
+def _locked(home: Path, source: CandidateLocation) -> Iterator[None]:
     lock = FileLock(home / ".lock")
     try:
         lock.acquire(timeout=0.2)
@@ -322,7 +322,9 @@ def _locked(home: Path, source: Source) -> Iterator[None]:
         lock.release()
 
 
-def _built(source: Source, labels: Sequence[str], home: Path, key: str) -> CandidateStore:
+def _built(
+    source: CandidateLocation, labels: Sequence[str], home: Path, key: str
+) -> CandidateStore:
     """Write a store under a temporary name, rename it, and remove all others of its source."""
     for left in home.glob(".*.tmp"):  # of processes that were killed, for the lock is ours
         shutil.rmtree(left)

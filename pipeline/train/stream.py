@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
-from pipeline.train.candidate_source import find_source
+from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
@@ -60,7 +60,7 @@ class CandidateStream:
     """
 
     def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
-        self._seed, self._store = seed, open_store(find_source(source), labels)
+        self._seed, self._store = seed, open_store(find_location(source), labels)
         self.sentences = len(self._store.ends)
         self.labels: dict[str, int] = self._store.card["labels"]
         self.digest: str = self._store.card["digest"]

@@ -28,9 +28,9 @@ from pipeline.predictor.model import best_device
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.train.data import fresh_predictor
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import learnable, validation_accuracy
-from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
@@ -75,10 +75,10 @@ class TrainingSpeed:
             rounds, update = 1, self.full
         elif settings.accept == "quantile":
             update = self.full
-        jury = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        scorers = judges + 1 if judges > 1 else 1  # M itself, and so many judges
         return (
-            warm * self.full * jury
-            + (settings.steps - warm) * (update + rounds * self.round * jury)
+            warm * self.full * scorers
+            + (settings.steps - warm) * (update + rounds * self.round * scorers)
             + settings.steps // settings.eval_every * validation * self.validation
         )
 
@@ -100,16 +100,16 @@ def probe_training(settings: Train) -> TrainingSpeed:
         predictor = fresh_predictor(settings, settings.seed, best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
-        team = Team(0, 1, predictor.device, settings.mixed_precision)
+        group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
         stream = LabelledStream(learned, settings.seed)
-        descent = Descent(predictor, Schedule.of(settings), 0, team)
+        optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
 
         def update(size: int) -> Callable[[int], object]:
-            return lambda n: descent.update(stream.sample(n * size, size), 0)
+            return lambda n: optimizer.update(stream.sample(n * size, size), 0)
 
         def score(n: int) -> None:
             words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
-            with team.autocast():
+            with group.autocast():
                 predictor.probability(words, ks, extents)
 
         few = settings.n_batch - settings.k
@@ -118,7 +118,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         a_round = _seconds(score) if settings.k else 0.0
 
         def validate(_: int) -> None:
-            with team.autocast():
+            with group.autocast():
                 validation_accuracy(predictor, measured)
 
         validation = _seconds(validate)

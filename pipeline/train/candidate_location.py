@@ -37,7 +37,7 @@ class UnreachableError(InputError):
     """The hub does not answer, so that nobody knows the dataset's present revision."""
 
 
-class Source(Protocol):
+class CandidateLocation(Protocol):
     """Candidates somewhere, in an order of their own."""
 
     identity: str
@@ -57,7 +57,7 @@ class Source(Protocol):
         """All candidates, with the columns of ``COLUMNS``."""
 
 
-def find_source(source: str | Path) -> Source:
+def find_location(source: str | Path) -> CandidateLocation:
     """The source of a name.
 
     A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
