@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -106,7 +107,7 @@ def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
         if old not in wanted:
             old.unlink()
     for path, drawn in wanted.items():
-        write_json(path, {"labelled": list(drawn.labelled), "validation": list(drawn.validation)})
+        write_json(path, asdict(drawn))
 
 
 def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from pipeline.predictor.encoding import Example
 from pipeline.train.acceptance import Acceptance
-from pipeline.train.stream import Drawn
+from pipeline.train.stream import CandidateStream, Drawn, LabelledStream
 
 # ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
 
@@ -60,20 +60,6 @@ class Trial:
     accepted: bool
 
 
-class Unlabelled(Protocol):
-    """U behind G: see ``stream.CandidateStream``."""
-
-    def sample(self, index: int) -> Drawn:
-        """Draw number ``index``."""
-
-
-class Labelled(Protocol):
-    """L: see ``stream.LabelledStream``."""
-
-    def sample(self, position: int, count: int) -> list[Example]:
-        """``count`` examples from ``position`` on."""
-
-
 class Model(Protocol):
     """M with what it takes to train it: see ``learner.Learner``."""
 
@@ -93,7 +79,7 @@ class Model(Protocol):
 
 
 def inspect(
-    U: Unlabelled, M: Model, constants: Constants, rule: Acceptance, first: int
+    U: CandidateStream, M: Model, constants: Constants, rule: Acceptance, first: int
 ) -> list[Trial]:
     """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
 
@@ -129,8 +115,8 @@ def inspect(
 
 def algorithm1(
     M: Model,
-    L: Labelled,
-    U: Unlabelled | None,
+    L: LabelledStream,
+    U: CandidateStream | None,
     constants: Constants,
     rule: Acceptance,
     *,

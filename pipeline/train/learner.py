@@ -1,10 +1,11 @@
 """M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1).
 
-What Algorithm 1 examined and accepted, for the files of a run and for whoever watches it.
+Beside the model stands the acceptance log: every candidate that Algorithm 1 examined, with its score
+and whether it was accepted, for ``scored.parquet``, ``history.jsonl`` and the progress display.
 """
 
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ class AcceptanceLog:
         self._batches: list[pa.RecordBatch] = []
         self._rows: list[dict[str, Any]] = []
         self._distinct: set[str] = set()
-        self._recent: dict[str, Counter[str]] = {}
+        self._recent = _no_counts()
 
     @property
     def distinct(self) -> int:
@@ -74,9 +75,10 @@ class AcceptanceLog:
         self.accepted += trial.accepted
         self._distinct.add(drawn.candidate_id)
         length = str(drawn.fill_length) if drawn.fill_length < _LONG else f"{_LONG}+"
-        for kind, value in (("label", drawn.label), ("length", length)):
-            self._recent.setdefault(f"{kind} seen", Counter())[value] += 1
-            self._recent.setdefault(f"{kind} accepted", Counter())[value] += trial.accepted
+        for name, value in (("acceptance", drawn.label), ("acceptance_by_length", length)):
+            counts = self._recent[name].setdefault(value, [0, 0])
+            counts[0] += trial.accepted
+            counts[1] += 1
         extent = verdict.example.extents[0]
         self._rows.append(
             {
@@ -96,14 +98,8 @@ class AcceptanceLog:
         Returns:
             ``acceptance`` and ``acceptance_by_length``, each ``{value: [accepted, seen]}``.
         """
-        recent, self._recent = self._recent, {}
-        return {
-            name: {
-                value: [recent[f"{kind} accepted"][value], count]
-                for value, count in sorted(recent.get(f"{kind} seen", Counter()).items(), key=_rank)
-            }
-            for name, kind in (("acceptance", "label"), ("acceptance_by_length", "length"))
-        }
+        recent, self._recent = self._recent, _no_counts()
+        return {name: dict(sorted(found.items(), key=_rank)) for name, found in recent.items()}
 
     def _pack(self) -> None:
         if self._rows:
@@ -128,7 +124,7 @@ class AcceptanceLog:
             "accepted": self.accepted,
             "barren": self.barren,
             "highest": self.highest,
-            "recent": {name: dict(counts) for name, counts in self._recent.items()},
+            "recent": self._recent,
         }
 
     def restore(self, state: Mapping[str, Any], table: pa.Table) -> None:
@@ -136,19 +132,23 @@ class AcceptanceLog:
         self.tally = Tally.from_dict(state["tally"])
         self.seen, self.accepted = state["seen"], state["accepted"]
         self.barren, self.highest = state["barren"], state["highest"]
-        self._recent = {name: Counter(counts) for name, counts in state["recent"].items()}
+        self._recent = state["recent"]
         self._batches, self._rows = table.to_batches(), []
         self._distinct = set(table["candidate_id"].to_pylist())
 
 
-def _rank(item: tuple[str, int]) -> tuple[int, str]:
+def _no_counts() -> dict[str, dict[str, list[int]]]:
+    return {"acceptance": {}, "acceptance_by_length": {}}
+
+
+def _rank(item: tuple[str, list[int]]) -> tuple[int, str]:
     """Lengths by number, labels by name."""
     number = item[0].rstrip("+")
     return (int(number) if number.isdigit() else 0, item[0])
 
 
 MakeEnsemble = Callable[[Predictor, "Mapping[str, Any] | None"], Ensemble]
-"""Makes the ensemble of CalcScore: of M's weights, or as it was when its ``state`` was taken."""
+"""Makes what CalcScore asks: of M's weights, or as it was when its ``state`` was taken."""
 
 _BARREN = 1000  # steps without an accepted candidate after which something must be wrong
 

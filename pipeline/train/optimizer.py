@@ -100,9 +100,8 @@ class Optimizer:
         with group.autocast():
             loss = self._loss(own or batch[:1]) * bool(own)
         loss = loss / sum(len(example.coordinators) for example in batch)
-        (
-            loss * group.world
-        ).backward()  # the gradients' mean over the group is then that of the batch
+        # DDP averages gradients over the group; times their number that is the batch's gradient.
+        (loss * group.world).backward()
         loss = group.total(loss.detach())
         norm = nn.utils.clip_grad_norm_(self._predictor.parameters(), schedule.clip)
         if not (loss.isfinite() and norm.isfinite()):

@@ -44,7 +44,8 @@ class CandidateStream:
     rows. Memory does not grow with the number of candidates nor with that of draws.
 
     Args:
-        source: a corpus folder, a release folder, or a dataset of the hub (see ``sources``).
+        source: a corpus folder, a release folder, or a dataset of the hub (see
+            ``candidate_location``).
         seed: seed of the draws.
         labels: draw only candidates with one of these; none: all.
 
