@@ -80,8 +80,8 @@ class FreeInfilling:
         )
 
         def make(references: Sequence[Reference], on_batch: OnBatch) -> _Made:
-            # Batches are a pure function of the references and the settings, so whoever decodes a
-            # unit gets the same floating-point sums.
+            # Batches are a pure function of the references and the settings, so every worker gets
+            # the same floating-point sums of a unit.
             fills = fill(infiller, references, settings.batch_tokens, on_batch)
             rows = [
                 row

@@ -136,7 +136,7 @@ class Plan:
 
 
 def make_plan(settings: Generate) -> Plan:
-    """The plan of a run, the same whoever makes it.
+    """Makes the plan of a run, the same in every process.
 
     Raises:
         InputError: no trees, no reference span in any of them, or given spans that do not fit.

@@ -1,7 +1,7 @@
 """Reference spans: which part of a sentence becomes a conjunct (§3.3).
 
 The draw for a sentence is a pure function of (seed, sentence id): it does not depend on which other
-sentences there are, nor on who draws.
+sentences there are, nor on the process that draws.
 """
 
 import hashlib

@@ -34,7 +34,7 @@ _KINDS = (
 
 
 class UnreachableError(InputError):
-    """The hub does not answer, so that nobody knows the dataset's present revision."""
+    """The hub does not answer, so the dataset's present revision is not known."""
 
 
 class CandidateLocation(Protocol):
@@ -104,7 +104,7 @@ class _Folder:
             try:
                 total += pq.read_metadata(path).num_rows
             except (pa.ArrowException, OSError):
-                return 0  # whoever reads the file will say what is wrong with it
+                return 0  # reading the file will raise what is wrong with it
         return total
 
     def pieces(self) -> Iterator[Piece]:

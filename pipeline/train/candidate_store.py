@@ -122,7 +122,7 @@ _SCHEMA = pa.schema(
 class CandidateStore:
     """A store that is open: candidates by row, and the order of rows.
 
-    Pages of the mapped files count as memory of the process until they are let go: see ``let_go``.
+    Pages of the mapped files count as memory of the process until ``let_go`` gives them back.
 
     Args:
         folder: the store.

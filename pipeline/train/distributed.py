@@ -57,7 +57,7 @@ class ProcessGroup:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes and speaks for all."""
+        """Whether this process writes files and messages for the group."""
         return self.rank == 0
 
     def share(self, items: Sequence[_T]) -> Sequence[_T]:
@@ -93,5 +93,5 @@ class ProcessGroup:
 
 
 def _accelerator() -> Accelerator:
-    # Of accelerate's state of this process; the number format is the group's own business.
+    # Of accelerate's state of this process; the number format is set in ``autocast``.
     return Accelerator(cpu=not torch.cuda.is_available())

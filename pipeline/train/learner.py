@@ -160,7 +160,7 @@ class Learner:
         predictor: the weights.
         validation: sentences to choose the best step by.
         schedule: the numbers.
-        group: who shares the work; unset: this process alone.
+        group: the processes that share the work; unset: this process alone.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
         make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
         corpus: how many candidates there are, to tell which share of them was used.
@@ -174,7 +174,7 @@ class Learner:
         best_accuracy: that accuracy, in [0, 1].
         log: the candidates examined.
         judged: the weights that score, are validated and saved: the average if ``average`` is set.
-        ensemble: who scores candidates; None until the first.
+        ensemble: what scores candidates; None until the first is scored.
     """
 
     def __init__(
@@ -332,7 +332,7 @@ class Learner:
             "best_step": self.best_step,
             "best_accuracy": self.best_accuracy,
             "stalled": self._stalled,
-            # As text: whoever writes it down may sort the keys, and the run's file has their order.
+            # As text: a JSON writer may sort the keys, and the run's file keeps their order.
             "history": [json.dumps(entry) for entry in self.history],
             "losses": self._losses,
             "recent": list(self._recent),

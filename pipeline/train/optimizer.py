@@ -51,7 +51,7 @@ class Optimizer:
         predictor: the weights.
         schedule: the numbers.
         seed: of the dropout masks.
-        group: who shares the work; unset: this process alone.
+        group: the processes that share the work; unset: this process alone.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Who speaks in CalcScore: M alone (the paper), at a fitted temperature, or with held-out judges.
+"""What CalcScore asks: M alone (the paper), M at a fitted temperature, or M and held-out judges.
 
 A predictor that has seen few labels many times is too sure of itself. Two remedies: divide its
 scores by a temperature fitted on sentences it has not learned from, and let predictors that were
@@ -31,7 +31,7 @@ _ROUNDS = 60  # golden-section steps, far beyond float precision
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """CALCSCORE's opinion: the mean of probabilities softmax(scores / T).
+    """CALCSCORE's predictors: their score is the mean of the probabilities softmax(scores / T).
 
     Attributes:
         model: M, or its averaged weights.
@@ -50,11 +50,11 @@ class Ensemble:
         extents: Sequence[Span],
     ) -> list[float | None]:
         """The mean probability of each structure; None where none can be given."""
-        opinions = [
+        probabilities = [
             judge.probability(sentences, coordinators, extents, temperature=self.temperature)
             for judge in (self.model, *self.judges)
         ]
-        return [_mean(values) for values in zip(*opinions, strict=True)]
+        return [_mean(values) for values in zip(*probabilities, strict=True)]
 
     def predict(
         self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]

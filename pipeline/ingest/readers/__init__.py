@@ -40,6 +40,6 @@ def _counted(sentences: Iterator[Sentence], tally: Tally) -> Iterator[Sentence]:
 
 
 def _licence(settings: Ingest) -> str:
-    # Whoever forgets --license must not end up with rows that look free to share.
+    # A forgotten --license must not give rows that look free to share.
     unnamed = settings.license == Ingest.model_fields["license"].default
     return CORPORA[settings.reader].licence if unnamed else settings.license

@@ -267,8 +267,8 @@ def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
     for name, (start, end) in zip(names[1:], spans, strict=True):
         yield f"{name}\tConjunct {stretch(start, end)}"
     roles = (f"Conjunct{number if number > 1 else ''}" for number in range(1, len(names)))
-    told = " ".join(f"{role}:{name}" for role, name in zip(roles, names[1:], strict=True))
-    yield f"E{index}\tCoordination:{names[0]} {told}\n"
+    arguments = " ".join(f"{role}:{name}" for role, name in zip(roles, names[1:], strict=True))
+    yield f"E{index}\tCoordination:{names[0]} {arguments}\n"
     yield f"A{index}\tLabel E{index} {row['label']}\n"
     origin = f"candidate {row['candidate_id']} of {row['sentence_id']}, {row['license']}"
     yield f"#{index}\tAnnotatorNotes E{index}\t{' '.join(origin.split())}\n"
