@@ -150,7 +150,7 @@ def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceSentence:
     """A sentence of U, as much of it as generation needs."""
 
     sentence_id: str

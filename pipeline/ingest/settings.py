@@ -1,11 +1,17 @@
 """Settings of ``conjoin ingest``."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.core.corpora import CORPORA
 from pipeline.core.settings import Settings
+
+if TYPE_CHECKING:
+    ReaderName = str
+else:
+    ReaderName = Literal[tuple(CORPORA)]
 
 
 class Ingest(Settings):
@@ -16,7 +22,7 @@ class Ingest(Settings):
     corpus_field: ClassVar[str] = "out"
     grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
-    reader: Literal["world", "genia", "ptb", "ptb-ext", "text"] = Field(
+    reader: ReaderName = Field(
         description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."
     )
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")

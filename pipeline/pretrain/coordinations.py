@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nltk.tree import Tree
 
 from pipeline.core.tally import Tally
-from pipeline.core.types import COORDINATORS, Coordination, Reference, Source, Span
+from pipeline.core.types import COORDINATORS, Coordination, Reference, SourceSentence, Span
 from pipeline.text.coordinations import PRECONJUNCTIONS, ptb_coordinations
 from pipeline.text.natural import join_words
 from pipeline.text.trees import escape, is_tag, leaves
@@ -112,7 +112,7 @@ def _fault(words: Sequence[str], coordination: Coordination) -> str | None:
     return EQUAL if [w.lower() for w in one] == [w.lower() for w in two] else None
 
 
-def hidden_conjuncts(source: Source, coordination: Coordination) -> tuple[Hidden, Hidden]:
+def hidden_conjuncts(source: SourceSentence, coordination: Coordination) -> tuple[Hidden, Hidden]:
     """The second conjunct hidden and the first shown, and the other way round.
 
     Args:

@@ -24,7 +24,7 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
 
     Args:
         output: the folder.
-        learner: M with its best weights, history and journal.
+        learner: M with its best weights, history and log.
         record: what ``run.json`` tells beyond them.
         seconds: how long it took.
 
@@ -38,17 +38,17 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
     learner.restore_best().save(out / "predictor")
     lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
     write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
-    write_table(out / "scored.parquet", learner.journal.table())
+    write_table(out / "scored.parquet", learner.log.table())
     write_json(out / "timing.json", {"seconds": seconds})
-    journal = learner.journal
+    log = learner.log
     facts = {
         "best_step": learner.best_step,
         "best_validation_accuracy": learner.best_accuracy,
         "steps": learner.step,
-        "seen": journal.seen,
-        "accepted": journal.accepted,
-        "distinct": journal.distinct,
-        "temperature": learner.jury.temperature if learner.jury else None,
+        "seen": log.seen,
+        "accepted": log.accepted,
+        "distinct": log.distinct,
+        "temperature": learner.ensemble.temperature if learner.ensemble else None,
     }
     write_json(out / "run.json", {**record, **facts})
     files = [path for path in (out / "predictor").rglob("*") if path.is_file()]

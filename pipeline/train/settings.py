@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.settings import Settings
+from pipeline.train.acceptance import RuleName
 
 
 class Train(Settings):
@@ -38,7 +39,7 @@ class Train(Settings):
     n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
     k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")
     k_max: int = Field(16, ge=0, description="K_max: generation trials per batch.")
-    accept: Literal["delta", "quantile"] = Field(
+    accept: RuleName = Field(
         "delta",
         description="Which candidates are believed (not in mode no-filter): score ≥ δ, or among the "
         "best --share of the last 200 scores of their own label.",

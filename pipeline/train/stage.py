@@ -17,13 +17,14 @@ from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
-from pipeline.train.algorithm1 import Acceptance, BestShare, Constants, Delta, algorithm1
+from pipeline.train.acceptance import Acceptance, Delta, rule_of
+from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.data import TrainData, fresh_predictor, read_data
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import run_output, write_run
-from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
+from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
@@ -55,21 +56,23 @@ def run(settings: Train) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
     with launch.working(out, settings.threads) as worker:
-        team = Team.gather(worker.rank, worker.world, worker.device, settings.mixed_precision)
+        group = ProcessGroup.gather(
+            worker.rank, worker.world, worker.device, settings.mixed_precision
+        )
         try:
-            _Run(settings, system, out, team).train()
+            _Run(settings, system, out, group).train()
         except ConjoinError:
-            if not team.first:
+            if not group.first:
                 # The first process mostly meets the same and says so; then this one ends waiting.
                 time.sleep(_COURTESY)
             raise
 
 
 class _Run:
-    """One run of one process of a team; the first process writes its files."""
+    """One run of one process of a group; the first process writes its files."""
 
-    def __init__(self, settings: Train, system: str, out: Path, team: Team) -> None:
-        self.settings, self.system, self.out, self.team = settings, system, out, team
+    def __init__(self, settings: Train, system: str, out: Path, group: ProcessGroup) -> None:
+        self.settings, self.system, self.out, self.group = settings, system, out, group
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
 
     def train(self) -> None:
@@ -86,51 +89,51 @@ class _Run:
         finished = settings.resume and output.state().kind == "current"
         state = None
         if settings.resume and not finished:
-            state = checkpoints.latest(self.team.device)
+            state = checkpoints.latest(self.group.device)
         first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
         begun -= before
         self._agree(finished, first)
         if finished:
-            if self.team.first:
+            if self.group.first:
                 say(f"{self.out}: this very run is finished; --no-resume makes it again")
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
         meter = Meter(what, settings.steps, first=first)
 
         def notify(done: int, note: str) -> None:
-            if self.team.first:
+            if self.group.first:
                 meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
 
         learner = Learner(
             predictor, data.measured, Schedule.of(self.settings),
-            team=self.team, self_train=settings.mode == "self-train",
-            convene=lambda model, was: self._jury(model, was, data),
+            group=self.group, self_train=settings.mode == "self-train",
+            make_ensemble=lambda model, was: self._ensemble(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
-            warn=warn if self.team.first else lambda text: None,
+            warn=warn if self.group.first else lambda text: None,
         )  # fmt: skip
         rule = self._rule()
         if state:
             learner.restore(state[0], state[1]["learner"], state[2])
             rule.restore(state[1]["rule"])
-        if self.team.first:
+        if self.group.first:
             self._tell_start(data, checkpoints, first)
 
         def after() -> None:
             every = settings.checkpoint_every
-            if self.team.first and every and learner.step % every == 0 and not learner.converged:
+            if self.group.first and every and learner.step % every == 0 and not learner.converged:
                 tensors, facts, rows = learner.state()
                 seconds = time.monotonic() - begun
                 kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
                 checkpoints.write(learner.step, (tensors, kept, rows))
 
-        with meter if self.team.first else nullcontext():
+        with meter if self.group.first else nullcontext():
             algorithm1(
                 learner, LabelledStream(data.learned, settings.seed), data.candidates,
                 Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
                 rule, after=after,
             )  # fmt: skip
-        if self.team.first:
-            excluded = {**data.excluded, "candidates": learner.journal.tally}
+        if self.group.first:
+            excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
             write_run(output, learner, self._record(data, excluded), seconds)
             checkpoints.clear()
@@ -138,19 +141,19 @@ class _Run:
 
     def _fingerprint(self, data: TrainData) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
-        devices = sorted(set(self._said(launch.describe(self.team.device))))
+        devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
             inputs=data.about(),
             model=identity(self.encoder),
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
-            machine={"device": ", ".join(devices), "processes": self.team.world},
+            machine={"device": ", ".join(devices), "processes": self.group.world},
         )
 
     def _said(self, own: Any) -> list[Any]:
-        """What every process of the team says."""
-        return self.team.collect([own], self.team.world)
+        """What every process of the group says."""
+        return self.group.collect([own], self.group.world)
 
     def _agree(self, finished: bool, first: int) -> None:
         """All go on from the same place, or none does."""
@@ -163,15 +166,15 @@ class _Run:
             )
 
     def _fresh(self, seed: int) -> Predictor:
-        return fresh_predictor(self.settings, seed, self.team.device)
+        return fresh_predictor(self.settings, seed, self.group.device)
 
     def _rule(self) -> Acceptance:
         settings = self.settings
-        if settings.mode == "no-filter":
-            return Delta(0.0)
-        return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
+        return Delta(0.0) if settings.mode == "no-filter" else rule_of(settings.accept, settings)
 
-    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData) -> Jury:
+    def _ensemble(
+        self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData
+    ) -> Ensemble:
         """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
         settings = self.settings
         if was is not None:
@@ -179,7 +182,7 @@ class _Run:
             for judge, weights in zip(judges, was["judges"], strict=True):
                 judge.load_state_dict(weights)
                 judge.eval().requires_grad_(requires_grad=False)
-            return Jury(model, judges, was["temperature"])
+            return Ensemble(model, judges, was["temperature"])
         judges = []
         if settings.judges > 1:
             judges = held_out_judges(
@@ -188,13 +191,13 @@ class _Run:
                 settings.n_batch,
                 Schedule.of(self.settings),
                 self._fresh,
-                team=self.team,
+                group=self.group,
             )
         temperature = settings.fixed_temperature
         if temperature is None:
-            with self.team.autocast():
+            with self.group.autocast():
                 temperature = fit_temperature(model, data.measured)
-        return Jury(model, judges, temperature)
+        return Ensemble(model, judges, temperature)
 
     def _recorded(self) -> dict[str, Any]:
         """The settings that make a difference, without machine paths."""
@@ -242,13 +245,13 @@ class _Run:
         ]
         if refused:
             table("Left out of training", ["set", "reason", "count"], refused)
-        journal, settings = learner.journal, self.settings
+        log, settings = learner.log, self.settings
         say(
             f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
             f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
-            f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
+            f"accepted {log.accepted:,} of {log.seen:,} candidates seen"
         )
-        if journal.seen and learner.best_step <= settings.warm_steps:
+        if log.seen and learner.best_step <= settings.warm_steps:
             say(
                 f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
                 "predictor learnt from L alone; see how validation went on (history.jsonl)"

@@ -8,33 +8,30 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import torch
 
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.files import read_json
-from pipeline.core.parquet import MANIFEST, write_rows
-from pipeline.core.schema import CANDIDATES, candidate_row, read_sentences
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
-from pipeline.core.types import Candidate, Reference, Sentence
+from pipeline.core.types import Sentence
 from pipeline.evaluate.settings import Evaluate
-from pipeline.generate.dry_run import Probe, probe
+from pipeline.generate.dry_run import Probe
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
-from pipeline.infill import fill, load_infiller, task_of
-from pipeline.infill.candidates import make_candidates
+from pipeline.generate.sources import source_of
 from pipeline.ingest.draws import draw, drawable
-from pipeline.models.loading import locate
 from pipeline.predictor.encoding import instances
 from pipeline.predictor.model import best_device
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.train.data import fresh_predictor
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import learnable, validation_accuracy
-from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
@@ -79,10 +76,10 @@ class TrainingSpeed:
             rounds, update = 1, self.full
         elif settings.accept == "quantile":
             update = self.full
-        models = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        scorers = judges + 1 if judges > 1 else 1  # M itself, and so many judges
         return (
-            warm * self.full * models
-            + (settings.steps - warm) * (update + rounds * self.round * models)
+            warm * self.full * scorers
+            + (settings.steps - warm) * (update + rounds * self.round * scorers)
             + settings.steps // settings.eval_every * validation * self.validation
         )
 
@@ -104,16 +101,16 @@ def probe_training(settings: Train) -> TrainingSpeed:
         predictor = fresh_predictor(settings, settings.seed, best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
-        team = Team(0, 1, predictor.device, settings.mixed_precision)
+        group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
         stream = LabelledStream(learned, settings.seed)
-        descent = Descent(predictor, Schedule.of(settings), 0, team)
+        optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
 
         def update(size: int) -> Callable[[int], object]:
-            return lambda n: descent.update(stream.sample(n * size, size), 0)
+            return lambda n: optimizer.update(stream.sample(n * size, size), 0)
 
         def score(n: int) -> None:
             words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
-            with team.autocast():
+            with group.autocast():
                 predictor.probability(words, ks, extents)
 
         few = settings.n_batch - settings.k
@@ -122,7 +119,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         a_round = _seconds(score) if settings.k else 0.0
 
         def validate(_: int) -> None:
-            with team.autocast():
+            with group.autocast():
                 validation_accuracy(predictor, measured)
 
         validation = _seconds(validate)
@@ -140,30 +137,11 @@ def probe_generation(settings: Generate) -> tuple[Probe, int]:
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
-    plan, task = make_plan(settings), task_of(settings)
-    where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
-    dtype, device = getattr(torch, settings.dtype), best_device()
-    infiller = load_infiller(settings.family, where, task, dtype=dtype, device=device)
-    pairs = sum(map(plan.pairs_at_most, range(plan.units)))
-    units = (plan.references(unit)[0] for unit in range(plan.units))
-    sample = next((references for references in units if references), None)
-    if sample is None:
+    source = source_of(settings)
+    tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
+    if tried is None:
         raise InputError("no tree has a reference span", path=settings.corpus)
-    with TemporaryDirectory() as scratch:
-        path = Path(scratch) / "candidates.parquet"
-
-        def work(references: Sequence[Reference]) -> int:
-            fills = fill(infiller, references, settings.batch_tokens)
-            rows = [
-                candidate_row(row)
-                for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, settings.coordinator)
-                if isinstance(row, Candidate)
-            ]
-            write_rows(path, CANDIDATES, rows)
-            return path.stat().st_size
-
-        return probe(work, sample, enough=_ENOUGH), pairs
+    return tried, sum(source.sizes)
 
 
 def _is_labelled(sentence: Sentence) -> bool:
@@ -252,8 +230,7 @@ class Estimates:
     def pairs(self, settings: Generate) -> Figure:
         """Pairs that a run of generation would fill, at most."""
         try:
-            plan = make_plan(settings)
-            return Figure(sum(map(plan.pairs_at_most, range(plan.units))), "trees")
+            return Figure(sum(make_plan(settings).sizes), "trees")
         except ConjoinError:
             seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
         if seeds is None:
