@@ -19,7 +19,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.core.types import Sentence
 from pipeline.evaluate.settings import Evaluate
-from pipeline.generate.dry_run import Probe
+from pipeline.generate.dry_run import Probe, probe_source
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import source_of
