@@ -4,6 +4,7 @@ A check is a ``Rule``, a condition in SQL that DuckDB holds against all rows of 
 are what training needs; ``conjoin validate`` has more (``tools/validate/rules.py``).
 """
 
+import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -184,6 +185,7 @@ def check(batch: pa.RecordBatch, place: str, first: int) -> None:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """One for all batches: to open it takes longer than to check one."""
+    atexit.register(_database.cache_clear)  # DuckDB complains of what is open when Python ends
     return duckdb.connect(config={"threads": 1})
 
 
