@@ -195,7 +195,7 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
     inner, row = column, np.arange(len(column))
     if pa.types.is_list(column.type):
         inner = pc.list_flatten(column)
-        row = np.repeat(row, _numbers(pc.fill_null(pc.list_value_length(column), 0)))
+        row = np.repeat(row, np.asarray(pc.fill_null(pc.list_value_length(column), 0)))
     parts = [inner]
     if pa.types.is_struct(inner.type):
         parts += [pc.struct_field(inner, f.name) for f in inner.type]
@@ -203,35 +203,6 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
         if part.null_count:
             missing[row[np.asarray(pc.is_null(part))]] = True
     return np.flatnonzero(missing)
-
-
-@dataclass(frozen=True, slots=True)
-class FlatSpans:
-    """The spans of all rows one after the other.
-
-    Attributes:
-        starts, ends: of each span, shape (spans,).
-        row: the row each belongs to, shape (spans,).
-        counts: spans of each row, shape (rows,).
-    """
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-
-
-def flat_spans(column: pa.Array) -> FlatSpans:
-    """The spans of a column of lists of them, without nulls."""
-    flat = pc.list_flatten(column)
-    counts = _numbers(pc.list_value_length(column))
-    starts, ends = (_numbers(pc.struct_field(flat, name)) for name in ("start", "end"))
-    return FlatSpans(starts, ends, np.repeat(np.arange(len(column)), counts), counts)
-
-
-def _numbers(column: pa.Array) -> npt.NDArray[np.int64]:
-    # Of 64 bits: sums of hostile indices must not come round to harmless ones.
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
@@ -243,10 +214,12 @@ def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
 
 def content_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """64 bits of all that training reads of each row but the sentence's id, shape (rows,)."""
-    spans = flat_spans(batch.column("conjuncts"))
-    starts, ends = (pa.array(part).cast(pa.string()) for part in (spans.starts, spans.ends))
-    offsets = np.concatenate([[0], np.cumsum(spans.counts)])
-    pairs = pc.binary_join_element_wise(starts, ends, "-")
+    spans = batch.column("conjuncts")
+    ends = (
+        pc.struct_field(pc.list_flatten(spans), name).cast(pa.string()) for name in ("start", "end")
+    )
+    offsets = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(spans)))])
+    pairs = pc.binary_join_element_wise(*ends, "-")
     extents = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pairs)
     return _digests(
         pc.binary_join_element_wise(

@@ -72,9 +72,7 @@ class _Checker:
                         meter.advance(len(batch))
         for twin in self._seen.twins():
             first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
-            name = self._name(self._files[twin.file])
-            example = Example(printable(name), twin.row, None, printable(f"as {first}"))
-            self._found.add_all(twin.kind, 1, [example])
+            self._found.add(twin.kind, self._name(self._files[twin.file]), f"as {first}", twin.row)
 
     def _name(self, path: Path) -> str:
         place = self._shards.place
