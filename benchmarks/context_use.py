@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 from pipeline.core.console import table
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import family_of
-from pipeline.core.types import Source
+from pipeline.core.types import SourceSentence
 from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
 from pipeline.pretrain.batches import Objective, epoch_of
 from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
@@ -41,7 +41,7 @@ def questions(corpus: Path, count: int) -> list[Hidden]:
     found = []
     for sentence in read_sentences(corpus / "sentences.parquet", lambda s: s.split == "dev"):
         if sentence.tree is not None:
-            source = Source(sentence.sentence_id, sentence.words, sentence.license)
+            source = SourceSentence(sentence.sentence_id, sentence.words, sentence.license)
             kept, _ = natural_coordinations(sentence.words, parse_tree(sentence.tree))
             found += [hidden_conjuncts(source, each)[0] for each in kept]
     random.Random(0).shuffle(found)

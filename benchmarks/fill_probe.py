@@ -18,7 +18,7 @@ from pipeline.core.settings import family_of
 from pipeline.infill import Fill
 from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
 from pipeline.pretrain.new_model import new_bert, new_t5
-from pipeline.pretrain.probe import Probe, Reading, build_probe
+from pipeline.pretrain.probe import Probe, ProbeResult, build_probe
 from pipeline.pretrain.settings import Pretrain
 from pipeline.text.natural import join_words
 
@@ -48,9 +48,9 @@ def known(probe: Probe) -> dict[str, list[Fill]]:
     return {name: [Fill(join_words(w).text) for w in words] for name, words in rows.items()}
 
 
-def models(corpus: Path) -> dict[str, Callable[[Probe], Reading]]:
+def models(corpus: Path) -> dict[str, Callable[[Probe], ProbeResult]]:
     """Each language model of the corpus, and one of the same shape with random weights."""
-    found: dict[str, Callable[[Probe], Reading]] = {}
+    found: dict[str, Callable[[Probe], ProbeResult]] = {}
     for folder in sorted(corpus.glob("models/*/seed-0")):
         name = folder.parent.name
         family = family_of(name)

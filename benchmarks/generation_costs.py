@@ -135,8 +135,8 @@ def traffic_of(shape: Shape, sources: Sequence[Any], beams: int, batches: Sequen
 
 
 _PARTS: list[tuple[str, Any, str]] = [
-    ("encoder", t5_decoder.Reader, "_encode"),
-    ("cross keys and values", t5_decoder.Reader, "_memory"),
+    ("encoder", t5_decoder, "_encode"),
+    ("cross keys and values", t5_decoder, "_memory"),
     ("self-attention", t5_decoder.T5Lockstep, "_attend_self"),
     ("cross-attention", t5_decoder.T5Lockstep, "_attend_memory"),
     ("feed-forward", t5_decoder.Block, "feed"),

@@ -16,9 +16,9 @@ from transformers import (
 
 from pipeline.infill import BertInfiller, Decoding, Infiller, T5Infiller, Task
 from pipeline.infill.base import Encoded
-from pipeline.infill.decoder import padded
 from pipeline.infill.decoding import Limits
 from pipeline.infill.synchronize import Synchronizer
+from pipeline.models.tokenizers import token_batch
 
 __all__ = ["AUTHORS_BATCH", "OurBert", "OurT5", "authors_bert", "authors_t5", "ours", "task_of"]
 
@@ -118,7 +118,7 @@ def authors_t5(
     for start in range(0, len(sources), AUTHORS_BATCH):
         batch = sources[start : start + AUTHORS_BATCH]
         rows = [source.inputs[part] for part in range(2) for source in batch]
-        ids, mask = padded(rows, int(ours.tokenizer.pad_token_id), model.device)
+        ids, mask = token_batch(rows, int(ours.tokenizer.pad_token_id), model.device)
         lengths = [source.limits.longest for source in batch]
         written = model.generate(  # type: ignore[operator]
             input_ids=ids,
@@ -145,8 +145,8 @@ def authors_bert(model: PreTrainedModel, sources: Sequence[Any], mask_id: int) -
     fills: list[str] = []
     for start in range(0, len(sources), AUTHORS_BATCH):
         batch = sources[start : start + AUTHORS_BATCH]
-        ids, mask = padded([source.ids for source in batch], 0, model.device)
-        types, _ = padded([source.types for source in batch], 0, model.device)
+        ids, mask = token_batch([source.ids for source in batch], 0, model.device)
+        types, _ = token_batch([source.types for source in batch], 0, model.device)
         logits = model(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
         for row, scores in zip(ids, logits, strict=True):
             append, prepend = scores[row == mask_id].chunk(2)

@@ -18,9 +18,10 @@ from pipeline.core.types import Reference, Span
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.predictor.scorer import EndpointScorer
-from pipeline.train.algorithm1 import Acceptance, Constants, Trial, Verdict, inspect
-from pipeline.train.optimizer import Descent, Schedule
-from pipeline.train.scoring import Jury
+from pipeline.train.acceptance import Acceptance
+from pipeline.train.algorithm1 import Constants, Trial, Verdict, inspect
+from pipeline.train.optimizer import Optimizer, Schedule
+from pipeline.train.scoring import Ensemble
 from pipeline.train.stream import Drawn
 
 __all__ = [
@@ -84,8 +85,8 @@ class Bench:
         self.predictor = Predictor(BertModel(config), tokenizer, shape.hidden, 0.5).to(device)
         self.predictor.eval()
         schedule = Schedule(10_000, 0, 2e-5, 0.01, 1.0, 100, 1000, 0, 1.0, 0.0)
-        self._descent = Descent(self.predictor, schedule, 0)
-        self._jury, self._updates = Jury(self.predictor), 0
+        self._optimizer = Optimizer(self.predictor, schedule, 0)
+        self._ensemble, self._updates = Ensemble(self.predictor), 0
 
     def sample(self, index: int) -> Drawn:
         """SAMPLE(U, 1)."""
@@ -94,7 +95,7 @@ class Bench:
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self._jury.probability(words, ks, [c.extent for c in candidates])
+        scores = self._ensemble.probability(words, ks, [c.extent for c in candidates])
         return [
             Verdict(Example(c.words, (c.coordinator,), (c.extent,)), float(score or 0.0))
             for c, score in zip(candidates, scores, strict=True)
@@ -107,7 +108,7 @@ class Bench:
 
     def update(self, batch: Sequence[Example]) -> None:
         """Line 14."""
-        self._descent.update(batch, self._updates)
+        self._optimizer.update(batch, self._updates)
         self._updates += 1
 
     def forget(self) -> None:

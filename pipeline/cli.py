@@ -130,7 +130,7 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
-    run.__doc__ = settings.summary
+    run.__doc__ = (settings.__doc__ or "").partition("\n")[0]
     return run
 
 
@@ -154,10 +154,10 @@ def _root(
 
 
 def main() -> None:
-    """Entry point: what the user can mend is one line on standard error and exit code 2."""
+    """Entry point: a problem that the user can solve is one line on standard error and exit code 2."""
     try:
         app()
     except (ConjoinError, OSError, UnicodeDecodeError) as error:
-        # Files that cannot be opened or read are the user's to mend as well, whoever met them.
+        # Files that cannot be opened or read are for the user to put right as well.
         print(f"conjoin: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)

@@ -20,8 +20,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, TREES, sentence_row
 from pipeline.core.types import Sentence
-from pipeline.executor import launch as launcher
-from pipeline.executor import launch as workers
+from pipeline.executor import launch
 from pipeline.generate.settings import Generate
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import Ingest
@@ -192,12 +191,12 @@ class Forks:
 
         def become(_: str, command: list[str]) -> None:
             sys.argv = command[2:]
-            launcher.main()
+            launch.main()
 
         def work() -> None:
             os.execv = become  # type: ignore[assignment]
             out = settings.out or Path()
-            workers.launch(settings.command_line(), settings.processes, out)
+            launch.launch(settings.command_line(), settings.processes, out)
 
         env = {"PYTHONPATH": str(ROOT), **env}
         return self.start(work, log, **env)

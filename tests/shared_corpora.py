@@ -2,8 +2,8 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
+from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import (
     CANDIDATES,
@@ -61,13 +61,13 @@ def candidate_folder(
     """
     sentences = [source(n, license_) for n in range(first + rows)]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
-    about: dict[str, Any] = {
-        "settings": {"lm": "t5", "sync": True, "decoding": "greedy", "seed": seed, "spans": "constituents"},
-        "model": "sha256:" + "ab" * 32, "inputs": {"trees": "cd" * 32, "given": None}, "code": "ef" * 32,
-        "versions": {"torch": "2.13.0", "transformers": "5.23.0"}, "device": "cpu",
-    }  # fmt: skip
+    fingerprint = Fingerprint(
+        {"lm": "t5", "sync": True, "decoding": "greedy", "seed": seed, "spans": "constituents"},
+        {"trees": "cd" * 32, "given": None}, "sha256:" + "ab" * 32,
+        versions={"torch": "2.13.0", "transformers": "5.23.0"}, machine={"device": "cpu"},
+    )  # fmt: skip
     out = corpus / f"candidates/t5-sync/seed-{seed}"
-    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
+    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, fingerprint)
     folder.begin()
     for unit in range(units):
         made = [outcome(n, license_, shift) for n in range(first, first + rows)[unit::units]]

@@ -9,10 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Audit(Settings):
-    """Ask the grammar of an artificial corpus which annotations of its candidates are right."""
+    """Judge candidates with the grammar that made their corpus, if one did."""
 
     stage: ClassVar[str] = "audit"
-    summary: ClassVar[str] = "Judge candidates with the grammar that made their corpus, if one did."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/world.")

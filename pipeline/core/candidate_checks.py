@@ -1,9 +1,17 @@
-"""Whether candidates can be trained on, and who they are: checks and digests of whole batches."""
+"""Whether candidates can be trained on, and who they are: checks and digests of whole batches.
 
-from collections.abc import Callable
+A check is a ``Rule``, a condition in SQL that DuckDB holds against all rows of a batch at once. Those here
+are what training needs; ``conjoin validate`` has more (``tools/validate/rules.py``).
+"""
+
+import atexit
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from hashlib import blake2b
+from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,7 +29,7 @@ class Fault:
     Attributes:
         kind: its name in the table of ``conjoin validate``.
         rows: indices into the batch, one for every instance.
-        what: what is wrong, or what tells it of a row.
+        what: what is wrong, or a function that says it of a row.
     """
 
     kind: str
@@ -34,29 +42,123 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatSpans:
-    """The spans of all rows one after the other.
+class Rule:
+    """One thing that can be wrong with a row.
 
     Attributes:
-        starts, ends: of each span, shape (spans,).
-        row: the row each belongs to, shape (spans,).
-        counts: spans of each row, shape (rows,).
+        kind: its name in the table of ``conjoin validate``.
+        needs: the columns without which it is not asked, with spaces between them.
+        wrong: a condition in SQL that is true of the rows at fault; it may name the columns that
+            ``_DERIVED`` adds.
+        told: what is wrong: a format string of the row's columns, in which spans read ``[start, end)``
+            and words are joined by spaces, or a function of the row as ``to_pylist`` has it.
+        confirm: asked of the rows that ``wrong`` finds, where SQL alone cannot tell.
     """
 
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    kind: str
+    needs: str
+    wrong: str
+    told: str | Callable[[Mapping[str, Any]], str]
+    confirm: Callable[[Mapping[str, Any]], bool] | None = None
+
+
+_DERIVED = {  # of 64 bits: sums of hostile indices must not come round to harmless ones
+    "k": ("coordinator", "coordinator::BIGINT"),
+    "n": ("words", "len(words)"),
+    "starts": ("conjuncts", """list_transform(conjuncts, lambda s: s."start"::BIGINT)"""),
+    "ends": ("conjuncts", """list_transform(conjuncts, lambda s: s."end"::BIGINT)"""),
+    "cause": ("reason", "reason"),
+}
+"""Columns that rules may name besides a batch's own, null where the column that they are made of is not
+there: their name, that column, and how they are made of it."""
+
+_BOTH = "coordinator conjuncts"
+_ANY = "list_bool_or(list_transform({}, lambda s: {}))".format
+_GAPS = (
+    "list_zip(ends[:-2], starts[2:])"  # where each conjunct but the last ends, and the next begins
+)
+
+SPAN_RULES = (
+    Rule("fewer than two conjuncts", _BOTH, "len(conjuncts) < 2", "fewer than two conjuncts"),
+    Rule("span outside sentence", _BOTH, "list_min(starts) < 0",
+         "a conjunct begins before the first word"),
+    Rule("span outside sentence", f"{_BOTH} words", "list_max(ends) > n",
+         "a conjunct ends beyond the last word"),
+    Rule("empty span", _BOTH, _ANY("conjuncts", 's."start" >= s."end"'), "a conjunct has no words"),
+    Rule("conjuncts overlap or out of order", _BOTH, _ANY(_GAPS, "s[2] < s[1]"), "conjuncts overlap"),
+    Rule("coordinator inside a conjunct", _BOTH, _ANY("conjuncts", 's."start" <= k AND k < s."end"'),
+         "the coordinator is inside a conjunct"),
+    Rule("coordinator outside", _BOTH, "k < starts[1] OR k >= ends[-1]",
+         "the coordinator is not between the conjuncts"),
+)  # fmt: skip
+"""What must hold of coordinator and conjuncts, of any number and any values, and of the sentence around
+them if its words are there."""
+
+
+def faults(
+    database: duckdb.DuckDBPyConnection,
+    batch: pa.RecordBatch,
+    rules: Sequence[Rule],
+    values: Mapping[str, object] | None = None,
+) -> Iterator[Fault]:
+    """Hold the rows of a batch against rules; those of which a column is missing are left out.
+
+    Args:
+        database: any database; nothing is written into it.
+        batch: rows without nulls in the columns that may have none.
+        rules: what is asked, in this order.
+        values: of the parameters that the rules' conditions name.
+    """
+    names = set(batch.schema.names)
+    asked = [rule for rule in rules if names.issuperset(rule.needs.split())]
+    if not asked or not len(batch):
+        return
+    flags = ", ".join(f"coalesce({rule.wrong}, false)" for rule in asked)
+    derived = (
+        f"{sql if of in names else 'NULL'} AS {name}" for name, (of, sql) in _DERIVED.items()
+    )
+    database.register("batch", pa.Table.from_batches([batch]))
+    found = database.execute(
+        f"SELECT {flags} FROM (SELECT *, {', '.join(derived)} FROM batch)",  # noqa: S608 - our own rules
+        {name: value for name, value in (values or {}).items() if f"${name}" in flags},
+    ).fetchnumpy()
+    database.unregister("batch")
+    for rule, wrong in zip(asked, found.values(), strict=True):
+        rows = np.flatnonzero(wrong)
+        if rule.confirm and len(rows):
+            told = batch.select(rule.needs.split()).take(pa.array(rows)).to_pylist()
+            rows = rows[[rule.confirm(row) for row in told]]
+        if len(rows):
+            yield Fault(rule.kind, rows, partial(_told, rule, batch))
+
+
+def _told(rule: Rule, batch: pa.RecordBatch, index: int) -> str:
+    """What a rule says of a row that breaks it."""
+    row = batch.slice(index, 1).to_pylist()[0]
+    if callable(rule.told):
+        return rule.told(row)
+    return rule.told.format_map({name: _shown(value) for name, value in row.items()})
+
+
+def _shown(value: Any) -> Any:
+    match value:
+        case {"start": start, "end": end}:
+            return f"[{start}, {end})"
+        case [{}, *_]:
+            return ", ".join(map(_shown, value))
+        case [*words]:
+            return " ".join(words)
+    return value
 
 
 def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     """Hold words, coordinator and conjuncts of candidates against each other.
 
-    A candidate has no empty field and at least two conjuncts; they are not empty, lie within its
-    words, in order and apart; the coordinator lies between the first and the last, in none.
+    A candidate has no empty field and keeps all of ``SPAN_RULES``.
 
     Args:
-        batch: rows with the columns of ``sources.COLUMNS``.
+        batch: rows with the columns that training reads: ``candidate_id``, ``sentence_id``, ``words``,
+            ``coordinator``, ``conjuncts`` and ``label``.
         place: the file they come from.
         first: the row of that file (from 0) with which the batch begins.
 
@@ -64,13 +166,14 @@ def check(batch: pa.RecordBatch, place: str, first: int) -> None:
         InputError: a row is not so; it is named, with what is wrong with it.
     """
     empty = np.concatenate([null_rows(column) for column in batch.columns])
-    faults = [Fault("null value", empty, "a field is empty")]
-    if not len(empty):  # what else is wrong can only be told of rows that are whole
-        faults = span_faults(batch)
-    found = [(int(fault.rows.min()), fault) for fault in faults if len(fault.rows)]
+    found = [Fault("null value", empty, "a field is empty")] if len(empty) else []
+    if not found:  # what else is wrong can only be told of rows that are whole
+        with _database().cursor() as database:
+            found = list(faults(database, batch, SPAN_RULES))
     if not found:
         return
-    index, fault = min(found, key=lambda pair: pair[0])
+    fault = min(found, key=lambda fault: int(fault.rows.min()))
+    index = int(fault.rows.min())
     row = batch.slice(index, 1).to_pylist()[0]
     raise InputError(
         f"row {first + index} (from 0): candidate {row['candidate_id']}: its spans do not fit its "
@@ -79,34 +182,11 @@ def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     )  # fmt: skip
 
 
-def span_faults(batch: pa.RecordBatch) -> list[Fault]:
-    """What is wrong with coordinator and conjuncts, of any number and any values.
-
-    Args:
-        batch: rows without nulls that have ``coordinator``, ``conjuncts`` and, if they are to be
-            held against the sentence, ``words``.
-    """
-    spans = flat_spans(batch.column("conjuncts"))
-    starts, ends, row = spans.starts, spans.ends, spans.row
-    k = _numbers(batch.column("coordinator"))
-    some = np.flatnonzero(spans.counts)
-    last = np.cumsum(spans.counts)[some] - 1
-    first = last - spans.counts[some] + 1
-    between = (k[some] >= starts[first]) & (k[some] < ends[last])
-    apart = row[1:][(row[1:] == row[:-1]) & (starts[1:] < ends[:-1])]
-    outside, inside = "span outside sentence", (starts <= k[row]) & (k[row] < ends)
-    found = [
-        ("fewer than two conjuncts", np.flatnonzero(spans.counts < 2), "fewer than two conjuncts"),
-        (outside, row[starts < 0], "a conjunct begins before the first word"),
-        ("empty span", row[starts >= ends], "a conjunct has no words"),
-        ("conjuncts overlap or out of order", apart, "conjuncts overlap"),
-        ("coordinator inside a conjunct", row[inside], "the coordinator is inside a conjunct"),
-        ("coordinator outside", some[~between], "the coordinator is not between the conjuncts"),
-    ]
-    if "words" in batch.schema.names:
-        beyond = row[ends > _numbers(pc.list_value_length(batch.column("words")))[row]]
-        found.insert(2, (outside, beyond, "a conjunct ends beyond the last word"))
-    return [Fault(kind, np.unique(rows), what) for kind, rows, what in found if len(rows)]
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all batches: to open it takes longer than to check one."""
+    atexit.register(_database.cache_clear)  # DuckDB complains of what is open when Python ends
+    return duckdb.connect(config={"threads": 1})
 
 
 def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
@@ -115,7 +195,7 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
     inner, row = column, np.arange(len(column))
     if pa.types.is_list(column.type):
         inner = pc.list_flatten(column)
-        row = np.repeat(row, _numbers(pc.fill_null(pc.list_value_length(column), 0)))
+        row = np.repeat(row, np.asarray(pc.fill_null(pc.list_value_length(column), 0)))
     parts = [inner]
     if pa.types.is_struct(inner.type):
         parts += [pc.struct_field(inner, f.name) for f in inner.type]
@@ -123,24 +203,6 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
         if part.null_count:
             missing[row[np.asarray(pc.is_null(part))]] = True
     return np.flatnonzero(missing)
-
-
-def where(flags: pa.Array) -> npt.NDArray[np.int64]:
-    """Rows of a column of truth values that are true; null is not."""
-    return np.flatnonzero(np.asarray(pc.fill_null(flags, False)))
-
-
-def flat_spans(column: pa.Array) -> FlatSpans:
-    """The spans of a column of lists of them, without nulls."""
-    flat = pc.list_flatten(column)
-    counts = _numbers(pc.list_value_length(column))
-    starts, ends = (_numbers(pc.struct_field(flat, name)) for name in ("start", "end"))
-    return FlatSpans(starts, ends, np.repeat(np.arange(len(column)), counts), counts)
-
-
-def _numbers(column: pa.Array) -> npt.NDArray[np.int64]:
-    # Of 64 bits: sums of hostile indices must not come round to harmless ones.
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
@@ -152,10 +214,12 @@ def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
 
 def content_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """64 bits of all that training reads of each row but the sentence's id, shape (rows,)."""
-    spans = flat_spans(batch.column("conjuncts"))
-    starts, ends = (pa.array(part).cast(pa.string()) for part in (spans.starts, spans.ends))
-    offsets = np.concatenate([[0], np.cumsum(spans.counts)])
-    pairs = pc.binary_join_element_wise(starts, ends, "-")
+    spans = batch.column("conjuncts")
+    ends = (
+        pc.struct_field(pc.list_flatten(spans), name).cast(pa.string()) for name in ("start", "end")
+    )
+    offsets = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(spans)))])
+    pairs = pc.binary_join_element_wise(*ends, "-")
     extents = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pairs)
     return _digests(
         pc.binary_join_element_wise(

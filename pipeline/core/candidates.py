@@ -13,7 +13,7 @@ _LAYOUTS = ("candidates-*.parquet", "data/train-*.parquet")
 
 
 def candidate_shards(folder: Path) -> list[Path]:
-    """The files of candidates in a corpus folder or a release folder, in order, whoever made them.
+    """The files of candidates in a corpus folder or a release folder, in order, whichever program made them.
 
     Raises:
         InputError: generation was interrupted here, so that there may be shards of two runs.

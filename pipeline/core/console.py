@@ -1,4 +1,4 @@
-"""What a person sees: progress with time left, tables, plain lines off a terminal."""
+"""Output for people: progress with time left, tables, messages; plain lines off a terminal."""
 
 import sys
 import time
@@ -29,10 +29,10 @@ class Meter:
     Use as a context manager; call ``advance`` as work is done.
 
     Args:
-        what: what is going on.
+        what: name of the work.
         total: how many units of work there are.
         every: seconds between two lines.
-        first: how many of them were done before, which say nothing of the speed.
+        first: how many of them were done before, which do not count for the speed.
     """
 
     def __init__(self, what: str, total: int, every: float = 10.0, first: int = 0) -> None:
@@ -105,7 +105,7 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line to standard error, without markup, that a person should not miss."""
+    """Print a warning to standard error, without markup."""
     _err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class ConjoinError(Exception):
-    """A problem the user can mend; the CLI prints it as one line and exits with code 2.
+    """A problem that the user can solve; the CLI prints it as one line and exits with code 2.
 
     Args:
         what: what is wrong, naming the offending value.

@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,38 +98,41 @@ def atomic(path: Path) -> Iterator[Path]:
     # Two writers of the same name may be on two nodes, with the same process id.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        with temporary.open("rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(temporary, path)
-        _flush_folder(path.parent)
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield temporary
+            _flush(temporary)
+            os.replace(temporary, path)
+            _flush(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one line that ``path`` cannot be written, or that the disk is full or fails."""
+    try:
+        yield
     except PermissionError as error:
         raise InputError("cannot write here", path=path, remedy="check the permissions") from error
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        raise _full(error, path) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        free = shutil.disk_usage(path.parent).free / 2**20
+        raise InputError(
+            f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
+            path=path,
+            remedy="free space and run the same command again; what is finished is kept",
+        ) from error
 
 
-def _full(error: OSError, path: Path) -> InputError:
-    free = shutil.disk_usage(path.parent).free / 2**20
-    return InputError(
-        f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
-        path=path,
-        remedy="free space and run the same command again; what is finished is kept",
-    )
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make renames in a folder durable; a file system that cannot is left to its own ways."""
-    handle = os.open(folder, os.O_RDONLY)
+def _flush(path: Path) -> None:
+    """Flush a file to the disk, or the renames in a folder where the file system can do that."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+        if not (path.is_dir() and error.errno in {errno.EINVAL, errno.ENOTSUP}):
             raise
     finally:
         os.close(handle)
@@ -147,21 +150,15 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """
     temporary = aside(path, "tmp")
     try:
-        sweep(path)
-        temporary.mkdir(parents=True)
-        yield temporary
-        for file in (p for p in temporary.rglob("*") if p.is_file()):
-            with file.open("rb") as handle:
-                os.fsync(handle.fileno())
-        replace_folder(temporary, path)
-        _flush_folder(path.parent)
-        discard(path)
-    except PermissionError as error:
-        raise InputError("cannot write here", path=path, remedy="check the permissions") from error
-    except OSError as error:
-        if error.errno not in _DISK:
-            raise
-        raise _full(error, path) from error
+        with _writing(path):
+            sweep(path)
+            temporary.mkdir(parents=True)
+            yield temporary
+            for file in (p for p in temporary.rglob("*") if p.is_file()):
+                _flush(file)
+            replace_folder(temporary, path)
+            _flush(path.parent)
+            discard(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -268,16 +265,20 @@ def folder_lock(
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a file held when it was written."""
+    """What a file held when it was written; ``rows`` is None where it has none."""
 
-    rows: int
+    rows: int | None
     bytes: int
     sha256: str
 
     @classmethod
-    def of(cls, path: Path, rows: int) -> "FileFacts":
-        """The facts of a file of ``rows`` rows."""
+    def of(cls, path: Path, rows: int | None = None) -> "FileFacts":
+        """The facts of a file as it stands, of ``rows`` rows."""
         return cls(rows, path.stat().st_size, sha256_of(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready form."""
+        return asdict(self)
 
     def fault(self, path: Path) -> str | None:
         """How the file differs from what was written, or None."""

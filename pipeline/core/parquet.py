@@ -1,9 +1,11 @@
-"""Parquet files with explicit schemas: written whole or not at all, read as streams of rows.
+"""Parquet files with explicit schemas: written whole or not at all, read as streams.
 
-Columns of Parquet files that may come from another writer, in batches of bounded size.
+conjoin's own files are read as rows (``read_rows``); files that may come from another writer as
+batches of bounded size with the columns that are wanted (``read_batches``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,28 +68,37 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
     Raises:
         InputError: the file is missing, damaged, or has another schema.
     """
+    with _opened(path) as file:
+        if not file.schema_arrow.equals(schema):
+            wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
+            names = ", ".join(dict.fromkeys(f.name for f in wrong))
+            raise InputError(
+                f"another schema than conjoin writes (differs in: {names})",
+                path=path,
+                remedy="make the file again with this version",
+            )
+        wanted = range(file.metadata.num_rows) if rows is None else rows
+        first, groups = _groups(file.metadata, wanted)
+        for batch in file.iter_batches(row_groups=groups):
+            part = range(max(wanted.start - first, 0), min(wanted.stop - first, len(batch)))
+            yield from batch.slice(part.start, len(part)).to_pylist()
+            first += len(batch)
+
+
+@contextmanager
+def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
+    """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``."""
     try:
-        with pq.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(schema):
-                wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
-                names = ", ".join(dict.fromkeys(f.name for f in wrong))
-                raise InputError(
-                    f"another schema than conjoin writes (differs in: {names})",
-                    path=path,
-                    remedy="make the file again with this version",
-                )
-            wanted = range(file.metadata.num_rows) if rows is None else rows
-            first, groups = _groups(file.metadata, wanted)
-            for batch in file.iter_batches(row_groups=groups):
-                part = range(max(wanted.start - first, 0), min(wanted.stop - first, len(batch)))
-                yield from batch.slice(part.start, len(part)).to_pylist()
-                first += len(batch)
+        with pq.ParquetFile(path, **options) as file:
+            yield file
     except FileNotFoundError as error:
         raise InputError(
             "no such file", path=path, remedy="run the stage that writes it"
         ) from error
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=path) from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
+        ) from error
 
 
 def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:
@@ -115,19 +126,27 @@ def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa
     Raises:
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
     """
-    try:
-        with pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
-            require_columns(file.schema_arrow, schema, path)
-            for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
-                yield select_like(batch, schema, path)
-    except FileNotFoundError as error:
-        raise InputError(
-            "no such file", path=path, remedy="run the stage that writes it"
-        ) from error
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
-        ) from error
+    with _opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        require_columns(file.schema_arrow, schema, path)
+        for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
+            yield select_like(batch, schema, path)
+
+
+def regroup(batches: Iterable[pa.RecordBatch], sizes: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of these sizes; the last is smaller where the rows are used up.
+
+    Each is copied into one piece, so that how the rows came makes no difference to what is written.
+    """
+    source, rest = iter(batches), list[pa.RecordBatch]()
+    for size in sizes:
+        parts, wanted = list[pa.RecordBatch](), size
+        while wanted and (batch := rest.pop() if rest else next(source, None)) is not None:
+            parts.append(batch.slice(0, wanted))
+            rest += [batch.slice(wanted)] if len(batch) > wanted else []
+            wanted -= len(parts[-1])
+        if wanted == size:
+            return
+        yield pa.concat_batches(parts)
 
 
 def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> pa.RecordBatch:

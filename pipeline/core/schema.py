@@ -1,10 +1,11 @@
-"""The explicit Parquet schemas of every arrow, and rows to and from the ground types.
+"""The explicit Parquet schemas of all that passes between stages, and rows to and from its types.
 
 Documented column by column in docs/schema.md. Files are always written with these schemas, never
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,132 +15,118 @@ import pyarrow.compute as pc
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.types import Candidate, Coordination, Reject, Sentence, Span
 
-_SPAN = pa.struct(
-    [pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)]
-)
-_SPANS = pa.list_(pa.field("element", _SPAN, nullable=False))
-_WORDS = pa.list_(pa.field("element", pa.string(), nullable=False))
-_COORDINATION = pa.struct(
-    [
-        pa.field("coordinator", pa.int32(), nullable=False),
-        pa.field("word", pa.string(), nullable=False),
-        pa.field("label", pa.string(), nullable=False),
-        pa.field("conjuncts", _SPANS, nullable=False),
-    ]
-)
 
-
-def _required(name: str, kind: pa.DataType) -> pa.Field:
+def _field(name: str, kind: pa.DataType) -> pa.Field:
+    """A field that may not be null."""
     return pa.field(name, kind, nullable=False)
 
 
-SENTENCES = pa.schema(
+def _list(kind: pa.DataType) -> pa.DataType:
+    return pa.list_(_field("element", kind))
+
+
+def _schema(**kinds: pa.DataType) -> pa.Schema:
+    """A schema of columns that may not be null, in the order given."""
+    return pa.schema([_field(name, kind) for name, kind in kinds.items()])
+
+
+def _nullable(schema: pa.Schema, *names: str) -> pa.Schema:
+    """The schema with some columns that may be null."""
+    return pa.schema([f.with_nullable(f.name in names) for f in schema])
+
+
+_TEXT, _NUMBER, _SHARE = pa.string(), pa.int32(), pa.float32()
+_WORDS = _list(_TEXT)
+_SPAN = pa.struct([_field("start", _NUMBER), _field("end", _NUMBER)])
+_SPANS = _list(_SPAN)
+_COORDINATION = pa.struct(
     [
-        _required("sentence_id", pa.string()),
-        _required("doc_id", pa.string()),
-        _required("split", pa.string()),
-        _required("words", _WORDS),
-        pa.field("tags", _WORDS),
-        pa.field("tree", pa.string()),
-        _required("coordinations", pa.list_(pa.field("element", _COORDINATION, nullable=False))),
-        _required("license", pa.string()),
+        _field("coordinator", _NUMBER),
+        _field("word", _TEXT),
+        _field("label", _TEXT),
+        _field("conjuncts", _SPANS),
     ]
 )
 
-TREES = pa.schema(
-    [
-        _required("sentence_id", pa.string()),
-        _required("words", _WORDS),
-        _required("parser", pa.string()),
-        _required("tree", pa.string()),
-        _required("license", pa.string()),
-    ]
+SENTENCES = _nullable(
+    _schema(
+        sentence_id=_TEXT,
+        doc_id=_TEXT,
+        split=_TEXT,
+        words=_WORDS,
+        tags=_WORDS,
+        tree=_TEXT,
+        coordinations=_list(_COORDINATION),
+        license=_TEXT,
+    ),
+    "tags",
+    "tree",
 )
 
-UNPARSED = pa.schema([_required("sentence_id", pa.string()), _required("reason", pa.string())])
+TREES = _schema(sentence_id=_TEXT, words=_WORDS, parser=_TEXT, tree=_TEXT, license=_TEXT)
 
-CANDIDATES = pa.schema(
-    [
-        _required("candidate_id", pa.string()),
-        _required("sentence_id", pa.string()),
-        _required("words", _WORDS),
-        _required("coordinator", pa.int32()),
-        _required("conjuncts", _SPANS),
-        _required("label", pa.string()),
-        _required("reference", _SPAN),
-        _required("fill", pa.string()),
-        pa.field("score", pa.float32()),
-        pa.field("score_append", pa.float32()),
-        pa.field("score_prepend", pa.float32()),
-        _required("license", pa.string()),
-    ]
+UNPARSED = _schema(sentence_id=_TEXT, reason=_TEXT)
+
+CANDIDATES = _nullable(
+    _schema(
+        candidate_id=_TEXT,
+        sentence_id=_TEXT,
+        words=_WORDS,
+        coordinator=_NUMBER,
+        conjuncts=_SPANS,
+        label=_TEXT,
+        reference=_SPAN,
+        fill=_TEXT,
+        score=_SHARE,
+        score_append=_SHARE,
+        score_prepend=_SHARE,
+        license=_TEXT,
+    ),
+    "score",
+    "score_append",
+    "score_prepend",
 )
 
-REJECTS = CANDIDATES.append(_required("reason", pa.string()))
+REJECTS = CANDIDATES.append(_field("reason", _TEXT))
 
-PREDICTIONS = pa.schema(
-    [
-        _required("sentence_id", pa.string()),
-        _required("coordinator", pa.int32()),
-        _required("word", pa.string()),
-        _required("label", pa.string()),
-        _required("gold", _SPANS),
-        _required("predicted", _SPANS),
-        _required("probability", pa.float32()),
-    ]
+PREDICTIONS = _schema(
+    sentence_id=_TEXT,
+    coordinator=_NUMBER,
+    word=_TEXT,
+    label=_TEXT,
+    gold=_SPANS,
+    predicted=_SPANS,
+    probability=_SHARE,
 )
 
-
-SCORED = pa.schema(
-    [
-        _required("step", pa.int32()),
-        _required("candidate_id", pa.string()),
-        _required("label", pa.string()),
-        _required("start", pa.int32()),
-        _required("end", pa.int32()),
-        _required("probability", pa.float32()),
-        _required("accepted", pa.bool_()),
-    ]
+SCORED = _schema(
+    step=_NUMBER,
+    candidate_id=_TEXT,
+    label=_TEXT,
+    start=_NUMBER,
+    end=_NUMBER,
+    probability=_SHARE,
+    accepted=pa.bool_(),
 )
 
-VERDICTS = pa.schema(
-    [
-        _required("candidate_id", pa.string()),
-        _required("folder", pa.string()),
-        _required("kind", pa.string()),
-        _required("sensible", pa.bool_()),
-    ]
-)
+VERDICTS = _schema(candidate_id=_TEXT, folder=_TEXT, kind=_TEXT, sensible=pa.bool_())
 
 
 def _spans(rows: Sequence[Mapping[str, int]]) -> tuple[Span, ...]:
     return tuple(Span(row["start"], row["end"]) for row in rows)
 
 
-def _span_rows(spans: Sequence[Span]) -> list[dict[str, int]]:
-    return [{"start": s.start, "end": s.end} for s in spans]
+def _plain(value: Any) -> Any:
+    """A value as Parquet takes it: records as mappings, tuples as lists."""
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
-    """A row of ``SENTENCES``."""
-    return {
-        "sentence_id": sentence.sentence_id,
-        "doc_id": sentence.doc_id,
-        "split": sentence.split,
-        "words": list(sentence.words),
-        "tags": None if sentence.tags is None else list(sentence.tags),
-        "tree": sentence.tree,
-        "coordinations": [
-            {
-                "coordinator": c.coordinator,
-                "word": c.word,
-                "label": c.label,
-                "conjuncts": _span_rows(c.conjuncts),
-            }
-            for c in sentence.coordinations
-        ],
-        "license": sentence.license,
-    }
+    """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``."""
+    row: dict[str, Any] = _plain(sentence)
+    return row
 
 
 def read_sentences(
@@ -153,39 +140,21 @@ def read_sentences(
         InputError: as ``read_rows``.
     """
     for row in read_rows(path, SENTENCES, rows):
-        sentence = Sentence(
-            sentence_id=row["sentence_id"],
-            doc_id=row["doc_id"],
-            split=row["split"],
-            words=tuple(row["words"]),
-            tags=None if row["tags"] is None else tuple(row["tags"]),
-            tree=row["tree"],
-            coordinations=tuple(
-                Coordination(c["coordinator"], c["word"], c["label"], _spans(c["conjuncts"]))
-                for c in row["coordinations"]
-            ),
-            license=row["license"],
+        coordinations = tuple(
+            Coordination(**each | {"conjuncts": _spans(each["conjuncts"])})
+            for each in row["coordinations"]
         )
+        tags = None if row["tags"] is None else tuple(row["tags"])
+        known = {"words": tuple(row["words"]), "tags": tags, "coordinations": coordinations}
+        sentence = Sentence(**row | known)
         if keep(sentence):
             yield sentence
 
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
-    """A row of ``CANDIDATES``."""
-    return {
-        "candidate_id": candidate.candidate_id,
-        "sentence_id": candidate.sentence_id,
-        "words": list(candidate.words),
-        "coordinator": candidate.coordinator,
-        "conjuncts": _span_rows(candidate.conjuncts),
-        "label": candidate.label,
-        "reference": {"start": candidate.reference.start, "end": candidate.reference.end},
-        "fill": candidate.fill,
-        "score": candidate.score,
-        "score_append": candidate.score_append,
-        "score_prepend": candidate.score_prepend,
-        "license": candidate.license,
-    }
+    """A row of ``CANDIDATES``, whose columns are the fields of ``Candidate``."""
+    row: dict[str, Any] = _plain(candidate)
+    return row
 
 
 def reject_row(reject: Reject) -> dict[str, Any]:
@@ -194,20 +163,9 @@ def reject_row(reject: Reject) -> dict[str, Any]:
 
 
 def _candidate(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(
-        candidate_id=row["candidate_id"],
-        sentence_id=row["sentence_id"],
-        words=tuple(row["words"]),
-        coordinator=row["coordinator"],
-        conjuncts=_spans(row["conjuncts"]),
-        label=row["label"],
-        reference=Span(row["reference"]["start"], row["reference"]["end"]),
-        fill=row["fill"],
-        score=row["score"],
-        score_append=row["score_append"],
-        score_prepend=row["score_prepend"],
-        license=row["license"],
-    )
+    known = {name: row[name] for name in CANDIDATES.names}
+    known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
+    return Candidate(**known | {"reference": Span(**row["reference"])})
 
 
 def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candidate]:

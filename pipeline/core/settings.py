@@ -5,7 +5,7 @@ the corpus entry (the corpus folder's name) overrides ``default`` key by key. Wh
 several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
 section per kind, which goes over the plain keys of its level.
 
-Names of language models: the family, and after a hyphen what sets one apart from another of it.
+A language model is named by its family and, after a hyphen, what distinguishes it within the family.
 """
 
 import re
@@ -45,9 +45,10 @@ def flag_of(name: str) -> str:
 class Settings(BaseModel):
     """Base of every command's settings: frozen, unknown keys refused, one-line errors.
 
+    The first line of a class's docstring is that of the command's ``--help``.
+
     Class attributes:
         stage: the one word that names the stage everywhere.
-        summary: the first line of ``--help``.
         arguments: fields given by position on the command line.
         corpus_field: the field whose folder name chooses the params.yaml entry.
         variant_field: the field whose value names a nested section, if the stage has kinds: the
@@ -59,7 +60,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     stage: ClassVar[str]
-    summary: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None
@@ -121,7 +121,7 @@ class Settings(BaseModel):
         levels = [section.get(name) or {} for name in ("default", corpus)]
         if not all(isinstance(level, dict) for level in levels):
             raise SettingsError(f"entries of section {cls.stage!r} must be mappings", path=params)
-        # Nested sections are the kinds; those of other kinds are not this call's business.
+        # Nested sections are the kinds; those of other kinds are left out.
         plain = [
             {k: v for k, v in level.items() if cls.variant_field is None or not isinstance(v, dict)}
             for level in levels

@@ -8,7 +8,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, sha256_of
 from pipeline.core.parquet import MANIFEST, read_rows
 from pipeline.core.schema import TREES
-from pipeline.core.types import Source
+from pipeline.core.types import SourceSentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TreeRows:
         """Trees in all."""
         return sum(self.counts)
 
-    def read(self, rows: range) -> Iterator[tuple[Source, str]]:
+    def read(self, rows: range) -> Iterator[tuple[SourceSentence, str]]:
         """Sentence and bracketing of some consecutive rows.
 
         Raises:
@@ -33,7 +33,10 @@ class TreeRows:
             part = range(max(rows.start - first, 0), min(rows.stop - first, count))
             first += count
             for row in read_rows(path, TREES, part) if part else ():
-                yield Source(row["sentence_id"], tuple(row["words"]), row["license"]), row["tree"]
+                yield (
+                    SourceSentence(row["sentence_id"], tuple(row["words"]), row["license"]),
+                    row["tree"],
+                )
 
 
 def find_trees(folder: Path, sentences: Path) -> TreeRows:

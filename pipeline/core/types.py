@@ -1,4 +1,4 @@
-"""The types every arrow of the pipeline carries: spans, coordinations, sentences, candidates.
+"""The types that pass between the stages: spans, coordinations, sentences, candidates.
 
 All spans are half-open word indices ``[start, end)``.
 """
@@ -117,7 +117,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A candidate generation refused, with the reason; fields that never came to be are empty."""
+    """A candidate that generation refused, with the reason; fields it never got are empty."""
 
     candidate: Candidate
     reason: str
@@ -150,7 +150,7 @@ def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceSentence:
     """A sentence of U, as much of it as generation needs."""
 
     sentence_id: str

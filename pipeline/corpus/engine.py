@@ -1,10 +1,8 @@
 """Questions to a corpus in SQL: DuckDB over its Parquet files, in memory that does not grow with it.
 
-When two rows say the same, in SQL: 128 bits of their text, or of their text with its brackets.
-
-Rows of equal content have equal words, coordinator and conjuncts. Neither the label counts, nor which
-sentence they were made of, nor which model wrote the fill: to whoever trains on them they are one
-example.
+The keys at the end tell in SQL which rows say the same. Rows of equal content have equal words, coordinator
+and conjuncts. The label does not count, nor the sentence they were made of, nor the model that wrote the
+fill: in training they are one example.
 """
 
 import re
@@ -24,6 +22,7 @@ from pipeline.corpus.layout import Shards
 _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
 _FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
 _PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")
+_GLOB = re.compile(r"[*?\[]")
 _LONGEST = 160  # characters of what DuckDB says: its texts go on with candidates and line numbers
 
 
@@ -80,6 +79,21 @@ def _damaged(files: Sequence[Path]) -> Path | None:
     return None
 
 
+def parquet(*files: Path) -> str:
+    """An SQL expression for the rows of Parquet files, to stand after FROM.
+
+    Beside the files' columns each row has ``filename`` and ``file_row_number`` (from 0). Columns that some
+    files lack are null there. Nothing in a path has a meaning: ``*`` and ``[`` find no other files, and a
+    folder named ``a=1`` gives no column.
+    """
+    escaped = (_GLOB.sub(r"[\g<0>]", str(file)).replace("'", "''") for file in files)
+    paths = ", ".join(f"'{path}'" for path in escaped)
+    return (
+        f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true, "
+        "file_row_number = true)"
+    )
+
+
 def rows_of(shards: Shards) -> str:
     """An SQL expression for all rows of a corpus, to stand after FROM.
 
@@ -88,9 +102,7 @@ def rows_of(shards: Shards) -> str:
     """
     parts = ["SELECT NULL::VARCHAR AS reason WHERE false"]  # so that there always is such a column
     parts += [
-        "SELECT * EXCLUDE (filename, file_row_number), filename AS file, file_row_number AS place "  # noqa: S608 - our own paths
-        f"FROM read_parquet({_listed(files)}, union_by_name = true, filename = true, "
-        "file_row_number = true)"
+        f"SELECT * RENAME (filename AS file, file_row_number AS place) FROM {parquet(*files)}"  # noqa: S608 - our own paths
         for files in (shards.accepted, shards.rejects)
         if files
     ]
@@ -123,10 +135,6 @@ def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) 
         )
         common = names if common is None else common & names
     return common or frozenset()
-
-
-def _listed(files: Sequence[Path]) -> str:
-    return "[" + ", ".join("'" + str(file).replace("'", "''") + "'" for file in files) + "]"
 
 
 _WORDS = "array_to_string(words, chr(31))"

@@ -1,8 +1,7 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-Where a command may write: never in what it reads, nor around it.
-
-Paths as they are published: where things lay on a machine is nobody's business.
+And two rules of paths: a command never writes into what it reads, nor around it; and paths are published
+without the folders above, which say how somebody's machine is arranged.
 """
 
 import shlex
@@ -50,21 +49,31 @@ def find_shards(place: Path) -> Shards:
         return Shards(place, "file", (place,), (), None)
     if not place.is_dir():
         raise InputError("no such file or folder", path=place, remedy=_REMEDY)
-    manifest = read_manifest(place)
-    released = is_release(place, manifest)
-    layouts = _RELEASE if released else _CANDIDATES
+    shards = lying_in(place, read_manifest(place))
     candidate_shards(place)  # refuses a folder in which generation was interrupted
-    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
-    if not accepted and not rejects:
+    if not shards.accepted and not shards.rejects:
         raise InputError("neither candidates nor a release of them", path=place, remedy=_REMEDY)
-    kind: Kind = "candidates"
-    if released:
+    return shards
+
+
+def lying_in(place: Path, manifest: Mapping[str, Any] | None, split: str = "train-") -> Shards:
+    """The files that a folder has under the names of a corpus's files, whatever they hold.
+
+    Args:
+        place: the folder.
+        manifest: its manifest, which may be any JSON object.
+        split: what the names of a release's files begin with.
+    """
+    if not is_release(place, manifest):
+        kind: Kind = "candidates"
+        layouts = ("candidates-*.parquet", "rejects-*.parquet")
+    else:
         kind = "stand-off" if (manifest or {}).get("stand_off") else "release"
+        layouts = (f"data/{split}*.parquet", f"rejected/{split}*.parquet")
+    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
     return Shards(place, kind, accepted, rejects, manifest)
 
 
-_CANDIDATES = ("candidates-*.parquet", "rejects-*.parquet")
-_RELEASE = ("data/train-*.parquet", "rejected/train-*.parquet")
 _REMEDY = (
     "name a folder of candidates (candidates-*.parquet), a release (data/train-*.parquet) "
     "or a Parquet file"

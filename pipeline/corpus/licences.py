@@ -1,8 +1,8 @@
-"""SPDX expressions of licences: what they permit, how they are spelt, one for a whole of several parts.
+"""The licences that corpora of this field have, and whether each permits to hand on the text.
 
-The licences that corpora of this field have, and what each permits, as far as handing on the text goes.
-
-Not legal advice: a licence that is not here counts as unknown, and what is unknown is not handed on.
+SPDX expressions of several licences are read, spelt as SPDX does, and combined into one for a whole of
+several parts. Not legal advice: a licence that is not here counts as unknown, and what is unknown is not
+handed on.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""``manifest.json`` of a corpus that came from anywhere: what must stand in it, and of what form.
+"""The lists beside a corpus's files: ``manifest.json``, and ``SHA256SUMS`` as ``sha256sum`` writes it.
 
-Commands take what they use from a manifest without asking again, so it is checked where it is read.
-
-``SHA256SUMS``: the checksums of a folder's files, as ``sha256sum`` writes and reads them.
+A manifest may come from anywhere. Commands take what they use from it without asking again, so what must
+stand in it, and in what form, is checked where it is read.
 """
 
 import re

@@ -6,16 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.core.corpus_folder import CorpusFolder
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, sha256_of
 from pipeline.core.parquet import MANIFEST, read_batches, value_counts
 from pipeline.core.schema import SENTENCES
-from pipeline.core.tree_rows import TREES_FOLDER
-from pipeline.corpus.engine import engine, rows_of
+from pipeline.corpus.engine import engine, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
-
-SENTENCES_FILE = "sentences.parquet"
 
 
 def find_corpus(place: Path, named: Path | None) -> Path | None:
@@ -27,20 +25,20 @@ def find_corpus(place: Path, named: Path | None) -> Path | None:
     if named is not None:
         sentences_of(named)
         return named
-    above = (folder for folder in place.resolve().parents if (folder / SENTENCES_FILE).is_file())
-    return next(above, None)
+    found = CorpusFolder.around(place.resolve().parent)
+    return found.place if found else None
 
 
-def sentences_of(place: Path) -> Path:
-    """The ``sentences.parquet`` of a corpus folder, or the file itself.
+def sentences_of(place: Path, what: str = "corpus") -> Path:
+    """The ``sentences.parquet`` of a corpus folder, or the file itself; ``what`` it is called if missing.
 
     Raises:
         InputError: there is none.
     """
-    path = place / SENTENCES_FILE if place.is_dir() else place
+    path = CorpusFolder(place).sentences if place.is_dir() else place
     if not path.is_file():
         raise InputError(
-            "no such corpus", path=path,
+            f"no such {what}", path=path,
             remedy="name a corpus folder that `conjoin ingest` wrote, or its sentences.parquet",
         )  # fmt: skip
     return path
@@ -61,8 +59,7 @@ def facts(corpus: Path) -> dict[str, Any]:
         licenses |= value_counts(batch.column("license")).keys()
     with engine() as database:
         twice = database.execute(
-            "SELECT sentence_id FROM read_parquet($1) GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
-            [str(path)],
+            f"SELECT sentence_id FROM {parquet(path)} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"  # noqa: S608 - our own path
         ).fetchone()
     if twice:
         raise InputError(
@@ -74,7 +71,7 @@ def facts(corpus: Path) -> dict[str, Any]:
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
-        **_trees(path.parent / TREES_FOLDER / MANIFEST),
+        **_trees(CorpusFolder(path.parent).trees / MANIFEST),
     }
 
 
@@ -85,7 +82,7 @@ def _trees(manifest: Path) -> dict[str, Any]:
     return {
         "trees": {
             "sha256": sha256_of(manifest),
-            "parser": read_json(manifest).get("parser", {}).get("name"),
+            "parser": (read_json(manifest).get("model") or {}).get("name"),
         }
     }
 
@@ -95,7 +92,6 @@ def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:
     with engine() as database:
         count, first = database.execute(
             f"SELECT count(*), min(sentence_id) FROM {rows_of(shards)} ANTI JOIN "  # noqa: S608 - our own paths
-            "read_parquet($1) USING (sentence_id)",
-            [str(sentences_of(corpus))],
-        ).fetchone() or (0, None)  # fmt: skip
+            f"{parquet(sentences_of(corpus))} USING (sentence_id)"
+        ).fetchone() or (0, None)
     return int(count), str(first or "")

@@ -1,10 +1,7 @@
-"""The columns of a released corpus: those of candidates, and which generation made each row.
+"""The rows of a corpus: their columns, the runs of ``generate`` that made them, and whether all are there.
 
-Documented column by column in docs/release.md.
-
-Who made the rows of a corpus: the runs of ``generate`` behind it, down to each row.
-
-Whether a folder of candidates holds the files that its manifest lists, all of them and no others.
+The columns of a release are those of candidates and ``generation``; docs/release.md has them one by one. A
+folder has all its rows if it holds the files that its manifest lists, and no others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,7 +63,7 @@ def generation_key(fingerprint: str) -> str:
 def generations(shards: Shards) -> dict[str, Mapping[str, Any]]:
     """The runs that made the rows, by the value of their column ``generation``.
 
-    Each says what its rows depend on (``settings``, ``model``, ``inputs``, ``code``, ``versions``,
+    Each says what its rows depend on (``settings``, ``model``, ``inputs``, ``algorithm``, ``versions``,
     ``device``), its whole ``fingerprint``, and what it kept and refused (``tally``, ``notes``). None
     for files without a manifest.
     """

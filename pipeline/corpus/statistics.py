@@ -1,11 +1,8 @@
-"""What a corpus holds, in figures: counted by DuckDB, in memory that does not grow with the corpus.
+"""What a corpus holds, in figures, and how far that is from a treebank.
 
-Counted values, and what is said of them: mean, quantiles, shares, how far two of them are apart.
-
-A histogram holds a corpus' lengths and scores in memory that does not grow with it, and all that is
-said of it is exact and the same whatever the order in which the rows were counted.
-
-The reference treebank of a corpus: how its coordinations are labelled and how long they are.
+DuckDB counts how often each label, length or score occurs, in memory that does not grow with the corpus.
+What is said of the counts (mean, quantiles, shares, divergence) is exact, and the same in whatever order
+the rows were counted. The treebank is asked how its coordinations are labelled and how long they are.
 """
 
 import math
@@ -18,12 +15,12 @@ from typing import Any
 
 import duckdb
 
-from pipeline.core.errors import InputError
+from pipeline.core.corpus_folder import CorpusFolder
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import COORDINATORS
-from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, rows_of
+from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, parquet, rows_of
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.origin import SENTENCES_FILE
+from pipeline.corpus.origin import sentences_of
 from pipeline.corpus.rows import generations
 
 _PERCENTS = (5, 25, 50, 75, 95)
@@ -111,17 +108,15 @@ _SPLIT = "train"
 _COORDINATIONS = """CREATE OR REPLACE TEMP VIEW coordination AS
 SELECT row, length, c FROM (
     SELECT file_row_number AS row, len(words) AS length, unnest(coordinations) AS c
-    FROM read_parquet('{path}', file_row_number = true) WHERE split = '{split}'
+    FROM {rows} WHERE split = '{split}'
 ) WHERE lower(c.word) IN ({words})"""
 
 
 def find_reference(place: Path) -> Path | None:
     """The ``sentences.parquet`` of the nearest folder at or above ``place``; None if there is none."""
-    start = Path(os.path.abspath(place))  # without following links: they may lead out of the corpus
-    for folder in (start, *start.parents):
-        if (folder / SENTENCES_FILE).is_file():
-            return folder / SENTENCES_FILE
-    return None
+    # Without following links: they may lead out of the corpus.
+    found = CorpusFolder.around(Path(os.path.abspath(place)))
+    return found.sentences if found else None
 
 
 def compared(
@@ -141,16 +136,10 @@ def compared(
     Raises:
         InputError: there is no such file, it is damaged, or does not hold sentences.
     """
-    path = reference / SENTENCES_FILE if reference.is_dir() else reference
-    if not path.is_file():
-        raise InputError(
-            "no such treebank", path=path,
-            remedy=f"name a corpus folder with a {SENTENCES_FILE}, as `conjoin ingest` writes it",
-        )  # fmt: skip
+    path = sentences_of(reference, "treebank")
     columns_of(Shards(path, "file", (path,), (), None), SENTENCES)
     words = ", ".join(f"'{word}'" for word in sorted(COORDINATORS))
-    quoted = str(path).replace("'", "''")
-    database.execute(_COORDINATIONS.format(path=quoted, split=_SPLIT, words=words))
+    database.execute(_COORDINATIONS.format(rows=parquet(path), split=_SPLIT, words=words))
 
     def counts(value: str, rows: str = "coordination") -> dict[Any, int]:
         found = database.execute(f"SELECT {value} AS value, count(*) FROM {rows} GROUP BY ALL")  # noqa: S608 - ours
@@ -187,15 +176,11 @@ def _divergences(
     for name in ("labels", "coordinators", "conjunct_words", "sentence_words"):
         sides = corpus.get(name, {}), treebank[name]
         if name in bins:
-            one, other = (binned(_known(side), bins[name]) for side in sides)
+            one, other = (binned(_numbers(side), bins[name]) for side in sides)
         else:
             one, other = map(ordered, sides)
         found[name] = divergence(one, other)
     return found
-
-
-def _known(counts: dict[Any, int]) -> dict[int, int]:
-    return {value: count for value, count in counts.items() if value is not None}
 
 
 SCORES = ("score", "score_append", "score_prepend")

@@ -9,10 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Evaluate(Settings):
-    """Score every trained predictor of a corpus against gold coordination."""
+    """Evaluate all runs of a corpus: outer boundary, inner, whole, exact."""
 
     stage: ClassVar[str] = "evaluate"
-    summary: ClassVar[str] = "Evaluate all runs of a corpus: outer boundary, inner, whole, exact."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")

@@ -1,14 +1,13 @@
 """Checkpoints of a training run: whole or absent, the last few, and only for the run that made them.
 
 A checkpoint is a folder ``step-00000500`` with ``tensors.pt`` (weights, optimizer, best weights),
-``rows.parquet`` (``train``: candidates examined so far; ``pretrain``: looks at held-out text) and
+``rows.parquet`` (the candidates that ``train`` examined so far; empty for ``pretrain``) and
 ``card.json`` (everything else, what the run depends on, and the SHA-256 of the other two). Every draw
 and every dropout mask is a pure function of (seed, step), so the step is also the state of the random
 generators and the position in the stream.
 """
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,22 @@ import pyarrow.parquet as pq
 import torch
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder, digest_of, read_json, sha256_of, write_json
-from pipeline.core.fingerprint import differences
+from pipeline.core.files import FileFacts, atomic_folder
+from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import write_table
 
 _TENSORS, _ROWS, _CARD = "tensors.pt", "rows.parquet", "card.json"
-_VERSION = 2
 
-State = tuple[dict[str, Any], dict[str, Any], pa.Table]
-"""Tensors, what JSON can hold, and rows: see ``training.Learner.state`` and ``pretraining.Course``."""
+TrainingState = tuple[dict[str, Any], dict[str, Any], pa.Table]
+"""Tensors, what JSON can hold, and rows: see ``Learner.state`` (train) and ``Course`` (pretrain)."""
 
 
-class Snapshots:
+class Checkpoints:
     """The checkpoints in a folder.
 
     Args:
         folder: where they are; made when the first is written.
-        about: everything the run depends on, which JSON can hold.
+        fingerprint: everything the run depends on.
         keep: how many of the newest to keep.
         afresh: how to start over, but for removing them, where one of another run is in the way.
 
@@ -42,9 +40,9 @@ class Snapshots:
     """
 
     def __init__(
-        self, folder: Path, about: Mapping[str, Any], keep: int, *, afresh: str = ""
+        self, folder: Path, fingerprint: Fingerprint, keep: int, *, afresh: str = ""
     ) -> None:
-        self.folder, self._about, self._keep = folder, dict(about), keep
+        self.folder, self._fingerprint, self._keep = folder, fingerprint, keep
         self._afresh = afresh
         self.damaged: list[str] = []
 
@@ -52,7 +50,7 @@ class Snapshots:
         """Remove all checkpoints, and what a killed run left half written."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def write(self, step: int, state: State) -> None:
+    def write(self, step: int, state: TrainingState) -> None:
         """Add the checkpoint of a step and drop the oldest beyond ``keep``.
 
         Raises:
@@ -62,25 +60,26 @@ class Snapshots:
         with atomic_folder(self.folder / f"step-{step:08d}") as temporary:
             torch.save(tensors, temporary / _TENSORS)
             write_table(temporary / _ROWS, rows)
-            files = {name: sha256_of(temporary / name) for name in (_TENSORS, _ROWS)}
-            body = {"version": _VERSION, "about": self._about, "facts": facts, "files": files}
-            write_json(temporary / _CARD, {**body, "digest": digest_of(body)})
+            files = {name: FileFacts.of(temporary / name) for name in (_TENSORS, _ROWS)}
+            self._output(temporary).finish(files, {"facts": facts})
         for old in self._all()[: -self._keep]:
             shutil.rmtree(old, ignore_errors=True)
 
-    def latest(self, device: torch.device) -> State | None:
+    def latest(self, device: torch.device) -> TrainingState | None:
         """The newest checkpoint that is whole, with tensors on ``device``; None if there is none.
 
         Raises:
-            InputError: it was made with other settings, data or code, which are named.
+            InputError: it was made with other settings, data or library versions, which are named.
         """
         for folder in reversed(self._all()):
-            card = self._card(folder)
-            if card is None:
+            output = self._output(folder)
+            state = output.state(damage_first=True)
+            if state.kind in {"damaged", "missing"}:
+                self.damaged.append(f"{folder.name}: {state.why or f'no {_CARD}'}")
                 continue
-            if changed := differences(card["about"], self._about):
+            if state.kind == "stale":
                 raise InputError(
-                    f"this checkpoint is of another run: {changed}",
+                    f"this checkpoint is of another run: {state.why}",
                     path=folder,
                     remedy=f"give the settings it was made with, or start over: "
                     f"remove {self.folder.name}/{self._afresh}",
@@ -88,29 +87,11 @@ class Snapshots:
             # torch.load knows no "cpu:0", as accelerate calls it.
             place = device if device.type == "cuda" else device.type
             tensors = torch.load(folder / _TENSORS, map_location=place, weights_only=True)
-            return tensors, card["facts"], pq.read_table(folder / _ROWS)
+            return tensors, output.require().facts["facts"], pq.read_table(folder / _ROWS)
         return None
 
     def _all(self) -> list[Path]:
         return sorted(path for path in self.folder.glob("step-*") if path.is_dir())
 
-    def _card(self, folder: Path) -> dict[str, Any] | None:
-        """The card of a checkpoint that is whole; what is wrong with it is noted."""
-        try:
-            card = read_json(folder / _CARD)
-            digest = card.pop("digest", None) if isinstance(card, dict) else ""
-            if digest_of(card) != digest:
-                fault = f"{_CARD} was changed"
-            elif card["version"] != _VERSION:
-                fault = f"of format version {card['version']}, not {_VERSION}"
-            else:
-                changed = [
-                    n for n, known in card["files"].items() if sha256_of(folder / n) != known
-                ]
-                fault = f"{changed[0]} was changed" if changed else ""
-        except (InputError, OSError) as error:
-            card, fault = None, str(error)
-        if fault:
-            self.damaged.append(f"{folder.name}: {fault}")
-            return None
-        return dict(card)
+    def _output(self, folder: Path) -> Output:
+        return Output(folder, folder / _CARD, self._fingerprint)

@@ -1,22 +1,15 @@
-"""One progress display for all workers: rates, rejects, time left, and who is alive."""
+"""The progress display of all workers together: rates, rejects, time left, and which workers live."""
 
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
-from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
-
-_err = Console(stderr=True, highlight=False)
+from pipeline.core.console import Meter
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Progress:
     """The state of a run at one moment.
 
     Attributes:
@@ -37,93 +30,53 @@ class Reading:
     silent: Sequence[float | None]
 
 
-class Dashboard:
-    """A live display on a terminal, a plain line every ``every`` seconds elsewhere.
+class Dashboard(Meter):
+    """A meter of items that several workers do; rates are of this run, whatever an earlier one did."""
 
-    Rates and the time left come from what was done in this run, whatever an earlier one left.
-    """
-
-    def __init__(self, what: str, noun: str, total: int, every: float = 10.0) -> None:
-        self._what, self._noun, self._total, self._every = what, noun, total, every
-        self._begun = self._spoke = time.monotonic()
-        self._last: Reading | None = None
-        self._live = (
-            Live(console=_err, auto_refresh=False, transient=True) if _err.is_terminal else None
-        )
+    def __init__(self, what: str, noun: str, total: int, first: int = 0) -> None:
+        super().__init__(what, total, first=first)
+        self._noun = noun
+        self._last: Progress | None = None
 
     def __enter__(self) -> "Dashboard":
         self._begun = self._spoke = time.monotonic()
-        if self._live:
-            self._live.start()
+        super().__enter__()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if self._live:
-            self._live.stop()
-        if self._last and self._last.items:
-            self._print(self._last)
 
     @property
     def seconds(self) -> float:
         """Time since the display was opened."""
         return time.monotonic() - self._begun
 
-    def show(self, reading: Reading) -> None:
+    def show(self, progress: Progress) -> None:
         """Display the state of the run, if it is time to."""
-        self._last = reading
-        if self._live:
-            self._live.update(self._panel(reading), refresh=True)
-        elif time.monotonic() - self._spoke >= self._every:
-            self._print(reading)
+        self._last = progress
+        self.at(min(progress.done, self._total), self._rates(progress))
 
-    def line(self, reading: Reading) -> str:
-        """The reading in one line of text."""
-        return f"{min(reading.done, self._total)}/{self._total} {self._noun}  " + "  ".join(
-            [*self._rates(reading), f"workers {self._health(reading)}"]
-        )
+    def line(self, progress: Progress) -> str:
+        """The state of the run in one line of text."""
+        done = min(progress.done, self._total)
+        return f"{done}/{self._total} {self._noun}  {self._rates(progress)}"
 
-    def _print(self, reading: Reading) -> None:
+    def _line(self) -> None:
         self._spoke = time.monotonic()
-        print(f"[{self._what}] {self.line(reading)}", file=sys.stderr, flush=True)
+        if self._last:
+            print(f"[{self._what}] {self.line(self._last)}", file=sys.stderr, flush=True)
 
-    def _rates(self, reading: Reading) -> list[str]:
+    def _rates(self, progress: Progress) -> str:
         seconds = max(self.seconds, 1e-6)
-        parts = [f"{_short(reading.items / seconds)} {self._noun}/s"]
-        if reading.tokens:
-            parts.append(f"{_short(reading.tokens / seconds)} tokens/s")
-        if rows := reading.kept + reading.refused:
-            parts.append(f"rejected {100 * reading.refused / rows:.0f} %")
-        if reading.items:
-            left = max(0, self._total - reading.done) * seconds / reading.items
+        parts = [f"{_short(progress.items / seconds)} {self._noun}/s"]
+        if progress.tokens:
+            parts.append(f"{_short(progress.tokens / seconds)} tokens/s")
+        if rows := progress.kept + progress.refused:
+            parts.append(f"rejected {100 * progress.refused / rows:.0f} %")
+        if progress.items:
+            left = max(0, self._total - progress.done) * seconds / progress.items
             parts.append(f"{_duration(left)} left")
-        return parts
-
-    def _health(self, reading: Reading) -> str:
-        alive = sum(each is None for each in reading.silent)
-        lost = [f"{r} lost {s:.0f} s" for r, s in enumerate(reading.silent) if s is not None]
-        return f"{alive}/{len(reading.silent)}" + (f" ({', '.join(lost)})" if lost else "")
-
-    def _panel(self, reading: Reading) -> Table:
-        grid = Table.grid(padding=(0, 1))
-        done = min(reading.done, self._total)
-        grid.add_row(
-            self._what,
-            ProgressBar(total=max(self._total, 1), completed=done, width=30),
-            f"{done:,}/{self._total:,} {self._noun}",
-        )
-        marks = Text("  ").join(
-            Text(f"{rank} ✓", "green")
-            if silent is None
-            else Text(f"{rank} lost {silent:.0f} s", "red")
-            for rank, silent in enumerate(reading.silent)
-        )
-        grid.add_row("", "  ".join(self._rates(reading)), Text("workers ") + marks)
-        return grid
+        lost = [f"{r} lost {s:.0f} s" for r, s in enumerate(progress.silent) if s is not None]
+        workers = f"workers {len(progress.silent) - len(lost)}/{len(progress.silent)}"
+        parts.append(f"{workers} ({', '.join(lost)})" if lost else workers)
+        return "  ".join(parts)
 
 
 def _short(number: float) -> str:

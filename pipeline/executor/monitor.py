@@ -1,9 +1,8 @@
-"""A worker's sign of life every second and, in worker 0, the display of everybody's.
+"""What workers share while they work, and the thread that keeps it up to date.
 
-What workers share while they work: the number of the next unit, and each one's sign of life.
-
-Between processes it is a key-value store of ``torch.distributed`` in worker 0, beside no barrier:
-a worker that stops, stops nobody.
+Shared are the number of the next unit and each worker's state, refreshed every second: from it worker
+0 displays the run and sees which workers are lost. Between processes this is a key-value store of
+``torch.distributed`` in worker 0, without any barrier: a worker that stops does not stop the others.
 """
 
 import json
@@ -14,14 +13,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from accelerate.utils import broadcast_object_list
-from torch.distributed import TCPStore  # type: ignore[attr-defined]
+from torch.distributed import HashStore, TCPStore  # type: ignore[attr-defined]
 
 from pipeline.core.errors import WorkerError
 from pipeline.core.tally import Tally
-from pipeline.executor.display import Dashboard, Reading
+from pipeline.executor.display import Dashboard, Progress
 from pipeline.executor.launch import Worker
 
 _TIMEOUT = timedelta(seconds=30)
@@ -29,11 +28,11 @@ _CHECKING = timedelta(hours=12)  # worker 0 reads every byte that is there alrea
 
 
 @dataclass(slots=True)
-class Pulse:
+class Status:
     """What a worker tells the others of itself, at most a second old.
 
     Attributes:
-        beat: number of this sign of life.
+        number: counts the times it was told, so that no two are equal.
         items: pairs (or sentences) done in this run.
         tokens: tokens read for them, in both twins.
         covered: items of the plan that this comes to: a unit may hold fewer than planned.
@@ -44,7 +43,7 @@ class Pulse:
         finished: there is nothing more to do.
     """
 
-    beat: int = 0
+    number: int = 0
     items: int = 0
     tokens: int = 0
     covered: int = 0
@@ -55,64 +54,27 @@ class Pulse:
     finished: bool = False
 
 
-class Board(Protocol):
-    """A counter, a row of pulses, and one value that all begin with."""
+class Store:
+    """A counter, a status per worker, and one value that all begin with.
 
-    def share(self, find: Callable[[], Any]) -> Any:
-        """What worker 0 finds, for all: something that JSON can say."""
-        ...
+    In memory for a single process, else a TCP store in worker 0 at a port of the system's choice.
 
-    def take(self) -> int:
-        """0, 1, 2, … — each number to one caller among all workers."""
-        ...
+    Raises:
+        WorkerError: worker 0 cannot be reached, here and in every method.
+    """
 
-    def tell(self, rank: int, pulse: Pulse) -> None:
-        """Show a worker's pulse to the others."""
-        ...
-
-    def heard(self) -> list[Pulse | None]:
-        """The last pulse of each worker, by rank; None for one that has not shown any."""
-        ...
-
-
-class LocalBoard:
-    """The board of a single process."""
-
-    def __init__(self) -> None:
-        self._next = 0
-        self._pulse: Pulse | None = None
-
-    def share(self, find: Callable[[], Any]) -> Any:
-        """What the only worker finds."""
-        return find()
-
-    def take(self) -> int:
-        """The next number."""
-        self._next += 1
-        return self._next - 1
-
-    def tell(self, rank: int, pulse: Pulse) -> None:
-        """Keep the only worker's pulse."""
-        self._pulse = pulse
-
-    def heard(self) -> list[Pulse | None]:
-        """The only worker's pulse."""
-        return [self._pulse]
-
-
-class StoreBoard:
-    """The board of several processes: a TCP store in worker 0 at a port of the system's choice."""
-
-    def __init__(self, rank: int, world: int) -> None:
-        host = os.environ.get("MASTER_ADDR", "localhost")
-        self._rank, self._world = rank, world
-        port = [0]
+    def __init__(self, worker: Worker) -> None:
+        self._rank, self._world = worker.rank, worker.world
+        if self._world == 1:
+            self._store: Any = HashStore()
+            return
+        host, port = os.environ.get("MASTER_ADDR", "localhost"), [0]
         try:
-            if rank == 0:
+            if self._rank == 0:
                 self._store = self._open(host, 0, server=True)
                 port = [self._store.port]
             broadcast_object_list(port, from_process=0)
-            if rank:
+            if self._rank:
                 self._store = self._open(host, port[0], server=False)
         except RuntimeError as error:
             raise WorkerError(f"workers cannot reach worker 0 at {host}: {error}") from error
@@ -122,7 +84,10 @@ class StoreBoard:
         return TCPStore(host, port, None, server, _TIMEOUT, wait_for_workers=False)
 
     def share(self, find: Callable[[], Any]) -> Any:
-        """What worker 0 finds, however long that takes it: no collective call would wait so long."""
+        """What worker 0 finds (something that JSON can hold), for all, however long finding takes.
+
+        A collective call of ``torch.distributed`` would not wait so long.
+        """
         if self._rank == 0:
             found = find()
             self._ask(lambda: self._store.set("share", json.dumps(found)))
@@ -131,23 +96,22 @@ class StoreBoard:
         return json.loads(self._ask(lambda: self._store.get("share")))
 
     def take(self) -> int:
-        """The next number, counted in worker 0."""
+        """0, 1, 2, … — each number to one caller among all workers."""
         return int(self._ask(lambda: self._store.add("next", 1))) - 1
 
-    def tell(self, rank: int, pulse: Pulse) -> None:
-        """Store a pulse under the worker's rank."""
-        self._ask(lambda: self._store.set(f"pulse/{rank}", json.dumps(asdict(pulse))))
+    def tell(self, status: Status) -> None:
+        """Show this worker's status to the others."""
+        self._ask(lambda: self._store.set(f"status/{self._rank}", json.dumps(asdict(status))))
 
-    def heard(self) -> list[Pulse | None]:
-        """The pulses that are stored."""
-        return [self._pulse(rank) for rank in range(self._world)]
+    def statuses(self) -> list[Status | None]:
+        """The last status of each worker, by rank; None for one that has not shown any."""
+        return [self._status(f"status/{rank}") for rank in range(self._world)]
 
-    def _pulse(self, rank: int) -> Pulse | None:
-        key = f"pulse/{rank}"
+    def _status(self, key: str) -> Status | None:
         # `get` of a missing key would block.
         if not self._ask(lambda: self._store.check([key])):
             return None
-        return Pulse(**json.loads(self._ask(lambda: self._store.get(key))))
+        return Status(**json.loads(self._ask(lambda: self._store.get(key))))
 
     @staticmethod
     def _ask(question: Callable[[], Any]) -> Any:
@@ -161,30 +125,30 @@ class StoreBoard:
 
 
 LOST_AFTER = 60.0
-"""Seconds of silence after which a worker counts as lost; it beats every second, whatever it does."""
+"""Seconds of silence after which a worker counts as lost: a live one tells its status every second."""
 
 
-class Heart:
-    """The thread that beats while the block runs.
+class Monitor:
+    """The thread that tells this worker's status while the block runs and, in worker 0, reads all.
 
     Args:
         worker: this process.
-        board: where pulses are shown.
+        store: where statuses are shown.
         display: what worker 0 shows to a person.
         before: items that earlier runs did.
     """
 
-    def __init__(self, worker: Worker, board: Board, display: Dashboard, before: int) -> None:
-        self._rank, self._board, self._display, self._before = worker.rank, board, display, before
-        self.pulse = Pulse()
-        self._last: list[Pulse] = [Pulse() for _ in range(worker.world)]
+    def __init__(self, worker: Worker, store: Store, display: Dashboard, before: int) -> None:
+        self._rank, self._store, self._display, self._before = worker.rank, store, display, before
+        self.status = Status()
+        self.statuses: list[Status] = [Status() for _ in range(worker.world)]
         self._since = [time.monotonic()] * worker.world
         self._failure: WorkerError | None = None
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._go, name="heart", daemon=True)
+        self._thread = threading.Thread(target=self._go, name="monitor", daemon=True)
 
-    def __enter__(self) -> "Heart":
+    def __enter__(self) -> "Monitor":
         if self._rank == 0:
             self._display.__enter__()
         self._since = [time.monotonic()] * len(self._since)
@@ -196,84 +160,74 @@ class Heart:
         self._thread.join()
         if kind is None:
             with suppress(WorkerError):
-                self.beat()
+                self.tell()
         if self._rank == 0:
             self._display.__exit__(kind, *rest)
 
     def advance(self, items: int, tokens: int) -> None:
-        """Count a batch."""
-        self.pulse.items += items
-        self.pulse.tokens += tokens
-        self.pulse.covered += items
+        """Count a batch; raises what the thread met."""
+        self.status.items += items
+        self.status.tokens += tokens
+        self.status.covered += items
         self.check()
 
     def finish(self, tally: Tally, covered: int) -> None:
         """Count a unit, which brings the plan to ``covered`` items of this worker."""
-        self.pulse.covered = covered
-        self.pulse.kept += tally.kept
-        self.pulse.refused += tally.seen - tally.kept
-        self.pulse.units += 1
+        self.status.covered = covered
+        self.status.kept += tally.kept
+        self.status.refused += tally.seen - tally.kept
+        self.status.units += 1
 
     def check(self) -> None:
         """Raise what the thread met."""
         if self._failure:
             raise self._failure
 
-    def beat(self) -> None:
-        """Show the pulse now; in worker 0, look at the others' too."""
+    def tell(self) -> None:
+        """Show the status now; in worker 0, read the others' too."""
         with self._lock:
-            self.pulse.beat += 1
-            self._board.tell(self._rank, replace(self.pulse))
+            self.status.number += 1
+            self._store.tell(replace(self.status))
             if self._rank == 0:
                 self._look()
 
     def holders(self) -> dict[int, float]:
-        """Units in hand by other workers, and for how long each of those has been silent."""
+        """Units in hand by other workers, and for how many seconds each of those has been silent."""
         with self._lock:
-            return {p.unit: self._silence(r) for r, p in self._others() if p.unit >= 0}
+            return {s.unit: self._silence(r) for r, s in self._others() if s.unit >= 0}
 
     def await_others(self) -> None:
-        """Let the others, but for the lost, see that all is done before the board goes with us."""
-        while not all(p.finished or self._silence(r) >= LOST_AFTER for r, p in self._others()):
+        """Wait until all others but the lost have seen that all is done: the store ends with us."""
+        while not all(s.finished or self._silence(r) >= LOST_AFTER for r, s in self._others()):
             time.sleep(0.05)
-            self.beat()
-
-    def pulses(self) -> Sequence[Pulse]:
-        """The last pulse of each worker that worker 0 knows, by rank."""
-        return list(self._last)
+            self.tell()
 
     def _go(self) -> None:
         while not self._stop.wait(1.0):
             try:
-                self.beat()
+                self.tell()
             except WorkerError as error:
                 self._failure = error
                 return
 
     def _look(self) -> None:
-        now = time.monotonic()
-        for rank, pulse in enumerate(self._board.heard()):
-            if pulse is not None and pulse != self._last[rank]:
-                self._last[rank], self._since[rank] = pulse, now
+        now, every = time.monotonic(), self.statuses
+        for rank, status in enumerate(self._store.statuses()):
+            if status is not None and status != every[rank]:
+                every[rank], self._since[rank] = status, now
         silent = [
-            None if pulse.finished or (seconds := self._silence(rank)) < LOST_AFTER else seconds
-            for rank, pulse in enumerate(self._last)
+            None if status.finished or (seconds := self._silence(rank)) < LOST_AFTER else seconds
+            for rank, status in enumerate(every)
         ]
-        each = self._last
-        reading = Reading(
-            done=self._before + sum(p.covered for p in each),
-            items=sum(p.items for p in each),
-            tokens=sum(p.tokens for p in each),
-            kept=sum(p.kept for p in each),
-            refused=sum(p.refused for p in each),
-            silent=silent,
-        )
-        # A terminal that has gone is no reason for a heart to stop.
+        counted = ("items", "tokens", "kept", "refused")
+        sums = {name: sum(getattr(status, name) for status in every) for name in counted}
+        progress = Progress(self._before + sum(s.covered for s in every), silent=silent, **sums)
+        # A terminal that has gone is no reason to stop telling.
         with suppress(OSError):
-            self._display.show(reading)
+            self._display.show(progress)
 
-    def _others(self) -> list[tuple[int, Pulse]]:
-        return list(enumerate(self._last))[1:]
+    def _others(self) -> Sequence[tuple[int, Status]]:
+        return list(enumerate(self.statuses))[1:]
 
     def _silence(self, rank: int) -> float:
         return time.monotonic() - self._since[rank]

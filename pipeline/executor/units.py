@@ -1,81 +1,24 @@
 """A folder of work units: what lets any number of processes write one corpus, and be killed at it.
 
 The plan is fixed before any process starts, a unit is made from start to end by one process, and it
-counts as finished only by a commit record written after its files, which holds their SHA-256 and a
-fingerprint of everything the rows depend on. So processes only choose indices, a rerun makes only
-what is missing, stale or damaged, and the folder is the same for any number of processes.
-
-The commit record of a work unit, and what a folder's state says about each unit.
-
-A unit is finished if and only if its record says so: the record is written last, names every file
-with its SHA-256, and carries a digest of itself, so that a change to a single bit of any of them is
-found.
+counts as finished only by a commit record written after its files (``core/fingerprint.py``). So
+processes only choose indices, a rerun makes only what is missing, stale or damaged, and the folder is
+the same for any number of processes.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, read_json, write_json
-from pipeline.core.fingerprint import differences
+from pipeline.core.fingerprint import Fingerprint, Output, State
 from pipeline.core.parquet import MANIFEST, RECORDS, write_rows
 from pipeline.core.tally import Tally
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """The record of a finished unit: its files by name, and counts of what its rows say and not."""
-
-    fingerprint: str
-    files: Mapping[str, FileFacts]
-    tally: Tally
-    notes: Mapping[str, int]
-
-    def write(self, path: Path) -> None:
-        """Write it with its digest, atomically."""
-        body = {
-            "fingerprint": self.fingerprint,
-            "files": {name: asdict(facts) for name, facts in self.files.items()},
-            "tally": self.tally.to_dict(),
-            "notes": dict(self.notes),
-        }
-        write_json(path, {**body, "digest": digest_of(body)})
-
-    @classmethod
-    def read(cls, path: Path) -> "Commit | None":
-        """The record in a file; None where there is none.
-
-        Raises:
-            InputError: the file is not a record, or not the one that was written.
-        """
-        if not path.exists():
-            return None
-        try:
-            body = dict(read_json(path))
-            if body.pop("digest") != digest_of(body):
-                raise ValueError
-            return cls(
-                fingerprint=body["fingerprint"],
-                files={name: FileFacts(**facts) for name, facts in body["files"].items()},
-                tally=Tally.from_dict(body["tally"]),
-                notes=body["notes"],
-            )
-        except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError("commit record unreadable", path=path) from error
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Where a unit stands, and why it must be made again."""
-
-    kind: Literal["current", "missing", "stale", "damaged"]
-    why: str = ""
 
 
 def resume_line(states: Sequence[State]) -> str | None:
@@ -121,18 +64,13 @@ class UnitFolder:
         folder: where the files are.
         count: number of units.
         schemas: the schema of each kind of file, by its name (``candidates``, ``rejects``).
-        about: what the rows depend on, JSON-ready, in sections whose names explain a change.
+        fingerprint: what the rows depend on.
     """
 
     folder: Path
     count: int
     schemas: Mapping[str, pa.Schema]
-    about: Mapping[str, Any]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The digest of ``about``."""
-        return digest_of(self.about)
+    fingerprint: Fingerprint
 
     def path(self, kind: str, index: int) -> Path:
         """File of one kind of a unit."""
@@ -164,36 +102,17 @@ class UnitFolder:
         files = {}
         for kind, schema in self.schemas.items():
             path = self.path(kind, index)
-            count = write_rows(path, schema, rows[kind], {_FINGERPRINT: self.fingerprint})
+            count = write_rows(path, schema, rows[kind], {_FINGERPRINT: self.fingerprint.digest})
             files[path.name] = FileFacts.of(path, count)
-        Commit(self.fingerprint, files, tally, notes or {}).write(self.record(index))
+        self._output(index).finish(files, {"tally": tally.to_dict(), "notes": dict(notes or {})})
 
     def is_finished(self, index: int) -> bool:
         """Whether a unit has a record of this fingerprint; its files are not looked at."""
-        try:
-            commit = Commit.read(self.record(index))
-        except InputError:
-            return False
-        return commit is not None and commit.fingerprint == self.fingerprint
+        return self._output(index).finished() is not None
 
     def state(self, index: int) -> State:
         """Where a unit stands, every byte of its files looked at."""
-        try:
-            commit = Commit.read(self.record(index))
-        except InputError:
-            return State("damaged", f"{self.record(index).name}: commit record unreadable")
-        paths = [self.path(kind, index) for kind in self.schemas]
-        if commit is None:
-            there = any(path.exists() for path in paths)
-            return State("stale", "no commit record") if there else State("missing")
-        if commit.fingerprint != self.fingerprint:
-            return State("stale", differences(self._known(commit.fingerprint), self.about))
-        for path in paths:
-            facts = commit.files.get(path.name)
-            fault = facts.fault(path) if facts else "not in the commit record"
-            if fault:
-                return State("damaged", f"{path.name}: {fault}")
-        return State("current")
+        return self._output(index).state([self.path(kind, index).name for kind in self.schemas])
 
     def begin(self) -> list[State]:
         """Make the folder ready for work, and say where each unit stands.
@@ -209,9 +128,9 @@ class UnitFolder:
             (self.folder / MANIFEST).unlink(missing_ok=True)
         for index, state in enumerate(states):
             if state.kind == "damaged":
-                self.record(index).unlink(missing_ok=True)
-        if self._known(self.fingerprint) is None:
-            write_json(self._about(self.fingerprint), dict(self.about))
+                self._output(index).begin()
+        if self._known(self.fingerprint.digest) is None:
+            write_json(self._about(self.fingerprint.digest), self.fingerprint.to_dict())
         return states
 
     def sweep(self) -> list[str]:
@@ -233,59 +152,54 @@ class UnitFolder:
         Raises:
             InputError: it is not finished.
         """
-        return self._commit(index).tally
+        return Tally.from_dict(self._output(index).require().facts["tally"])
 
     def tally(self) -> Tally:
         """The sum of the units' tallies."""
-        return Tally.merged(self._commit(index).tally for index in range(self.count))
+        return Tally.merged(map(self.tally_of, range(self.count)))
 
     def notes(self) -> Counter[str]:
         """The sums of the units' notes."""
         total: Counter[str] = Counter()
         for index in range(self.count):
-            total.update(self._commit(index).notes)
+            total.update(self._output(index).require().facts["notes"])
         return total
 
     def write_manifest(self) -> None:
-        """Write ``manifest.json``, the last file: ``about``, the sums, and the facts of every shard.
+        """Write ``manifest.json``, the last file: the fingerprint, the sums, and the facts of every shard.
 
         Raises:
             InputError: a unit is not finished.
         """
+        digest = self.fingerprint.digest
         for path in (self.folder / RECORDS).glob("about-*.json"):
-            if path != self._about(self.fingerprint):
+            if path != self._about(digest):
                 path.unlink()
         shards = [
-            {"file": name, **asdict(facts)}
+            {"file": name, **facts.to_dict()}
             for index in range(self.count)
-            for name, facts in self._commit(index).files.items()
+            for name, facts in self._output(index).require().files.items()
         ]
         body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
-        write_json(self.folder / MANIFEST, {**self.about, "fingerprint": self.fingerprint, **body})
+        about = {**self.fingerprint.to_dict(), "fingerprint": digest}
+        write_json(self.folder / MANIFEST, {**about, **body})
 
     def _name(self, index: int) -> str:
         return f"{index:05d}-of-{self.count:05d}"
 
-    def _about(self, fingerprint: str) -> Path:
-        return self.folder / RECORDS / f"about-{fingerprint}.json"
+    def _about(self, digest: str) -> Path:
+        return self.folder / RECORDS / f"about-{digest}.json"
 
-    def _known(self, fingerprint: str) -> dict[str, Any] | None:
-        """What another fingerprint stands for, if that was kept unharmed."""
+    def _known(self, digest: str) -> dict[str, Any] | None:
+        """The JSON form of the fingerprint with this digest, if it was kept unharmed."""
         try:
-            found = read_json(self._about(fingerprint))
+            found = read_json(self._about(digest))
         except (InputError, OSError, UnicodeDecodeError):
             return None
-        return found if isinstance(found, dict) and digest_of(found) == fingerprint else None
+        return found if isinstance(found, dict) and digest_of(found) == digest else None
 
-    def _commit(self, index: int) -> Commit:
-        commit = Commit.read(self.record(index))
-        if commit is None or commit.fingerprint != self.fingerprint:
-            raise InputError(
-                "this unit is not finished",
-                path=self.record(index),
-                remedy="run the same command again",
-            )
-        return commit
+    def _output(self, index: int) -> Output:
+        return Output(self.folder, self.record(index), self.fingerprint, self._known)
 
     def _files(self) -> Iterable[Path]:
         """Files that units are made of, of whatever plan, and half-written ones."""

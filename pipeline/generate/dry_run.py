@@ -2,12 +2,17 @@
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import torch
 
 from pipeline.core.console import table
+from pipeline.core.parquet import write_rows
+from pipeline.generate.sources import SCHEMAS, CandidateSource, tables
 
 _T = TypeVar("_T")
 
@@ -44,6 +49,34 @@ def probe(work: Callable[[Sequence[_T]], int], items: Sequence[_T], enough: floa
         seconds = time.perf_counter() - begun
         if seconds >= enough or count == len(items):
             return Probe(count, seconds, written)
+
+
+def probe_source(
+    source: CandidateSource[Any], units: Iterable[int], device: torch.device, enough: float = 5.0
+) -> Probe | None:
+    """Make the first items of the first of some units that has any; None if none has.
+
+    Args:
+        source: of the candidates.
+        units: numbers of units.
+        device: where the model runs.
+        enough: seconds of the last trial.
+    """
+    sample = next((items for items, _ in map(source.items, units) if items), None)
+    if sample is None:
+        return None
+    make = source.prepare(device)
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch) / "trial.parquet"
+
+        def work(items: Sequence[Any]) -> int:
+            written = 0
+            for kind, rows in tables(make(items, lambda *_: None)[0]).items():
+                write_rows(path, SCHEMAS[kind], rows)
+                written += path.stat().st_size
+            return written
+
+        return probe(work, sample, enough)
 
 
 def show(

@@ -1,9 +1,8 @@
 """The plan of generation: which references each unit has, fixed before any worker starts.
 
 A unit is a range of rows of the trees, so a plan is a list of ranges, and the sentences of a unit are
-read when it is their turn: memory does not grow with the corpus.
-
-The treebank's own trees of U, in the place of the parser's: what shows the price of parsing.
+read when it is their turn: memory does not grow with the corpus. The trees are those of ``preparse``
+or, to measure what parsing costs, the treebank's own of the same sentences.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.tree_rows import TREES_FOLDER, TreeRows, find_trees
-from pipeline.core.types import Reference, Sentence, Source, is_unlabelled_seed
+from pipeline.core.types import Reference, Sentence, SourceSentence, is_unlabelled_seed
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.text.trees import leaves, parse_tree
@@ -39,7 +38,7 @@ class GoldRows:
         """Sentences in all."""
         return len(self.rows)
 
-    def read(self, rows: range) -> Iterator[tuple[Source, str | None]]:
+    def read(self, rows: range) -> Iterator[tuple[SourceSentence, str | None]]:
         """Sentence and bracketing of some consecutive ones; None: no tree, or one of other words.
 
         Raises:
@@ -52,7 +51,7 @@ class GoldRows:
         places = set(wanted)
         for row, sentence in zip(within, read_sentences(self.path, rows=within), strict=True):
             if row in places:
-                source = Source(sentence.sentence_id, sentence.words, sentence.license)
+                source = SourceSentence(sentence.sentence_id, sentence.words, sentence.license)
                 yield source, _tree(sentence)
 
 
@@ -100,7 +99,7 @@ def _tree(sentence: Sentence) -> str | None:
     return sentence.tree
 
 
-_Choice = Callable[[Source, str | None], list[Reference]]
+_Choice = Callable[[SourceSentence, str | None], list[Reference]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +120,6 @@ class Plan:
     choose: _Choice
     optional: bool = False
 
-    @property
-    def units(self) -> int:
-        """How many units there are."""
-        return len(self.rows)
-
-    def pairs_at_most(self, unit: int) -> int:
-        """References of a unit, or a few less."""
-        return self.sizes[unit]
-
     def references(self, unit: int) -> tuple[list[Reference], int]:
         """References of a unit in the order of U, and how many of its sentences offered none.
 
@@ -146,7 +136,7 @@ class Plan:
 
 
 def make_plan(settings: Generate) -> Plan:
-    """The plan of a run, the same whoever makes it.
+    """Makes the plan of a run, the same in every process.
 
     Raises:
         InputError: no trees, no reference span in any of them, or given spans that do not fit.
@@ -186,7 +176,7 @@ def blocks(total: int, size: int) -> tuple[range, ...]:
 
 
 def _drawn(
-    constituents: bool, references: int, seed: int, source: Source, bracketing: str | None
+    constituents: bool, references: int, seed: int, source: SourceSentence, bracketing: str | None
 ) -> list[Reference]:
     if bracketing is None:  # counted among the sentences without a reference span
         return []
@@ -208,7 +198,7 @@ def _given_plan(trees: TreeRows | GoldRows, count: int, path: Path, size: int) -
     """
     given = read_given_spans(path)
 
-    def choose(source: Source, _tree: str | None) -> list[Reference]:
+    def choose(source: SourceSentence, _tree: str | None) -> list[Reference]:
         return place_given_spans(source, given.get(source.sentence_id, ()), path)
 
     unplaced = dict(given)

@@ -10,12 +10,9 @@ from pipeline.core.settings import Family, ModelName, family_of
 
 
 class Generate(DecodingSettings):
-    """Generate coordinated candidates from preparsed sentences into Parquet shards (§3)."""
+    """Fill twins of masked sentences with identical text: candidates in shards."""
 
     stage: ClassVar[str] = "generate"
-    summary: ClassVar[str] = (
-        "Fill twins of masked sentences with identical text: candidates in shards."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
 

@@ -1,7 +1,7 @@
 """Reference spans: which part of a sentence becomes a conjunct (§3.3).
 
 The draw for a sentence is a pure function of (seed, sentence id): it does not depend on which other
-sentences there are, nor on who draws.
+sentences there are, nor on the process that draws.
 """
 
 import hashlib
@@ -14,7 +14,14 @@ from pathlib import Path
 from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
-from pipeline.core.types import REFERENCE_LABELS, UNLABELLED, Reference, Source, Span, is_label
+from pipeline.core.types import (
+    REFERENCE_LABELS,
+    UNLABELLED,
+    Reference,
+    SourceSentence,
+    Span,
+    is_label,
+)
 from pipeline.text.trees import constituents
 
 _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
@@ -53,7 +60,7 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
 
 
 def draw_spans(
-    sentence: Source, *, tree: Tree | None, references: int, seed: int
+    sentence: SourceSentence, *, tree: Tree | None, references: int, seed: int
 ) -> list[Reference]:
     """Up to ``references`` distinct reference spans of one sentence, in order of their position.
 
@@ -132,7 +139,9 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
     return found
 
 
-def place_given_spans(sentence: Source, given: Sequence[GivenSpan], path: Path) -> list[Reference]:
+def place_given_spans(
+    sentence: SourceSentence, given: Sequence[GivenSpan], path: Path
+) -> list[Reference]:
     """The references that given spans mean in their sentence, in the order of the file.
 
     Raises:

@@ -66,20 +66,13 @@ def load_infiller(
 
 
 def task_of(settings: DecodingSettings) -> Task:
-    """What the settings of ``generate`` or ``fill`` ask of an Infiller.
+    """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
         SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
     """
-    decoding = Decoding(
-        settings.decoding,
-        settings.fills,
-        settings.temperature,
-        settings.top_p,
-        settings.beams,
-        settings.seed,
-        settings.refine,
-    )
+    fields = {"fills", "temperature", "top_p", "beams", "seed", "refine"}
+    decoding = Decoding(settings.decoding, **settings.model_dump(include=fields))
     if not settings.lm.startswith("bert"):
         _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)

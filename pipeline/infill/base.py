@@ -1,4 +1,4 @@
-"""The Infiller protocol: references in, fills out; and what all families share."""
+"""The Infiller protocol, from references to fills, and what all model families share."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,12 +8,12 @@ from typing import Generic, Protocol, TypeVar
 
 import torch
 from tokenizers import Encoding
-from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.decoding import Decoding
+from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.synchronize import Synchronizer
+from pipeline.infill.twins import make_twins
 from pipeline.models.loading import length_limit
 from pipeline.text.natural import NaturalText, join_words
 
@@ -24,7 +24,7 @@ SPECIAL_IN_FILL = "special token in the fill"
 SPLIT_WORD = "fill begins inside a word"
 TOO_LONG = "longer than the model allows"
 UNUSABLE_SOURCE = frozenset({NO_TOKENS, SOURCE_HAS_SPECIAL, TOO_LONG})
-"""Reasons that lie in the source sentence, before the model wrote anything."""
+"""Reasons found in the source sentence, before the model wrote anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Fill:
     """What a model put in the mask.
 
     ``score`` is the mean log-probability per fill token under the synchronized scores;
-    ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why the
-    model refused or spoiled it, else None. ``cut`` marks a fill that did not end by itself but at
+    ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why there is
+    no fill or it cannot be used, else None. ``cut`` marks a fill that did not end by itself but at
     the paper's limit of three times the reference's length (§3.2.2).
     """
 
@@ -64,7 +64,7 @@ class Encoded(Protocol):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """A sort key that brings references of similar cost together, dearest last."""
+        """A sort key that brings references of similar cost together, the most expensive last."""
         ...
 
     @property
@@ -154,7 +154,7 @@ class TwinFiller(ABC, Generic[_Encoded]):
         """Fills of each encoded reference."""
 
     def _span(self, text: NaturalText, reference: Reference) -> str:
-        """The reference span as the model meets it in the sentence."""
+        """The reference span as it stands in the model's input."""
         return span_text(text, reference, self._blank)
 
     def _plain(self, text: str) -> list[int]:
@@ -167,8 +167,19 @@ class TwinFiller(ABC, Generic[_Encoded]):
         batch = self.tokenizer(*map(list, texts), add_special_tokens=special, verbose=False)
         return list(batch.encodings or ())
 
+    def _twins(
+        self, references: Sequence[Reference], mask: str, counts: Sequence[int]
+    ) -> list[list[str]]:
+        """S′(1) of each reference and, with synchronization, S′(2), with so many masks each."""
+        twins = [
+            make_twins(reference, self.task.coordinator, mask, count)
+            for reference, count in zip(references, counts, strict=True)
+        ]
+        second = [[each.prepend for each in twins]] if self.task.sync else []
+        return [[each.append for each in twins], *second]
+
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:
-        """The text of a fill, and what the model spoiled it with."""
+        """The text of a fill, and why it cannot be used, or None."""
         reason = None
         if self._special.intersection(tokens):
             reason = SPECIAL_IN_FILL
@@ -196,10 +207,12 @@ class TwinFiller(ABC, Generic[_Encoded]):
             )
         return self._inside_word[token]
 
-    def _padded(self, rows: Sequence[Sequence[int]], value: int) -> Tensor:
-        width = max(map(len, rows))
-        filled = [[*row, *[value] * (width - len(row))] for row in rows]
-        return torch.tensor(filled, device=self.model.device)
+    def _finish(self, trace: Trace) -> Fill:
+        """The fill of what was written."""
+        if not trace.finite:
+            return Fill("", reason=NAN_LOGITS)
+        text, reason = self._text(trace.tokens)
+        return Fill(text, trace.fused, trace.append, trace.prepend, reason, trace.cut)
 
 
 def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
@@ -209,7 +222,7 @@ def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
 
 
 def span_text(text: NaturalText, reference: Reference, blank: str) -> str:
-    """The reference span as a model meets it in its sentence.
+    """The reference span as it stands in a model's input.
 
     Args:
         text: of the reference's words.

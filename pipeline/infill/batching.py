@@ -1,10 +1,9 @@
-"""What is decoded together: batches filled by tokens, a pure function of the unit and the budget.
+"""What is decoded together: batches filled by tokens, and halves of one that does not fit.
 
-Decoding within the memory of a GPU: halves of a batch where they give the same rows.
-
-The composition of a batch may change the last bits of a score, and rows must not depend on what
-else held memory when they were made. So halves replace the whole only where this device and this
-model are seen not to tell the difference.
+``plan_batches`` is a pure function of the references and the budget. The composition of a batch may
+change the last bits of a score, and rows must not depend on what else held a GPU's memory when they
+were made. So halves replace a whole batch only after this device and this model were seen to give the
+same rows either way.
 """
 
 import gc
@@ -43,7 +42,6 @@ def decode_within(
     """
     found = _tried(infiller, batch)
     if found is None:
-        _free()
         found = _tried(infiller, batch)
     if found is None:
         found = _in_halves(infiller, batch, budget)
@@ -64,7 +62,6 @@ def _in_halves(
     first, second = _halves(batch)
     found = _tried(infiller, first)
     if found is None:
-        _free()
         found = _in_halves(infiller, first, budget)
     elif len(first) == 1 or found != _by_halves(infiller, first):
         raise SettingsError(
@@ -74,10 +71,7 @@ def _in_halves(
             "because their fingerprint has the budget",
         )
     rest = _tried(infiller, second)
-    if rest is None:
-        _free()
-        rest = _in_halves(infiller, second, budget)
-    return found + rest
+    return found + (_in_halves(infiller, second, budget) if rest is None else rest)
 
 
 def _by_halves(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
@@ -91,20 +85,18 @@ def _halves(batch: Sequence[_Encoded]) -> tuple[Sequence[_Encoded], Sequence[_En
 
 
 def _tried(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+    """The fills; None, and memory freed, where the batch does not fit."""
     try:
         return infiller.decode(batch)
     except torch.OutOfMemoryError:
-        # Only after this block is the failed attempt's memory unreferenced, so nothing more here.
-        return None
-
-
-def _free() -> None:
+        pass  # the failed attempt's memory is referenced until this block ends
     gc.collect()
     torch.cuda.empty_cache()
+    return None
 
 
 def plan_batches(encoded: Sequence[Encoded], budget: int) -> list[list[int]]:
-    """Indices of what is decoded together: similar costs side by side, dearest last.
+    """Indices of what is decoded together: similar costs side by side, the most expensive last.
 
     Args:
         encoded: what to decode.
@@ -137,7 +129,7 @@ def fill(
         infiller: the language model.
         references: what to coordinate.
         budget: tokens of a batch.
-        on_batch: told after each batch how many references were in it, and how many tokens the
+        on_batch: called after each batch with its number of references and the tokens that the
             model read for them, both twins counted.
     """
     inputs = infiller.encode(references)

@@ -1,7 +1,8 @@
 """Synchronized beam search: the most probable fills of twins, written in lockstep.
 
-The loop is our own because processors in the beam search of common libraries see log-probabilities
-of one context, where Eq. 2 wants the minimum of two contexts' scores before the softmax.
+The loop is our own because logits processors in the beam search of common libraries see
+log-probabilities of one context, whereas Eq. 2 takes the minimum of two contexts' scores before the
+softmax.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def _trace(
 class _Beams:
     """The beams of the live references, best first, ``[live, B]``.
 
-    ``sums`` are total log-probabilities, -inf for a beam that there is not; ``parents`` the beams
+    ``sums`` are total log-probabilities, -inf for a beam that does not exist; ``parents`` the beams
     they go on from; ``scores`` the log-probabilities of their last tokens, ``[live, B, kinds]``.
     """
 
@@ -159,7 +160,7 @@ class BeamSearch:
         shape = *sums.shape, -1
         gains = scored.fused.view(shape)
         totals = gains + sums.unsqueeze(-1)
-        # What a beam that there is not would write has no say.
+        # Tokens of a beam that does not exist are not candidates.
         totals = totals.masked_fill((sums == -torch.inf).unsqueeze(-1), -torch.inf).flatten(1)
         # One end per beam at most: 2B candidates hold B that go on.
         best = totals.topk(2 * self.width)
@@ -172,13 +173,12 @@ class BeamSearch:
         log.ends(live, ended, best.values / step, parents, cut=False)
         going = possible & ~end
         order = torch.argsort(going.int(), dim=-1, descending=True, stable=True)[:, : self.width]
-        kinds = [k for k in (scored.fused, scored.append, scored.prepend) if k is not None]
         places = best.indices.gather(1, order)
         beams = _Beams(
             best.values.gather(1, order).where(going.gather(1, order), -torch.inf),
             tokens.gather(1, order),
             parents.gather(1, order),
-            torch.stack([kind.view(len(sums), -1).gather(1, places) for kind in kinds], -1),
+            torch.stack([kind.view(len(sums), -1).gather(1, places) for kind in scored.kinds], -1),
         )
         log.beams(live, beams)
         return beams, ended.sum(-1)

@@ -18,8 +18,8 @@ def make_candidates(
 ) -> list[Candidate | Reject]:
     """One row per fill of a reference, in their order.
 
-    A fill that says again, but for case, what an earlier candidate of this reference says is a
-    reject: one sentence would count twice in training.
+    A fill that equals, but for case, that of an earlier candidate of this reference is a reject: one
+    sentence would count twice in training.
     """
     outcomes: list[Candidate | Reject] = []
     seen: set[tuple[str, ...]] = set()
@@ -38,7 +38,7 @@ def make_candidates(
 def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candidate | Reject:
     """Insert coordinator and fill after the reference span, as in S′(1).
 
-    A reject keeps as much as came to be: where there is no usable fill its ``words`` are the source
+    A reject keeps as much as there is: where there is no usable fill its ``words`` are the source
     sentence, its ``coordinator`` is -1 and it has no conjuncts.
     """
     words, span = reference.words, reference.span

@@ -13,6 +13,8 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
+from pipeline.models.tokenizers import token_batch
+
 COMPACT_AT = 0.75
 """Share of a batch still being written at which what is finished leaves it."""
 
@@ -21,7 +23,7 @@ class Lockstep(ABC):
     """A decoder that writes every hypothesis in all of its contexts.
 
     What ``start`` and ``advance`` return are states, ``[parts, references, hypotheses, ...]``, from
-    which ``logits`` makes scores: separately, because the output layer over a vocabulary is dear
+    which ``logits`` makes scores: separately, because the output layer over a vocabulary is expensive
     and its output is too large to hold for all rows at once.
     """
 
@@ -78,7 +80,7 @@ class ModelLockstep(Lockstep):
         head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary = len(head.weight)
         rows = [source[part] for part in range(self.parts) for source in sources]
-        ids, self._mask = padded(rows, pad, model.device)
+        ids, self._mask = token_batch(rows, pad, model.device)
         self._memory = model.get_encoder()(
             input_ids=ids, attention_mask=self._mask
         ).last_hidden_state
@@ -122,7 +124,7 @@ class ModelLockstep(Lockstep):
 
     def _forward(self, ids: Tensor) -> Tensor:
         head = self._model.get_output_embeddings()  # type: ignore[no-untyped-call]
-        # Over a vocabulary the head is dear, and of the prompt only the last position counts.
+        # Over a vocabulary the head is expensive, and of the prompt only the last position counts.
         hook = head.register_forward_pre_hook(lambda _head, args: (args[0][:, -1:],))
         try:
             logits: Tensor = self._model(
@@ -135,11 +137,3 @@ class ModelLockstep(Lockstep):
         finally:
             hook.remove()
         return logits.view(self.parts, -1, self._width, logits.shape[-1])
-
-
-def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Token ids and attention mask of rows of unequal length, ``[rows, longest]``."""
-    width = max(map(len, rows))
-    ids = [[*row, *[pad] * (width - len(row))] for row in rows]
-    mask = [[1] * len(row) + [0] * (width - len(row)) for row in rows]
-    return torch.tensor(ids, device=device), torch.tensor(mask, device=device)

@@ -1,9 +1,8 @@
 """How fills are chosen from synchronized scores: greedily, by sampling, or as the N best.
 
 The paper takes the argmax (Eq. 1 and 2), which is the default. The other two trade likelihood for
-variety.
-
-What a step-by-step decoder has written, and the limits it keeps to (§3.2.2).
+variety. ``Limits`` are the lengths that a step-by-step decoder keeps to (§3.2.2), ``Trace`` is what a
+decoder wrote.
 """
 
 import hashlib
@@ -69,7 +68,7 @@ class Decoding:
 
 
 def key_of(reference: Reference) -> str:
-    """What identifies a reference in a draw: its sentence and span, not its place in a batch."""
+    """What identifies a reference in a draw: its sentence and span, not its position in a batch."""
     return f"{reference.sentence_id}\0{reference.span.start}\0{reference.span.end}"
 
 

@@ -1,18 +1,16 @@
 """Synchronized infilling with a masked LM (§3.2.1): all masks in one forward pass.
 
-Masked twins of several references as tensors, and what stands in their masks.
-
-Mask-predict: iterative refinement of what a masked LM wrote (Ghazvininejad et al., 2019).
-
-One pass chooses every token without seeing the others, so neighbours may say the same. Each pass
-more hides the least probable tokens, and they are chosen again in sight of those that stay.
+``MaskedTwins`` holds the twins of several references as tensors and scores their masks;
+``BertInfiller`` chooses what to write in them. One pass chooses every token without seeing the others,
+so neighbours may say the same. ``refined`` is mask-predict (Ghazvininejad et al., 2019): each further
+pass masks the least probable tokens again, and they are chosen anew in sight of those that stay.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,29 +19,48 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from pipeline.core.types import Reference
 from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, TwinFiller
 from pipeline.infill.batching import plan_batches
-from pipeline.infill.decoding import best_ranks, draw, key_of, uniform
+from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
 from pipeline.infill.synchronize import Scored, Synchronizer
-from pipeline.infill.twins import make_twins
 from pipeline.models.language_models import logits_at, positionwise_end
+from pipeline.models.tokenizers import padded, token_batch
+
+_TILE = 1024
+"""Tokens that a CPU works on at once: of 512 to 2048 none was better, and BERT-base at 16,384 takes
+twice as long, presumably because activations leave the caches and logits are mapped anew each time."""
 
 
-class Source(Protocol):
-    """Token ids and types of a pair of twins with ``count`` masks in each."""
+@dataclass(frozen=True, slots=True)
+class MaskedPair:
+    """Token ids and types of a pair of twins, n masks in each; ``key`` identifies the reference.
+
+    ``types`` are 0 in the first twin and 1 in the second, where the model tells them apart;
+    ``count`` is n.
+    """
+
+    ids: list[int]
+    types: list[int]
+    count: int
+    key: str
 
     @property
-    def ids(self) -> list[int]:
-        """Token ids."""
-        ...
+    def order(self) -> tuple[int, ...]:
+        """Tokens, which is what a forward pass costs."""
+        return (self.tokens,)
 
     @property
-    def types(self) -> list[int]:
-        """0 in the first twin, 1 in the second, where the model tells them apart."""
-        ...
+    def read(self) -> int:
+        """Tokens of both twins, which are in one input."""
+        return self.tokens
 
     @property
-    def count(self) -> int:
-        """n, masks per twin."""
-        ...
+    def rows(self) -> int:
+        """One: both twins are in it."""
+        return 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the input."""
+        return len(self.ids)
 
 
 class MaskedTwins:
@@ -55,7 +72,7 @@ class MaskedTwins:
     Args:
         model: the masked LM.
         tokenizer: its tokenizer.
-        sources: the references.
+        pairs: the twins of each reference.
         parts: twins in each input: one without synchronization.
     """
 
@@ -63,27 +80,28 @@ class MaskedTwins:
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        sources: Sequence[Source],
+        pairs: Sequence[MaskedPair],
         parts: int,
     ) -> None:
         self._model, self._mask = model, tokenizer.mask_token_id
         self._end = positionwise_end(model.base_model)
-        lengths = [len(source.ids) for source in sources]
-        self._ids = self._padded([source.ids for source in sources], tokenizer.pad_token_id or 0)
+        rows = [pair.ids for pair in pairs]
+        self._ids, mask = token_batch(rows, tokenizer.pad_token_id or 0, model.device)
         self._more: dict[str, Tensor] = {}
-        if min(lengths) < max(lengths):  # attention is cheaper without a mask
-            self._more["attention_mask"] = self._padded([[1] * n for n in lengths], 0)
+        if min(map(len, rows)) < max(map(len, rows)):  # attention is cheaper without a mask
+            self._more["attention_mask"] = mask
         if getattr(model.config, "type_vocab_size", 0) > 1:
-            self._more["token_type_ids"] = self._padded([source.types for source in sources], 0)
-        rows: list[int] = []
+            types = torch.from_numpy(padded([pair.types for pair in pairs], 0))
+            self._more["token_type_ids"] = types.to(model.device)
+        numbers: list[int] = []
         columns: list[list[int]] = [[] for _ in range(parts)]
-        for row, source in enumerate(sources):
-            at = [i for i, token in enumerate(source.ids) if token == self._mask]
-            rows += [row] * source.count
+        for number, pair in enumerate(pairs):
+            at = [i for i, token in enumerate(pair.ids) if token == self._mask]
+            numbers += [number] * pair.count
             for part, column in enumerate(columns):
-                column.extend(at[part * source.count : (part + 1) * source.count])
-        self._rows = self._tensor(rows)
-        self._columns = self._tensor(columns)
+                column.extend(at[part * pair.count : (part + 1) * pair.count])
+        self._rows = torch.tensor(numbers, device=model.device)
+        self._columns = torch.tensor(columns, device=model.device)
 
     def logits(self, places: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Logits at some places (None: at all) under S′(1) and S′(2), each ``[places, V]``.
@@ -111,13 +129,6 @@ class MaskedTwins:
         """Mask these places again."""
         self._ids[self._rows[places], self._columns[:, places]] = self._mask
 
-    def _padded(self, rows: Sequence[list[int]], value: int) -> Tensor:
-        width = max(map(len, rows))
-        return self._tensor([[*row, *[value] * (width - len(row))] for row in rows])
-
-    def _tensor(self, numbers: Sequence[object]) -> Tensor:
-        return torch.tensor(numbers, device=self._model.device)
-
 
 def weakest(
     log_probabilities: Sequence[float], counts: Sequence[int], done: int, passes: int
@@ -138,7 +149,7 @@ def weakest(
     for count in counts:
         block = range(begin, begin + count)
         begin += count
-        # What is not a number has no order, and nothing is worse.
+        # NaN has no order; it counts as the least probable.
         ranked = sorted(block, key=lambda i: _or_least(log_probabilities[i]))
         places += sorted(ranked[: count * (passes - done) // passes])
     return places
@@ -157,8 +168,8 @@ def refined(
 ) -> Scored:
     """The fills after ``passes`` passes, the first of which gave ``scored``, ``[all places, 1]``.
 
-    A token has the log-probabilities of the pass that chose it. A place hidden in one twin is
-    hidden in the other, so the twins keep identical fills.
+    A token has the log-probabilities of the pass that chose it. A place masked in one twin is
+    masked in the other, so the twins keep identical fills.
     """
     for done in range(1, passes):
         again = weakest(scored.fused.flatten().tolist(), counts, done, passes)
@@ -169,54 +180,15 @@ def refined(
         twins.hide(places)
         scores = synchronizer.join(*twins.logits(places))
         chosen = scores.of(scores.fused.argmax(-1, keepdim=True))
-        prepend = scored.prepend
-        scored = Scored(
-            tokens=scored.tokens.index_copy(0, places, chosen.tokens),
-            fused=scored.fused.index_copy(0, places, chosen.fused),
-            append=scored.append.index_copy(0, places, chosen.append),
-            prepend=None
-            if prepend is None or chosen.prepend is None
-            else prepend.index_copy(0, places, chosen.prepend),
+        kinds = zip(scored.kinds, chosen.kinds, strict=True)
+        scored = Scored.of(
+            scored.tokens.index_copy(0, places, chosen.tokens),
+            [old.index_copy(0, places, new) for old, new in kinds],
         )
     return scored
 
 
-_TILE = 1024
-"""Tokens that a CPU works on at once: of 512 to 2048 none was better, and BERT-base at 16,384 takes
-twice as long, presumably because activations leave the caches and logits are mapped anew each time."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Token ids and types of the twins, n masks in each, and what identifies the reference."""
-
-    ids: list[int]
-    types: list[int]
-    count: int
-    key: str
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Tokens, which is what a forward pass costs."""
-        return (self.tokens,)
-
-    @property
-    def read(self) -> int:
-        """Both twins are in one input."""
-        return self.tokens
-
-    @property
-    def rows(self) -> int:
-        """One: both twins are in it."""
-        return 1
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the input."""
-        return len(self.ids)
-
-
-class BertInfiller(TwinFiller[_Source]):
+class BertInfiller(TwinFiller[MaskedPair]):
     """Fills ``[CLS] S′(1) [SEP] S′(2) [SEP]`` with as many tokens as the reference span has.
 
     One forward pass scores all masks (Eq. 1), so the positions are independent given the twins:
@@ -225,25 +197,18 @@ class BertInfiller(TwinFiller[_Source]):
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
-    ) -> list[_Source | str]:
-        mask = str(self.tokenizer.mask_token)
-        twins = [
-            make_twins(reference, self.task.coordinator, mask, count)
-            for reference, count in zip(references, counts, strict=True)
-        ]
-        texts = [[each.append for each in twins]]
-        if self.task.sync:
-            texts.append([each.prepend for each in twins])
+    ) -> list[MaskedPair | str]:
+        texts = self._twins(references, str(self.tokenizer.mask_token), counts)
         return [
             TOO_LONG
             if len(encoding.ids) > self._limit
-            else _Source(encoding.ids, encoding.type_ids, count, key_of(reference))
+            else MaskedPair(encoding.ids, encoding.type_ids, count, key_of(reference))
             for reference, count, encoding in zip(
                 references, counts, self._tokenized(*texts), strict=True
             )
         ]
 
-    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+    def _decode(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
         if self.model.device.type != "cpu":
             return self._decode_tile(encoded)
         found: list[list[Fill]] = [[]] * len(encoded)
@@ -252,19 +217,20 @@ class BertInfiller(TwinFiller[_Source]):
                 found[i] = fills
         return found
 
-    def _decode_tile(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+    def _decode_tile(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
         decoding, synchronizer = self.task.decoding, self.task.synchronizer
         twins = MaskedTwins(self.model, self.tokenizer, encoded, 2 if self.task.sync else 1)
         scores = synchronizer.join(*twins.logits())
         scored = scores.of(self._tokens(scores.fused, encoded))
-        counts = [source.count for source in encoded]
+        counts = [pair.count for pair in encoded]
         if decoding.refine > 1:
             scored = refined(twins, scored, counts, decoding.refine, synchronizer)
-        rows = _Rows.of(scored)
-        ends = accumulate(counts)
-        return [self._fills(rows, range(end - n, end)) for n, end in zip(counts, ends, strict=True)]
+        # Brought from the device once instead of number by number.
+        tokens, kinds = scored.tokens.tolist(), [kind.tolist() for kind in scored.kinds]
+        blocks = (slice(end - n, end) for n, end in zip(counts, accumulate(counts), strict=True))
+        return [self._fills(tokens[block], [kind[block] for kind in kinds]) for block in blocks]
 
-    def _tokens(self, fused: Tensor, encoded: Sequence[_Source]) -> Tensor:
+    def _tokens(self, fused: Tensor, encoded: Sequence[MaskedPair]) -> Tensor:
         """Tokens to choose from at each mask, ``[n of all, k]``."""
         decoding = self.task.decoding
         if decoding.kind == "greedy":
@@ -272,54 +238,38 @@ class BertInfiller(TwinFiller[_Source]):
         if decoding.kind == "n-best":
             return fused.topk(min(decoding.fills, fused.shape[-1])).indices
         uniforms = [
-            [uniform(decoding.seed, s.key, sample, at) for sample in range(decoding.fills)]
-            for s in encoded
-            for at in range(s.count)
+            [uniform(decoding.seed, pair.key, sample, at) for sample in range(decoding.fills)]
+            for pair in encoded
+            for at in range(pair.count)
         ]
         numbers = torch.tensor(uniforms, dtype=torch.float64, device=fused.device)
         return draw(fused, numbers, decoding.temperature, decoding.top_p)
 
-    def _fills(self, rows: "_Rows", block: range) -> list[Fill]:
-        """The fills of the reference whose places are ``block``."""
+    def _fills(self, tokens: list[list[int]], kinds: list[list[list[float]]]) -> list[Fill]:
+        """The fills of one reference.
+
+        Args:
+            tokens: to choose from at each of its n masks, ``[n, k]``.
+            kinds: their log-probabilities, fused, under S′(1) and S′(2): each ``[n, k]``.
+        """
         decoding = self.task.decoding
-        if not rows.finite(block):
+        if not all(math.isfinite(p) for kind in kinds for row in kind for p in row):
             return [Fill("", reason=NAN_LOGITS)]
         if decoding.kind == "n-best":
-            choices = best_ranks([rows.fused[at] for at in block], decoding.fills)
+            choices = best_ranks(kinds[0], decoding.fills)
         else:
-            choices = [(sample,) * len(block) for sample in range(decoding.fills)]
-        return [self._finish(rows, list(zip(block, each, strict=True))) for each in choices]
+            choices = [(sample,) * len(tokens) for sample in range(decoding.fills)]
 
-    def _finish(self, rows: "_Rows", chosen: list[tuple[int, int]]) -> Fill:
-        def mean(values: list[list[float]]) -> float:
-            return math.fsum(values[at][column] for at, column in chosen) / len(chosen)
+        def chosen(rows: list[list[Any]], ranks: tuple[int, ...]) -> list[Any]:
+            return [row[rank] for row, rank in zip(rows, ranks, strict=True)]
 
-        text, reason = self._text([rows.tokens[at][column] for at, column in chosen])
-        return Fill(
-            text,
-            score=mean(rows.fused),
-            score_append=mean(rows.append),
-            score_prepend=None if rows.prepend is None else mean(rows.prepend),
-            reason=reason,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """``Scored`` as lists: per place its tokens and their log-probabilities."""
-
-    tokens: list[list[int]]
-    fused: list[list[float]]
-    append: list[list[float]]
-    prepend: list[list[float]] | None
-
-    @classmethod
-    def of(cls, scored: Scored) -> "_Rows":
-        """Brought from the device once instead of number by number."""
-        prepend = None if scored.prepend is None else scored.prepend.tolist()
-        return cls(scored.tokens.tolist(), scored.fused.tolist(), scored.append.tolist(), prepend)
-
-    def finite(self, block: range) -> bool:
-        """Whether no log-probability in the block is NaN or infinite."""
-        values = [self.fused, self.append, *([] if self.prepend is None else [self.prepend])]
-        return all(math.isfinite(p) for each in values for at in block for p in each[at])
+        return [
+            self._finish(
+                Trace.of(
+                    chosen(tokens, ranks),
+                    [math.fsum(chosen(kind, ranks)) / len(tokens) for kind in kinds],
+                    cut=False,
+                )
+            )
+            for ranks in choices
+        ]

@@ -8,18 +8,17 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, Task, TwinFiller
+from pipeline.infill.base import TOO_LONG, Fill, Task, TwinFiller
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep, ModelLockstep
-from pipeline.infill.decoding import Limits, Trace, draw, key_of, uniform
+from pipeline.infill.decoding import Limits, draw, key_of, uniform
 from pipeline.infill.stepwise import Chooser, Draw, top, write
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
-from pipeline.infill.twins import make_twins
 from pipeline.models.language_models import sentinels
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class TwinInputs:
     """Token ids of S′(1) and, with synchronization, S′(2); fill lengths; key; hypotheses."""
 
     inputs: tuple[list[int], ...]
@@ -48,7 +47,7 @@ class _Source:
         return max(map(len, self.inputs))
 
 
-class T5Infiller(TwinFiller[_Source]):
+class T5Infiller(TwinFiller[TwinInputs]):
     """Decodes a fill after ``<extra_id_0>`` until the next sentinel, the same for both twins.
 
     Each token is chosen by the synchronized scores given the tokens before it (Eq. 2), and a fill
@@ -69,26 +68,21 @@ class T5Infiller(TwinFiller[_Source]):
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
-    ) -> list[_Source | str]:
-        twins = [
-            make_twins(each, self.task.coordinator, self._sentinels.text) for each in references
-        ]
-        texts = [[each.append for each in twins]]
-        if self.task.sync:
-            texts.append([each.prepend for each in twins])
+    ) -> list[TwinInputs | str]:
+        texts = self._twins(references, self._sentinels.text, [1] * len(references))
         parts = [[each.ids for each in self._tokenized(part)] for part in texts]
         decoding = self.task.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
         return [
             TOO_LONG
             if max(map(len, inputs)) > self._limit
-            else _Source(inputs, Limits.around(count), key_of(reference), width)
+            else TwinInputs(inputs, Limits.around(count), key_of(reference), width)
             for reference, count, inputs in zip(
                 references, counts, zip(*parts, strict=True), strict=True
             )
         ]
 
-    def _decode(self, encoded: Sequence[_Source]) -> list[list[Fill]]:
+    def _decode(self, encoded: Sequence[TwinInputs]) -> list[list[Fill]]:
         decoding, synchronizer = self.task.decoding, self.task.synchronizer
         # The decoder keeps references of similar length together.
         order = sorted(range(len(encoded)), key=lambda i: encoded[i].tokens)
@@ -111,7 +105,7 @@ class T5Infiller(TwinFiller[_Source]):
             return ModelLockstep(self.model, sources, self._prompt, pad)
         return T5Lockstep(self._weights, sources, self._prompt, pad)
 
-    def _drawer(self, sources: Sequence[_Source]) -> Draw:
+    def _drawer(self, sources: Sequence[TwinInputs]) -> Draw:
         decoding = self.task.decoding
 
         def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
@@ -122,9 +116,3 @@ class T5Infiller(TwinFiller[_Source]):
         return (
             (lambda fused, _places, _step: top(fused, 1)) if decoding.kind == "greedy" else draw_one
         )
-
-    def _finish(self, trace: Trace) -> Fill:
-        if not trace.finite:
-            return Fill("", reason=NAN_LOGITS)
-        text, reason = self._text(trace.tokens)
-        return Fill(text, trace.fused, trace.append, trace.prepend, reason, trace.cut)

@@ -1,9 +1,8 @@
 """Fills written token by token, each chosen by the scores given those before: greedy or drawn.
 
-From decoder states to the tokens that may come next, with their log-probabilities.
-
-The output layer is one large matrix product, but what follows reads its result several times, so
-that goes block by block of hypotheses, small enough for a CPU's cache.
+``Chooser`` goes from decoder states to the tokens that may come next, with their log-probabilities.
+The output layer is one large matrix product, but the steps after it read its result several times,
+so they work on blocks of hypotheses small enough for a CPU's cache. ``write`` is the loop around it.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,7 +89,8 @@ class Chooser:
                 first = start + at
                 may_not = short[first : first + each.shape[1]]
                 found.append(self._of_block(each, may_not, partial(pick, first)))
-        return _joined(found)
+        kinds = zip(*(each.kinds for each in found), strict=True)
+        return Scored.of(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
 
     def _of_block(self, logits: Tensor, short: Tensor, pick: Callable[[Tensor], Tensor]) -> Scored:
         append = logits[0]
@@ -108,16 +108,6 @@ class Chooser:
         tokens = pick(fused)
         chosen = replace(scores, fused=fused)
         return chosen.of(tokens, normalizers)
-
-
-def _joined(found: Sequence[Scored]) -> Scored:
-    prepend = [each.prepend for each in found if each.prepend is not None]
-    return Scored(
-        torch.cat([each.tokens for each in found]),
-        torch.cat([each.fused for each in found]),
-        torch.cat([each.append for each in found]),
-        torch.cat(prepend) if prepend else None,
-    )
 
 
 Draw = Callable[[Tensor, Sequence[tuple[int, int]], int], Tensor]
@@ -139,8 +129,7 @@ class _Record:
     def add(self, step: int, live: Tensor, scored: Scored, goes_on: Tensor, broken: Tensor) -> None:
         """One token more for the live references where the fill goes on, ``[live, fills]``."""
         self._tokens[step, live] = scored.tokens.view(goes_on.shape)
-        kinds = [scored.fused, scored.append, scored.prepend]
-        for kind, each in zip(self._scores, (k for k in kinds if k is not None), strict=True):
+        for kind, each in zip(self._scores, scored.kinds, strict=True):
             kind[step, live] = each.view(goes_on.shape)
         self._lengths[live] += goes_on
         self._broken[live] |= broken

@@ -1,14 +1,15 @@
 """Synchronization: one score vector from two contexts (f of Eq. 1 and 2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-Normalizers = tuple[Tensor, Tensor, Tensor | None]
-"""Logarithms of the sums of exponentials of fused, append and prepend, each ``[places, 1]``."""
-
+Normalizers = list[Tensor]
+"""Logarithms of the sums of exponentials of fused, append and, with synchronization, prepend, each
+``[places, 1]``."""
 
 _TINY = 1e-20
 """Sums of exponentials below this lose digits to numbers too small for fp32."""
@@ -26,6 +27,17 @@ class Scored:
     fused: Tensor
     append: Tensor
     prepend: Tensor | None
+
+    @classmethod
+    def of(cls, tokens: Tensor, kinds: Sequence[Tensor]) -> "Scored":
+        """From tokens and ``kinds``."""
+        fused, append, *prepend = kinds
+        return cls(tokens, fused, append, prepend[0] if prepend else None)
+
+    @property
+    def kinds(self) -> list[Tensor]:
+        """The log-probabilities there are: fused, append and, with synchronization, prepend."""
+        return [self.fused, self.append, *([] if self.prepend is None else [self.prepend])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +59,10 @@ class Scores:
             tokens: the tokens.
             normalizers: of these scores, if they are known.
         """
-        fused, append, prepend = normalizers or (None, None, None)
-
-        def log_probability(scores: Tensor, normalizer: Tensor | None) -> Tensor:
-            if normalizer is None:
-                normalizer = scores.logsumexp(-1, keepdim=True)
-            return scores.gather(-1, tokens) - normalizer
-
-        return Scored(
-            tokens=tokens,
-            fused=log_probability(self.fused, fused),
-            append=log_probability(self.append, append),
-            prepend=None if self.prepend is None else log_probability(self.prepend, prepend),
-        )
+        kinds = [self.fused, self.append, *([] if self.prepend is None else [self.prepend])]
+        known = normalizers or [each.logsumexp(-1, keepdim=True) for each in kinds]
+        found = [each.gather(-1, tokens) - z for each, z in zip(kinds, known, strict=True)]
+        return Scored.of(tokens, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,8 @@ class Synchronizer:
         """What turns ``scores``, as ``join`` made them, into log-probabilities.
 
         Of the minimum of two logits the exponential is the minimum of theirs: two exponentials per
-        token instead of three, which with a small model is a good part of all time. And none has a
-        maximum taken off first unless it must: that would cost as much again.
+        token instead of three, which with a small model is a good part of all time. A maximum is
+        subtracted first only where it must be: that would cost as much again.
         """
         every = [each for each in (scores.append, scores.prepend) if each is not None]
         if not scores.fused.is_cuda:
@@ -107,14 +110,10 @@ class Synchronizer:
             else:
                 both = torch.exp(scores.fused, out=powers[0])
             sums = [both.sum(-1, keepdim=True), *sums]
-            # Not so where one overflows, vanishes or is NaN.
+            # Not usable where one overflows, underflows or is NaN.
             if all(bool(((each > _TINY) & (each < torch.inf)).all()) for each in sums):
-                fused, append, *prepend = (each.log_() for each in sums)
-                return fused, append, prepend[0] if prepend else None
-        fused, append, *prepend = (
-            each.logsumexp(-1, keepdim=True) for each in (scores.fused, *every)
-        )
-        return fused, append, prepend[0] if prepend else None
+                return [each.log_() for each in sums]
+        return [each.logsumexp(-1, keepdim=True) for each in (scores.fused, *every)]
 
     def _prepared(self, logits: Tensor) -> Tensor:
         return logits.log_softmax(-1) if self.scores == "logprobs" else logits

@@ -1,8 +1,8 @@
 """T5's encoder and decoder for twins in lockstep, without the library's modules around them.
 
-What T5's encoder read, kept as keys and values for the decoder, in blocks of similar length.
-
-The weights of a T5-like model, laid out for few and large matrix products.
+Three parts: ``Weights``, a T5-like model laid out for few and large matrix products; ``read``, the
+encoder, whose output is kept as keys and values for the decoder in blocks of references of similar
+length (``Memory``); and ``T5Lockstep``, the decoder.
 
 Queries, keys and values are one product, likewise the two inputs of a gated feed-forward layer, and
 the scale of each layer norm is part of the product that follows it. That is all that differs from
@@ -23,7 +23,8 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
-from pipeline.infill.decoder import Lockstep, padded
+from pipeline.infill.decoder import Lockstep
+from pipeline.models.tokenizers import token_batch
 
 _FAMILY = (T5ForConditionalGeneration, MT5ForConditionalGeneration, UMT5ForConditionalGeneration)
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -212,62 +213,55 @@ class Memory:
     mask: Tensor
 
 
-class Reader:
-    """T5's encoder.
+def read(weights: Weights, sources: Sequence[Sequence[list[int]]], pad: int) -> Iterator[Memory]:
+    """What T5's encoder reads, in blocks of references.
 
     Args:
         weights: the model.
-        parts: contexts of each reference.
+        sources: token ids of every reference, one list per context, in ascending length.
         pad: id of the padding token.
     """
+    device, parts = weights.embeddings.device, len(sources[0])
+    most = _READ.get(device.type, _READ_ELSEWHERE)
+    start = 0
+    while start < len(sources):
+        end, longest = start, 0
+        while end < len(sources):
+            longest = max(longest, *map(len, sources[end]))
+            if end > start and (end + 1 - start) * parts * longest > most:
+                break
+            end += 1
+        rows = [source[part] for part in range(parts) for source in sources[start:end]]
+        yield _memory(weights, start, end - start, *token_batch(rows, pad, device))
+        start = end
 
-    def __init__(self, weights: Weights, parts: int, pad: int) -> None:
-        self._weights, self._parts, self._pad = weights, parts, pad
 
-    def read(self, sources: Sequence[Sequence[list[int]]]) -> Iterator[Memory]:
-        """Blocks of references, whose sources come in ascending length."""
-        most = _READ.get(self._weights.embeddings.device.type, _READ_ELSEWHERE)
-        start = 0
-        while start < len(sources):
-            end, longest = start, 0
-            while end < len(sources):
-                longest = max(longest, *map(len, sources[end]))
-                if end > start and (end + 1 - start) * self._parts * longest > most:
-                    break
-                end += 1
-            rows = [source[part] for part in range(self._parts) for source in sources[start:end]]
-            yield self._memory(
-                start, end - start, *padded(rows, self._pad, self._weights.embeddings.device)
-            )
-            start = end
+def _memory(weights: Weights, start: int, size: int, ids: Tensor, mask: Tensor) -> Memory:
+    shut = weights.embeddings.new_zeros(mask.shape)
+    shut = shut.masked_fill_(mask == 0, -torch.inf)[:, None, None]
+    x = _encode(weights, ids, shut).view(*ids.shape, -1)
+    keys, values = [], []
+    for block in weights.decoder:
+        assert block.cross_kv is not None  # noqa: S101 (a decoder's block has it)
+        both = (x @ block.cross_kv).view(*x.shape[:-1], 2, weights.heads, -1)
+        k, v = both.permute(2, 0, 3, 1, 4)
+        keys.append(k.contiguous())
+        values.append(v.contiguous())
+    return Memory(start, size, keys, values, shut)
 
-    def _memory(self, start: int, size: int, ids: Tensor, mask: Tensor) -> Memory:
-        weights = self._weights
-        shut = weights.embeddings.new_zeros(mask.shape)
-        shut = shut.masked_fill_(mask == 0, -torch.inf)[:, None, None]
-        x = self._encode(ids, shut).view(*ids.shape, -1)
-        keys, values = [], []
-        for block in weights.decoder:
-            assert block.cross_kv is not None  # noqa: S101 (a decoder's block has it)
-            both = (x @ block.cross_kv).view(*x.shape[:-1], 2, weights.heads, -1)
-            k, v = both.permute(2, 0, 3, 1, 4)
-            keys.append(k.contiguous())
-            values.append(v.contiguous())
-        return Memory(start, size, keys, values, shut)
 
-    def _encode(self, ids: Tensor, shut: Tensor) -> Tensor:
-        """Encoder states ``[rows * length, d_model]``."""
-        weights, length = self._weights, ids.shape[1]
-        x = weights.embeddings[ids.flatten()]
-        bias = shut
-        for i, block in enumerate(weights.encoder):
-            if i == 0 or block.bias is not weights.encoder[i - 1].bias:
-                bias = block.bias(length, length, 0) + shut
-            qkv = normed(x, weights.epsilon) @ block.qkv
-            q, k, v = qkv.view(*ids.shape, 3, weights.heads, -1).permute(2, 0, 3, 1, 4)
-            x.addmm_(attend(q, k, v, bias).flatten(0, 1), block.out)
-            block.feed(x, weights)
-        return normed(x, weights.epsilon) * weights.encoder_norm
+def _encode(weights: Weights, ids: Tensor, shut: Tensor) -> Tensor:
+    """Encoder states ``[rows * length, d_model]``."""
+    x = weights.embeddings[ids.flatten()]
+    bias = shut
+    for i, block in enumerate(weights.encoder):
+        if i == 0 or block.bias is not weights.encoder[i - 1].bias:
+            bias = block.bias(ids.shape[1], ids.shape[1], 0) + shut
+        qkv = normed(x, weights.epsilon) @ block.qkv
+        q, k, v = qkv.view(*ids.shape, 3, weights.heads, -1).permute(2, 0, 3, 1, 4)
+        x.addmm_(attend(q, k, v, bias).flatten(0, 1), block.out)
+        block.feed(x, weights)
+    return normed(x, weights.epsilon) * weights.encoder_norm
 
 
 def shrunk(memories: Sequence[Memory], wanted: Tensor, parts: int) -> list[Memory]:
@@ -326,7 +320,7 @@ def _merged(one: Memory, two: Memory, parts: int) -> Memory:
 
 
 _STEPS = 16
-"""Decoder positions for which there is room at first."""
+"""Decoder positions that are allocated at first."""
 
 
 class T5Lockstep(Lockstep):
@@ -355,7 +349,7 @@ class T5Lockstep(Lockstep):
         table = weights.decoder_embeddings
         self._size, self._device, self._dtype = len(sources), table.device, table.dtype
         self._prompt = torch.tensor(list(prompt), device=self._device)
-        self._memories = list(Reader(weights, self.parts, pad).read(sources))
+        self._memories = list(read(weights, sources, pad))
         self._slots, self._written = 0, 0
         self._cache = self._room(len(prompt) + _STEPS)
         self._ancestors = torch.zeros(0, device=self._device, dtype=self._dtype)

@@ -1,25 +1,28 @@
 """Settings of ``conjoin ingest``."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.core.corpora import CORPORA
 from pipeline.core.settings import Settings
+
+if TYPE_CHECKING:
+    ReaderName = str
+else:
+    ReaderName = Literal[tuple(CORPORA)]
 
 
 class Ingest(Settings):
-    """Read a corpus into ``OUT/sentences.parquet`` and draw the labelled sets (§5.1)."""
+    """Read a treebank or raw text into sentences.parquet and print its counts."""
 
     stage: ClassVar[str] = "ingest"
-    summary: ClassVar[str] = (
-        "Read a treebank or raw text into sentences.parquet and print its counts."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
     grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
-    reader: Literal["world", "genia", "ptb", "ptb-ext", "text"] = Field(
+    reader: ReaderName = Field(
         description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."
     )
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")

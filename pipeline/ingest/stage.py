@@ -1,7 +1,8 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -14,68 +15,17 @@ from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
 from pipeline.ingest.draws import Draw, draw, drawable
+from pipeline.ingest.readers import READERS, more_text
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
+
+ALGORITHM = 1
+"""Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
 
 Size = int | Literal["full"]
 
 _SPLITS = ("train", "dev", "test")
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
-
-
-# Each reader is imported when it is asked for: the world needs no XML, the treebanks no grammar.
-def _world(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
-    from pipeline.world import generate_sentences  # noqa: PLC0415
-
-    for sentence in generate_sentences(settings.source, settings.sentences, settings.seed):
-        tally.keep()
-        yield sentence
-
-
-def _raw_world(settings: Ingest) -> Iterator[Sentence]:
-    from pipeline.world import generate_sentences  # noqa: PLC0415
-
-    return generate_sentences(
-        settings.source, settings.raw, settings.seed, first=settings.sentences
-    )
-
-
-def _genia(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
-    from pipeline.ingest.readers.genia import read_genia  # noqa: PLC0415
-
-    return read_genia(settings.source, tally, split_lists=settings.split_lists)
-
-
-def _ptb(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
-    from pipeline.ingest.readers.ptb import read_ptb  # noqa: PLC0415
-
-    return read_ptb(settings.source, tally, license_=_ldc(settings))
-
-
-def _ptb_ext(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
-    from pipeline.ingest.readers.ptb_ext import read_ptb_ext  # noqa: PLC0415
-
-    return read_ptb_ext(settings.source, tally, license_=_ldc(settings))
-
-
-def _ldc(settings: Ingest) -> str:
-    # Whoever forgets --license must not end up with rows that look free to share.
-    return "LDC-User-Agreement" if settings.license == "unknown" else settings.license
-
-
-def _text(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
-    from pipeline.ingest.readers.text import read_text  # noqa: PLC0415
-
-    return read_text(settings.source, tally, segment=settings.segment, license_=settings.license)
-
-
-READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
-    "world": _world,
-    "genia": _genia,
-    "ptb": _ptb,
-    "ptb-ext": _ptb_ext,
-    "text": _text,
-}
 
 
 def run(settings: Ingest) -> None:
@@ -120,9 +70,9 @@ def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
     of the world's raw text may equal one of them by chance.
     """
-    more = _raw_world(settings) if settings.reader == "world" else ()
     training = (sentence for sentence in sentences if sentence.split == "train")
-    lines = [join_words(sentence.words).text for sentence in chain(training, more)]
+    every = chain(training, more_text(settings))
+    lines = [join_words(sentence.words).text for sentence in every]
     write_text(settings.out / "text.txt", "".join(f"{line}\n" for line in lines))
     return len(lines)
 
@@ -160,7 +110,7 @@ def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
         if old not in wanted:
             old.unlink()
     for path, drawn in wanted.items():
-        write_json(path, {"labelled": list(drawn.labelled), "validation": list(drawn.validation)})
+        write_json(path, asdict(drawn))
 
 
 def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
-"""Language models that fill masks: what they must offer, and how they are loaded.
+"""Language models that fill masks: what they must have, how they are loaded, logits at positions.
 
-The output layer at chosen positions only.
+``logits_at`` runs the output layer at chosen positions only.
 """
 
 from collections.abc import Mapping
@@ -130,7 +130,7 @@ def sentinels(tokenizer: PreTrainedTokenizerBase) -> Sentinels:
 
 
 def check_language_model(lm: Family, where: str) -> PreTrainedTokenizerBase:
-    """Refuse, before any weight is read, what cannot serve; else the checkpoint's tokenizer.
+    """The checkpoint's tokenizer; refuses a checkpoint that cannot fill before its weights are read.
 
     Args:
         lm: the family: masked LM, or encoder-decoder with sentinels.
@@ -159,7 +159,7 @@ def check_language_model(lm: Family, where: str) -> PreTrainedTokenizerBase:
 
 
 def _lay_masks_side_by_side(where: str, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Let a mask have the blank before it: it stands for a word, whose token has it."""
+    """Make a mask include the blank before it, as the token of a word does in byte-level BPE."""
     mask = tokenizer.mask_token
     if mask is None:
         raise ModelError(
@@ -231,10 +231,13 @@ def _check_vocabulary(
 def _check_positions(
     where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> None:
-    """Try the model on two texts: alone and whole, padded and at the masks only, must be equal.
+    """Check on two texts that logits at the masks of a padded batch equal those of each text alone.
 
-    So it is with nearly all masked LMs; where padding is not ignored (FNet), or the output layer
-    looks at several positions, fills would depend on what else is in the batch.
+    Nearly all masked LMs pass; where padding is not ignored (FNet), or the output layer looks at
+    several positions, fills would depend on what else is in the batch.
+
+    Raises:
+        ModelError: the model cannot be run so, or its probabilities differ.
     """
     mask = tokenizer.mask_token
     texts = f"a {mask}", f"a {mask} a a {mask} a"

@@ -34,7 +34,7 @@ _PADDED_POSITIONS = frozenset(
 """Architectures whose position ids begin after the padding token's id."""
 
 _RECORDS = frozenset({"finished.json", "history.jsonl", "pretrain.json", "timing.json"})
-"""What ``pretrain`` tells of a model beside it."""
+"""Files that ``pretrain`` writes about a model beside it."""
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -73,9 +73,9 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
 
 
 def identity(where: str) -> str:
-    """What tells two models apart: a digest of weights, settings and tokenizer, or a hub name's commit.
+    """Identifies a model: a digest of weights, settings and tokenizer, or a hub name's commit.
 
-    How a model was made is no part of what it is: trained again to the same weights, it is the same.
+    How a model was made does not count: trained again to the same weights, it is the same.
     """
     folder = Path(where)
     if folder.is_dir():
@@ -111,10 +111,10 @@ def load_config(where: str) -> PretrainedConfig:
 
 
 def check_files(where: str) -> None:
-    """Refuse weights that are not there as safetensors, or not whole; a hub's come checked.
+    """Check that a folder's weights are safetensors and whole; a hub checks its own.
 
     Raises:
-        ModelError: so.
+        ModelError: there are none, or one is damaged.
     """
     folder = Path(where)
     if not folder.is_dir():
@@ -152,7 +152,7 @@ def load_weights(
         ModelError: it cannot be loaded, its weights are not safetensors, or some would be random.
     """
     check_files(where)
-    # The library would report at length which weights are left over, which is as it should be.
+    # The library would report at length which weights are left over, which is expected.
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.CRITICAL)
     try:

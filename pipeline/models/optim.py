@@ -1,10 +1,8 @@
-"""Weight decay where it belongs: on matrices, not on biases and layer norms.
-
-An exponential moving average of a model's weights: a steadier judge than the last update.
-"""
+"""What training needs beside torch: groups for weight decay, averaged weights, evaluation mode."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -12,7 +10,10 @@ from torch import Tensor, nn
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Parameter groups for AdamW (the paper does not say; this is the field's practice)."""
+    """Parameter groups for AdamW: matrices decay, biases and layer norms do not.
+
+    The paper does not say; this is the field's practice.
+    """
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim <= 1]
     return [
@@ -25,7 +26,9 @@ _Model = TypeVar("_Model", bound=nn.Module)
 
 
 class Average(Generic[_Model]):
-    """The average of a model's weights over its updates, bias-corrected.
+    """The exponential moving average of a model's weights over its updates, bias-corrected.
+
+    It scores more steadily than the weights after the last update.
 
     After update t it is Σ β^(t-s) w_s / Σ β^(t-s) over s = 1 … t, so the weights before the first
     update do not count, and early averages are not drawn to zero.
@@ -63,3 +66,15 @@ class Average(Generic[_Model]):
             weights = zip(self.model.parameters(), self._source.parameters(), strict=True)
             for mean, weight in weights:
                 mean.lerp_(weight, share)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode (no dropout) inside the block; then every module in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

@@ -1,15 +1,20 @@
-"""Own subword tokenizers for language models trained from scratch: WordPiece (BERT), Unigram (T5).
+"""Subword tokenizers: trained here for new language models, their sentinels, padded batches.
 
-Training is `tokenizers`'; what is added is that equal text gives equal bytes. The library counts
-words in randomly seeded hash maps, so ids, and where merges tie even the vocabulary, change from
-run to run unless the alphabet's ids are fixed beforehand and the result is put in order.
+A new BERT gets WordPiece, a new T5 Unigram. The training is that of `tokenizers`; added here is that
+equal text gives equal bytes. The library counts words in randomly seeded hash maps, so ids, and where
+merges tie even the vocabulary, change from run to run unless the alphabet's ids are fixed beforehand
+and the result is sorted.
 """
 
 import math
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from tokenizers import (
     AddedToken,
     Regex,
@@ -22,6 +27,7 @@ from tokenizers import (
     trainers,
 )
 from tokenizers.pre_tokenizers import PreTokenizer
+from torch import Tensor
 from transformers import BertTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 SENTINELS = 100
@@ -158,3 +164,20 @@ def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     while (name := f"{mark}<extra_id_{len(ids)}>") in vocabulary:
         ids.append(vocabulary[name])
     return ids
+
+
+def padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
+    """Rows of any length as ``[rows, longest]``, filled up with ``value``."""
+    grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for line, row in zip(grid, rows, strict=True):
+        line[: len(row)] = row
+    return grid
+
+
+def token_batch(
+    rows: Sequence[Sequence[int] | NDArray[Any]], pad: int, device: torch.device | None = None
+) -> tuple[Tensor, Tensor]:
+    """Token ids and attention mask (1: a token, 0: padding) of rows, both ``[rows, longest]``."""
+    ids = padded(rows, pad)
+    mask = np.arange(ids.shape[1]) < np.array([[len(row)] for row in rows])
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask.astype(np.int64)).to(device)

@@ -1,13 +1,12 @@
-"""Words to encoder input: subwords of each sentence, and where each word ends among them.
+"""Words to encoder input and to representations: the tokenizer's side of the predictor.
 
 A word is represented by its *last* subword (§5.1). A word that the tokenizer maps to nothing (a
 lone control character, say) stands as the unknown token, so that word indices always hold.
 
-Which sentences of a batch go through the encoder together.
-
-A pass costs as much as its longest sentence times its sentences. On a CPU, which is bound by
-arithmetic, padding is dear: 40 % of what 16 of GENIA's sentences take in one pass. But each pass reads
-all weights (and, learning, writes all gradients), so neither is one sentence at a time cheap.
+``represent`` decides which sentences of a batch the encoder reads together. A pass costs its longest
+sentence times its number of sentences. On a CPU, which is bound by arithmetic, padding is expensive:
+40 % of what 16 of GENIA's sentences take in one pass. But each pass also reads all weights (and in
+training writes all gradients), so one sentence at a time is not cheap either.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
+from pipeline.models.tokenizers import padded, token_batch
 
 EDGE = "coordinator at the edge of the sentence"
 TOO_LONG = "sentence longer than the encoder"
@@ -29,7 +29,7 @@ _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again a
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One of the N_batch places of a batch: a sentence with the structures to learn from it.
+    """One of the N_batch examples of a batch: a sentence with the structures to learn from it.
 
     ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``.
     """
@@ -56,7 +56,7 @@ class Encoded:
 
 
 class WordEncoding:
-    """A tokenizer, seen as a map from word lists to encoder input.
+    """A tokenizer as a map from word lists to encoder input.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -69,7 +69,7 @@ class WordEncoding:
         self._kept: dict[tuple[str, ...], Encoded] = {}
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
-        """Tokenize sentences of words, of any length; those seen lately are remembered.
+        """Tokenize sentences of words, of any length; recent ones are remembered.
 
         Raises:
             ModelError: a word has no subword and the tokenizer no unknown token to stand for it.
@@ -106,7 +106,7 @@ class WordEncoding:
             yield batch
 
     def forget(self) -> None:
-        """Let go of remembered sentences, where none is expected to come again."""
+        """Drop remembered sentences, where none is expected to come again."""
         self._kept.clear()
 
     def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
@@ -150,17 +150,9 @@ class WordEncoding:
             ``ids`` and ``mask``, both ``[sentences, subwords]``, and ``last``
             ``[sentences, words]``; padded words point at subword 0.
         """
-        padding = self.tokenizer.pad_token_id or 0
-        width = max(len(encoded.ids) for encoded in batch)
-        words = max(len(encoded.last) for encoded in batch)
-        ids = torch.full((len(batch), width), padding, dtype=torch.long)
-        mask = torch.zeros((len(batch), width), dtype=torch.long)
-        last = torch.zeros((len(batch), words), dtype=torch.long)
-        for row, encoded in enumerate(batch):
-            ids[row, : len(encoded.ids)] = torch.tensor(encoded.ids)
-            mask[row, : len(encoded.ids)] = 1
-            last[row, : len(encoded.last)] = torch.tensor(encoded.last)
-        return ids.to(device), mask.to(device), last.to(device)
+        pad = self.tokenizer.pad_token_id or 0
+        ids, mask = token_batch([encoded.ids for encoded in batch], pad, device)
+        return ids, mask, torch.from_numpy(padded([each.last for each in batch], 0)).to(device)
 
 
 def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None) -> str | None:
@@ -185,8 +177,8 @@ def represent(
     """Encode sentences, on a CPU in groups of similar length.
 
     Returns:
-        The words' representations h, ``[sentences, words, width]``; what stands behind a sentence's
-        last word means nothing.
+        The words' representations h, ``[sentences, words, width]``; values after a sentence's last
+        word are padding.
     """
     groups = [list(range(len(batch)))]
     if device.type == "cpu":

@@ -6,7 +6,6 @@ A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer)
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
@@ -27,9 +26,9 @@ from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, read_json, write_json
 from pipeline.core.types import Span
 from pipeline.models.loading import length_limit, load_encoder
+from pipeline.models.optim import evaluating
 from pipeline.predictor.encoding import (
     TOO_LONG,
-    Encoded,
     Example,
     WordEncoding,
     obstacle,
@@ -78,7 +77,7 @@ class Predictor(nn.Module):
         super().__init__()
         self.encoder = encoder
         if getattr(encoder, "pooler", None) is not None:
-            # Eq. 3 reads words, not the sentence; an untrained pooler would only be dead weight.
+            # Eq. 3 reads words, not the sentence; an untrained pooler would be unused weight.
             self.encoder.pooler = None  # type: ignore[assignment]
         self.config = config = cast(PretrainedConfig, encoder.config)
         self.mlp_hidden, self.dropout = mlp_hidden, dropout
@@ -167,17 +166,14 @@ class Predictor(nn.Module):
             ) from error
         return predictor.eval()
 
-    def _represent(self, batch: Sequence[Encoded]) -> Tensor:
-        """Encode sentences; their words' representations h, ``[sentences, words, width]``."""
-        return represent(self.encoder, self.encoding, batch, self.device)
-
     def forward(self, examples: Sequence[Example]) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
         Each distinct sentence is encoded once. No example may have an obstacle.
         """
         rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
-        h = self._represent(self.encoding.encode(list(rows)))
+        encoded = self.encoding.encode(list(rows))
+        h = represent(self.encoder, self.encoding, encoded, self.device)
         gold = [
             (rows[e.words], k, len(e.words), extent)
             for e in examples
@@ -266,9 +262,10 @@ class Predictor(nn.Module):
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
                 asked.setdefault(tuple(words), []).append(index)
-        with self._evaluating(), torch.inference_mode():
+        with evaluating(self), torch.inference_mode():
             for batch in self.encoding.batches(asked, batch_tokens):
-                h = self._represent([pair[1] for pair in batch])
+                encoded = [pair[1] for pair in batch]
+                h = represent(self.encoder, self.encoding, encoded, self.device)
                 order = (index for words, _ in batch for index in asked[words])
                 instances = [
                     (row, coordinators[index], len(words))
@@ -279,18 +276,6 @@ class Predictor(nn.Module):
                     for own in self.scorer(h, part):
                         scores = own if temperature == 1 else _tempered(own, temperature)
                         yield next(order), scores.cpu()
-
-    @contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        """Evaluation mode (no dropout) inside the block, whatever the mode outside."""
-        before = self.training
-        if before:
-            self.eval()
-        try:
-            yield
-        finally:
-            if before:
-                self.train()
 
 
 def _tempered(scores: Tensor, temperature: float) -> Tensor:

@@ -4,17 +4,15 @@
 
 The MLP's first layer is linear in F, so it splits into one projection per endpoint: words are
 projected once (O(n) products), each only as what it can be, beginning or end, and pairs are only
-added (O(n²) sums, ``pairs.py``), where gathering F first costs O(n²) products: on one CPU core, at
-bert-base's width and 30, 60 and 120 words, 12, 19 and 34 times as much forward and 5, 16 and 20 times
-as much both ways.
+added (O(n²) sums). Gathering F first would cost O(n²) products: on one CPU core, at bert-base's width
+and 30, 60 and 120 words, 12, 19 and 34 times as much forward and 5, 16 and 20 times as much forward
+and backward.
 
-Scores of all pairs of a beginning and an end: Σ_u w_u · keep_iju · ReLU(begin_iu + end_ju + c_u).
-
-The pairs of a sentence of n words are O(n²), its projected words O(n). On a CPU this walks over
-blocks of pairs that stay in the cache and keeps for the backward pass only the words and, with
-dropout, one byte per hidden unit: what it needs of the units it adds up again, and as each pair is a
-sum, the gradients of words *and* of w are row and column sums of the pairs'. On a GPU, where
-starting a kernel costs more than adding, all pairs of all instances stand in one tensor instead.
+The score of a pair is Σ_u w_u · keep_iju · ReLU(begin_iu + end_ju + c_u). On a CPU ``pair_scores``
+works on blocks of pairs that stay in the cache and keeps for the backward pass only the words and,
+with dropout, one byte per hidden unit: it computes the units again, and since each pair is a sum, the
+gradients of words *and* of w are row and column sums of the pairs'. On a GPU, where starting a kernel
+costs more than adding, all pairs of all instances are in one tensor.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +25,11 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 from torch.nn.utils.rnn import pad_sequence
 
 _BLOCK = 1 << 18  # hidden units in a block: a megabyte of float32, about a core's L2 cache
-_PairRows = np.ndarray[tuple[int], np.dtype[np.int64]]
+_Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+Instance = tuple[int, int, int]
+"""(sentence, k, n): the sentence's row, the coordinator's word index, the number of words; with
+0 < k < n - 1."""
 
 
 class Grid(NamedTuple):
@@ -73,7 +75,16 @@ def pair_scores(
     if begins.device.type == "cpu":
         scores: Tensor = _Blocks.apply(begins, ends, shifts, weight, grids, masks)  # type: ignore[no-untyped-call]
         return scores
-    return _at_once(begins, ends, shifts, weight, grids=grids, masks=masks)
+    # All pairs in a dozen kernels, however many grids there are.
+    left, right, grid = (
+        torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
+    )
+    # Embedding is a gather of rows whose gradient is deterministic on CUDA, unlike indexing's.
+    pairs = F.embedding(left, begins) + F.embedding(right, ends)
+    units = (pairs + F.embedding(grid, shifts)).relu_()
+    if masks is not None:
+        units = units * torch.cat(list(masks)).to(units.dtype)
+    return units @ weight
 
 
 def keep_share(dropout: float) -> float:
@@ -171,7 +182,7 @@ class _Blocks(torch.autograd.Function):
 
 
 class _Scratch:
-    """Room for one block, used again for the next."""
+    """Memory for one block, used again for the next."""
 
     def __init__(self, like: Tensor, grids: Sequence[Grid], *, masked: bool) -> None:
         self._hidden = like.shape[1]
@@ -190,7 +201,7 @@ class _Scratch:
             yield slice(first, last), slice(first * grid.rights, last * grid.rights)
 
     def units(self, rows: slice, grid: Grid) -> Tensor:
-        """Room for a block's hidden units, ``[beginnings, ends, hidden]``."""
+        """Memory for a block's hidden units, ``[beginnings, ends, hidden]``."""
         shape = rows.stop - rows.start, grid.rights, self._hidden
         return self._units[: shape[0] * shape[1] * shape[2]].view(shape)
 
@@ -205,28 +216,7 @@ def _sides(begins: Tensor, ends: Tensor, shift: Tensor, grid: Grid) -> tuple[Ten
     return left, ends[grid.right : grid.right + grid.rights]
 
 
-def _at_once(
-    begins: Tensor,
-    ends: Tensor,
-    shifts: Tensor,
-    weight: Tensor,
-    *,
-    grids: Sequence[Grid],
-    masks: Sequence[Tensor] | None,
-) -> Tensor:
-    """``pair_scores`` in a dozen kernels however many grids there are."""
-    left, right, grid = (
-        torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
-    )
-    # Embedding is a gather of rows whose gradient is deterministic on CUDA, unlike indexing's.
-    pairs = F.embedding(left, begins) + F.embedding(right, ends)
-    units = (pairs + F.embedding(grid, shifts)).relu_()
-    if masks is not None:
-        units = units * torch.cat(list(masks)).to(units.dtype)
-    return units @ weight
-
-
-def _gathered(grids: Sequence[Grid]) -> list[_PairRows]:
+def _gathered(grids: Sequence[Grid]) -> list[_Rows]:
     """Row of the beginning, row of the end and number of the grid of each pair."""
     parts = [
         (
@@ -237,12 +227,6 @@ def _gathered(grids: Sequence[Grid]) -> list[_PairRows]:
         for number, grid in enumerate(grids)
     ]
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
-
-
-_Rows = np.ndarray[tuple[int], np.dtype[np.int64]]
-Instance = tuple[int, int, int]
-"""(sentence, k, n): the sentence's row, the coordinator's word index, the number of words; with
-0 < k < n - 1."""
 
 
 class EndpointScorer(nn.Module):

@@ -1,13 +1,11 @@
-"""Constituency parsing of pretokenised sentences with stanza (§3.3 of the paper).
+"""The parser of a corpus: stanza's, trained on the corpus's own treebank (§3.3) or made elsewhere.
 
 Stanza has put trees on the wrong sentence before (its issues 882, 970, 997) and gives up a whole
 call for one bad sentence, so every tree is checked against its words and a failing batch is parsed
 again sentence by sentence.
 
-The parser of a corpus: trained on its own treebank (§3.3), or made elsewhere.
-
-``CORPUS/parser/parser.json`` says which it is and, for one trained here, from what: a run that finds
-it current does not train again.
+``CORPUS/parser/parser.json`` says which parser it is and, for one trained here, of what it was made: a
+run that finds it current does not train again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +21,10 @@ from stanza.models.constituency.trainer import Trainer
 
 from pipeline.core.console import say
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import digest_of, read_json, sha256_of, write_json
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.preparse import parser_training
 from pipeline.preparse.parser_training import (
     MODEL,
     PRETRAIN,
@@ -110,9 +107,7 @@ class Parser:
             raise  # the machine's fault, not the sentence's
         except (AssertionError, IndexError, RuntimeError, TypeError, ValueError) as error:
             return [Parsed(None, f"stanza failed: {type(error).__name__}")] * len(sentences)
-        if len(trees) != len(
-            sentences
-        ):  # stanza leaves broken sentences out, which shifts the rest
+        if len(trees) != len(sentences):  # stanza leaves broken ones out, which shifts the rest
             return [Parsed(None, "no tree found")] * len(sentences)
         return [self._checked(tree, words) for tree, words in zip(trees, sentences, strict=True)]
 
@@ -229,55 +224,46 @@ TREEBANK = "treebank"
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: Preparse) -> dict[str, Any]:
+def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
     """Make the corpus's parser, unless the one that is there was made of the same.
+
+    Args:
+        settings: the stage's.
+        algorithm: the stage's number.
 
     Returns:
         The card: ``source`` (``treebank``, a file in the folder, or what stanza is to load),
-        ``wrapper`` (root label of the treebank's trees), and for a parser trained here ``training``
-        (what was learned from, and how well), ``made_of`` and ``sha256``.
+        ``wrapper`` (root label of the treebank's trees), and ``training`` (what was learned from, and
+        how well; None where nothing was). For a parser trained here the card is the record of its
+        files.
 
     Raises:
         InputError: no trees to learn from.
     """
     folder = settings.corpus / "parser"
-    card: dict[str, Any]
     if settings.parser != "train":
         card = {"source": settings.parser, "wrapper": None, "training": None}
+        write_json(folder / CARD, card)
+        return card
+    output = Output(folder, folder / CARD, _fingerprint(settings, algorithm))
+    if output.state().kind == "current":
+        say("the parser is already there and current")
     else:
-        made_of = _made_of(settings)
-        if (found := _current(folder, made_of)) is not None:
-            say("the parser is already there and current")
-            return found
-        card = {**_train(settings), "made_of": made_of, "sha256": sha256_of(folder / MODEL)}
-    write_json(folder / CARD, card)
-    return card
+        output.begin()
+        facts = _train(settings)
+        output.finish({name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN)}, facts)
+    return dict(read_json(folder / CARD))
 
 
-def _made_of(settings: Preparse) -> dict[str, Any]:
-    fields = {
-        "min_words",
-        "parser_epochs",
-        "parser_hidden",
-        "parser_trees",
-        "seed",
-        "tags",
-        "threads",
-    }
-    return {
-        "settings": settings.model_dump(mode="json", include=fields),
-        "sentences": sha256_of(settings.corpus / "sentences.parquet"),
-        "code": code_digest(parser_training.__name__),
-        "versions": {"stanza": stanza.__version__, "torch": torch.__version__},
-    }
-
-
-def _current(folder: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
-    if not (folder / CARD).is_file() or not (folder / MODEL).is_file():
-        return None
-    card: dict[str, Any] = read_json(folder / CARD)
-    whole = card.get("sha256") == sha256_of(folder / MODEL)
-    return card if whole and card.get("made_of") == made_of else None
+def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
+    fields = {"min_words", "seed", "tags", "threads"}
+    fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", include=fields),
+        inputs={"sentences": sha256_of(settings.corpus / "sentences.parquet")},
+        algorithm=algorithm,
+        versions=versions_of("stanza", "torch"),
+    )
 
 
 def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
@@ -287,8 +273,9 @@ def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
         InputError: the card names a file that is not there.
     """
     source = str(card["source"])
-    if "made_of" in card:
-        return {"name": f"stanza:train:{card['sha256'][:8]}", "sha256": card["sha256"]}
+    if "files" in card:
+        digest = str(card["files"][MODEL]["sha256"])
+        return {"name": f"stanza:train:{digest[:8]}", "sha256": digest}
     if source.endswith(".pt"):
         path = Path(source)
         if not path.is_file():
@@ -317,7 +304,7 @@ def corpus_parser(folder: Path) -> Parser:
             path=folder,
             remedy="run `conjoin preparse` with --parser train",
         )
-    return load_parser(str(folder / MODEL) if "made_of" in card else source)
+    return load_parser(str(folder / MODEL) if "files" in card else source)
 
 
 def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
@@ -326,16 +313,17 @@ def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, .
     Raises:
         InputError: a sentence has none.
     """
-    if not parser.needs_tags:
-        return None
-    for sentence in sentences:
-        if sentence.tags is None:
-            raise InputError(
-                "no part-of-speech tags",
-                sentence_id=sentence.sentence_id,
-                remedy="use a parser that needs none (--tags none)",
-            )
-    return [sentence.tags or () for sentence in sentences]
+    return [_tags(sentence) for sentence in sentences] if parser.needs_tags else None
+
+
+def _tags(sentence: Sentence) -> tuple[str, ...]:
+    if sentence.tags is None:
+        raise InputError(
+            "no part-of-speech tags",
+            sentence_id=sentence.sentence_id,
+            remedy="use a parser that needs none (--tags none)",
+        )
+    return sentence.tags
 
 
 def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Sentence]]:
@@ -397,13 +385,9 @@ def _train(settings: Preparse) -> dict[str, Any]:
 
 
 def _training_tree(sentence: Sentence, tagged: bool) -> str:
-    tree = parse_tree(sentence.tree or "")
-    if tagged and sentence.tags is None:
-        raise InputError(
-            "no part-of-speech tags", sentence_id=sentence.sentence_id, remedy="use --tags none"
-        )
+    tags = _tags(sentence) if tagged else None
     try:
-        return training_tree(tree, sentence.words, sentence.tags if tagged else None)
+        return training_tree(parse_tree(sentence.tree or ""), sentence.words, tags)
     except ValueError as error:
         raise InputError(
             f"tree and words differ: {error}", sentence_id=sentence.sentence_id

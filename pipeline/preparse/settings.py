@@ -9,10 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Preparse(Settings):
-    """Parse U with stanza's constituency parser into shards of trees (§3.3)."""
+    """Parse the unlabelled sentences U into constituency trees."""
 
     stage: ClassVar[str] = "preparse"
-    summary: ClassVar[str] = "Parse the unlabelled sentences U into constituency trees."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")

@@ -6,23 +6,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import stanza
 import torch
 from accelerate import PartialState
 
 from pipeline.core import console
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import TREES, UNPARSED, read_sentences
 from pipeline.core.tally import Tally
 from pipeline.core.tree_rows import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
-from pipeline.executor.monitor import Board
-from pipeline.executor.run import Make, OnBatch, Report, open_board, run_units
+from pipeline.executor.monitor import Store
+from pipeline.executor.run import Make, OnBatch, Report, run_units
 from pipeline.executor.units import UnitFolder
 from pipeline.preparse.parser import (
     TREEBANK,
@@ -35,6 +33,10 @@ from pipeline.preparse.parser import (
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, one_line, parse_tree
+
+ALGORITHM = 1
+"""Raise it when other code trains another parser or makes other trees of the same settings and
+sentences: the corpus's parser and its trees are then stale."""
 
 
 def run(settings: Preparse) -> None:
@@ -60,11 +62,11 @@ def run(settings: Preparse) -> None:
 
     # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
     with launch.working(out, settings.threads) as worker:
-        # A worker lost in the first plan would not come to open the board of the second.
-        boards = [open_board(worker) for _ in plans]
+        # A worker lost in the first plan would not come to open the store of the second.
+        stores = [Store(worker) for _ in plans]
         reports = [
-            _parse(settings, card, plan, worker, board=board, parser=parser)
-            for plan, board in zip(plans, boards, strict=True)
+            _parse(settings, card, plan, worker, store=store, parser=parser)
+            for plan, store in zip(plans, stores, strict=True)
         ]
         tallies = [report[0] for report in reports if report]
         if not tallies:
@@ -82,7 +84,7 @@ def _parse(
     plan: ParsePlan,
     worker: launch.Worker,
     *,
-    board: Board,
+    store: Store,
     parser: Callable[[], Parser | None],
 ) -> tuple[Tally, Report] | None:
     """Make the units of one plan; returns what came of them to worker 0.
@@ -92,8 +94,8 @@ def _parse(
     """
     source = settings.corpus / "sentences.parquet"
     schemas = {"trees": TREES, "rejects": UNPARSED}
-    about = _about(settings, source, card, plan)
-    folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, about)
+    made_of = _fingerprint(settings, card, plan)
+    folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, made_of)
 
     def prepare() -> Make:
         loaded = parser()
@@ -108,7 +110,7 @@ def _parse(
 
     what = f"preparse ({plan.title})"
     report = run_units(
-        worker, folder, plan.sizes, prepare, what=what, items="sentences", board=board
+        worker, folder, plan.sizes, prepare, what=what, items="sentences", store=store
     )
     if report is None:
         return None
@@ -138,28 +140,22 @@ def _parser_card(settings: Preparse) -> dict[str, Any]:
     launch.pin(settings.threads)
     if launch.in_launch():
         with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
-            return ensure_parser(settings)
+            return ensure_parser(settings, ALGORITHM)
     with folder_lock(settings.corpus / "parser"):
-        return ensure_parser(settings)
+        return ensure_parser(settings, ALGORITHM)
 
 
-def _about(
-    settings: Preparse, source: Path, card: Mapping[str, Any], plan: ParsePlan
-) -> dict[str, Any]:
-    """Everything the trees depend on; its digest is the shards' fingerprint."""
+def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:
+    """Everything the trees depend on."""
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
-    return {
-        "settings": settings.model_dump(mode="json", include=fields),
-        "parser": parser_identity(card),
-        "inputs": {"sentences": sha256_of(source)},
-        "code": code_digest(__name__),
-        "versions": {
-            "pyarrow": pyarrow.__version__,
-            "stanza": stanza.__version__,
-            "torch": torch.__version__,
-        },
-        "device": launch.describe(launch.device()),
-    }
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", include=fields),
+        inputs={"sentences": sha256_of(settings.corpus / "sentences.parquet")},
+        model=parser_identity(card),
+        algorithm=ALGORITHM,
+        versions=versions_of("pyarrow", "stanza", "torch"),
+        machine={"device": launch.describe(launch.device())},
+    )
 
 
 def _finish(settings: Preparse, card: Mapping[str, Any], tallies: Sequence[Tally]) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
-from pipeline.models.tokenizers import sentinel_ids
+from pipeline.models.tokenizers import padded, sentinel_ids, token_batch
 from pipeline.pretrain.corruption import (
     IGNORED,
     Masking,
@@ -100,14 +100,6 @@ def epoch_of(objective: Objective, texts: Sequence[Any], batch_size: int) -> Ite
         yield objective.batch(texts, part, np.random.default_rng([0, number]))
 
 
-def padded(rows: Sequence[Sequence[int] | NDArray[Any]], value: int) -> NDArray[np.int64]:
-    """Rows of any length as ``[rows, longest]``, filled up with ``value``."""
-    grid = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
-    for line, row in zip(grid, rows, strict=True):
-        line[: len(row)] = row
-    return grid
-
-
 class MaskedPairs:
     """BERT: two sentences ``[CLS] A [SEP] B [SEP]`` with token types, some words masked.
 
@@ -162,16 +154,17 @@ class MaskedPairs:
             flags[len(before) : len(before) + len(first.ids)] = self._chosen(first, rng)
             flags[head : head + len(second.ids)] = self._chosen(second, rng)
             chosen.append(flags)
-        ids, flags = padded(rows, self._pad), padded(chosen, 0).astype(bool)
-        masked, labels = mask_tokens(ids, flags, self._masking, rng)
+        ids, attention = token_batch(rows, self._pad)
+        flags = padded(chosen, 0).astype(bool)
+        masked, labels = mask_tokens(ids.numpy(), flags, self._masking, rng)
         batch = {
-            "input_ids": masked,
-            "attention_mask": padded([np.ones(len(row)) for row in rows], 0),
-            "labels": labels,
+            "input_ids": torch.from_numpy(masked),
+            "attention_mask": attention,
+            "labels": torch.from_numpy(labels),
         }
         if self._types:
-            batch["token_type_ids"] = padded(types, 0)
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
+            batch["token_type_ids"] = torch.from_numpy(padded(types, 0))
+        return batch
 
     def _chosen(self, text: Text, rng: np.random.Generator) -> NDArray[np.bool_]:
         words = int(text.begins.sum())
@@ -181,6 +174,17 @@ class MaskedPairs:
             flags = rng.random(words) < self._spans.density
             flags[rng.integers(words)] |= not flags.any()
         return spread_to_tokens(flags, text.begins)
+
+
+def sequences(
+    sources: Sequence[Sequence[int] | NDArray[Any]],
+    targets: Sequence[Sequence[int] | NDArray[Any]],
+    pad: int,
+) -> Batch:
+    """An encoder-decoder's batch: ``input_ids`` and ``attention_mask`` of the encoder, ``labels``."""
+    ids, attention = token_batch(sources, pad)
+    labels = torch.from_numpy(padded(targets, IGNORED))
+    return {"input_ids": ids, "attention_mask": attention, "labels": labels}
 
 
 class OneEach:
@@ -220,9 +224,4 @@ class CorruptedSentence(OneEach):
             )
             sources.append(source)
             targets.append(target)
-        batch = {
-            "input_ids": padded(sources, self._pad),
-            "attention_mask": padded([[1] * len(source) for source in sources], 0),
-            "labels": padded(targets, IGNORED),
-        }
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
+        return sequences(sources, targets, self._pad)

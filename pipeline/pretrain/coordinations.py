@@ -1,10 +1,10 @@
-"""Natural coordinations in parsed sentences: what the paper's twins look like when people write them.
+"""Natural coordinations in parsed sentences, from which language models learn to fill twins.
 
 A language model is to fill "X and <mask>" and "<mask> and X" with the same conjunct (§3.1). Sentences
-that hold a coordination say what such a conjunct looks like; their boundaries are read off the trees of
-the parser that also offers the reference spans, so that the model learns from no annotation itself. A
-parser trained here did: from gold trees with their coordinations, of more sentences than L has, and some
-of these very sentences are among them.
+with a coordination show what such a conjunct looks like. Its boundaries are read off the trees of the
+parser that also gives the reference spans, so the model itself learns from no annotation. A parser
+trained here did: from gold trees with their coordinations, of more sentences than L has, some of these
+very sentences among them.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nltk.tree import Tree
 
 from pipeline.core.tally import Tally
-from pipeline.core.types import COORDINATORS, Coordination, Reference, Source, Span
+from pipeline.core.types import COORDINATORS, Coordination, Reference, SourceSentence, Span
 from pipeline.text.coordinations import PRECONJUNCTIONS, ptb_coordinations
 from pipeline.text.natural import join_words
 from pipeline.text.trees import escape, is_tag, leaves
@@ -101,7 +101,7 @@ def natural_coordinations(words: Sequence[str], tree: Tree) -> tuple[list[Coordi
 
 def _fault(words: Sequence[str], coordination: Coordination) -> str | None:
     if len(coordination.conjuncts) != 2:
-        # Twins have two; with a third beside them the sentence would tell what generation hides.
+        # Twins have two; a third beside them would show the model what generation hides.
         return MORE if len(coordination.conjuncts) > 2 else UNFOUND
     first, second = coordination.conjuncts
     if first.end != coordination.coordinator or second.start != coordination.coordinator + 1:
@@ -112,7 +112,7 @@ def _fault(words: Sequence[str], coordination: Coordination) -> str | None:
     return EQUAL if [w.lower() for w in one] == [w.lower() for w in two] else None
 
 
-def hidden_conjuncts(source: Source, coordination: Coordination) -> tuple[Hidden, Hidden]:
+def hidden_conjuncts(source: SourceSentence, coordination: Coordination) -> tuple[Hidden, Hidden]:
     """The second conjunct hidden and the first shown, and the other way round.
 
     Args:

@@ -1,10 +1,8 @@
-"""The training loop of a masked LM or a text-infilling LM.
+"""The training loop of a masked LM or a text-infilling LM, and what its looks at held-out text found.
 
-What an update sees, its corruption and its dropout are pure functions of (seed, step), so the step is
-also the position in the text and the state of all chance: a run that is taken up from a checkpoint
+The batch of an update, its corruption and its dropout are pure functions of (seed, step), so the step
+is also the position in the text and the state of all random numbers: a run resumed from a checkpoint
 makes the same updates as one that was never interrupted.
-
-The course of a pretraining: what each look at held-out text found, and how it is told.
 """
 
 import json
@@ -27,7 +25,7 @@ from pipeline.core.console import Meter, say
 from pipeline.core.errors import ModelError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import differences
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.language_models import logits_at
 from pipeline.models.optim import decay_groups
 from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
@@ -57,7 +55,7 @@ class Look:
     probe: Mapping[str, Any] | None
 
     def line(self, of: int) -> str:
-        """One line for whoever watches."""
+        """One line for the display."""
         parts = [
             f"step {self.step:,} of {of:,}",
             f"{self.tokens:,} tokens",
@@ -74,31 +72,15 @@ class Look:
 _SHOWN = ("recovered", "category", "length", "sense", "echo")
 
 
-def perplexity(loss: float | None) -> float | None:
-    """E to the loss, of a loss in nats per predicted token."""
-    return None if loss is None else round(math.exp(min(loss, 50.0)), 3)
-
-
 def write_history(folder: Path, looks: Sequence[Look]) -> None:
     """``history.jsonl``: one JSON object per look."""
     write_text(folder / HISTORY, "".join(f"{json.dumps(asdict(look))}\n" for look in looks))
 
 
-def look_table(looks: Sequence[Look]) -> pa.Table:
-    """Looks as the rows of a checkpoint."""
-    return pa.table({"look": pa.array([json.dumps(asdict(look)) for look in looks], pa.string())})
-
-
-def looks_of(rows: pa.Table) -> list[Look]:
-    """The looks in a checkpoint's rows."""
-    found: list[dict[str, Any]] = [json.loads(row) for row in rows["look"].to_pylist()]
-    return [Look(**each) for each in found]
-
-
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
 Probing = Callable[[PreTrainedModel], dict[str, Any]]
-"""What a look asks the model beside the loss on held-out text, and the answers by name."""
+"""What a look measures of a model beside the loss on held-out text, by name."""
 
 
 @dataclass(slots=True)
@@ -107,7 +89,7 @@ class Course:
 
     ``tokens`` counts the tokens the model saw, padding and targets left out; ``losses`` are those of
     the updates since the last look; ``seconds`` is the time spent in training, looks included;
-    ``mixed`` says that parts of it were made by other code, or on another machine, than the rest.
+    ``mixed`` says that parts of it were made by another version, or on another machine, than the rest.
     """
 
     step: int = 0
@@ -117,13 +99,6 @@ class Course:
     mixed: bool = False
     losses: list[float] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
-
-    def facts(self) -> dict[str, Any]:
-        """What JSON can hold of it; the looks are a checkpoint's rows."""
-        return {
-            "step": self.step, "epoch": self.epoch, "tokens": self.tokens,
-            "seconds": self.seconds, "mixed": self.mixed, "losses": self.losses,
-        }  # fmt: skip
 
 
 def accelerator(dtype: str = "float32") -> Accelerator:
@@ -185,8 +160,8 @@ def pretrain(
     *,
     settings: Pretrain,
     device: Accelerator,
-    snapshots: Snapshots | None = None,
-    circumstances: Mapping[str, Any] | None = None,
+    checkpoints: Checkpoints | None = None,
+    made_by: Mapping[str, Any] | None = None,
     probe: Probing | None = None,
 ) -> Course:
     """Train ``model`` in place, from the newest checkpoint if there is one.
@@ -201,10 +176,10 @@ def pretrain(
         validation: the same, held out.
         settings: of the stage.
         device: the processes and devices.
-        snapshots: where checkpoints are kept; None: nowhere.
-        circumstances: code, device, processes and the like. A checkpoint of others is used, for
-            hours may be in it, but the run is then not the one that an uninterrupted one would have
-            been: this is said, and kept as ``mixed``.
+        checkpoints: where checkpoints are kept; None: nowhere.
+        made_by: algorithm, versions, device, processes and the like. A checkpoint made by others is
+            used, for hours may be in it, but the run is then not the one that an uninterrupted one
+            would have been: this is said, and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
 
     Raises:
@@ -212,12 +187,11 @@ def pretrain(
         InputError: the checkpoint there is of another run, or cannot be written.
     """
     run = _Run(model, objective, settings, device)
-    around = dict(circumstances or {})
-    if snapshots:
-        run.take_up(snapshots, around)
+    if checkpoints:
+        run.take_up(checkpoints, made_by or {})
     course = run.course
     begun = time.monotonic() - course.seconds
-    rate = _Rate(course.tokens)
+    first, started = course.tokens, time.monotonic()
     batches = steps_of(
         objective, training, batch_size=settings.batch_size, steps=settings.steps,
         seed=settings.seed, first=course.step,
@@ -226,12 +200,13 @@ def pretrain(
         for course.epoch, batch in batches:
             run.update(batch)
             loss = float(np.mean(course.losses[-50:]))
-            meter.advance(note=f"loss {loss:.3f}, {rate(course.tokens):,.0f} tokens/s")
+            rate = (course.tokens - first) / max(time.monotonic() - started, 1e-9)
+            meter.advance(note=f"loss {loss:.3f}, {rate:,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
                 run.look(validation, probe)
             course.seconds = time.monotonic() - begun
-            if snapshots and course.step % settings.checkpoint_every == 0:
-                run.keep(snapshots, around)
+            if checkpoints and course.step % settings.checkpoint_every == 0:
+                run.keep(checkpoints, made_by or {})
     return course
 
 
@@ -250,32 +225,33 @@ class _Run:
         )
         self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
-    def take_up(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+    def take_up(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
         """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
-        found = snapshots.latest(self._device.device)
-        for fault in snapshots.damaged if self._device.is_main_process else ():
+        found = checkpoints.latest(self._device.device)
+        for fault in checkpoints.damaged if self._device.is_main_process else ():
             say(f"checkpoint set aside: {fault}")
         if found is None:
             return
-        tensors, facts, rows = found
+        tensors, facts, _ = found
         self._model.load_state_dict(tensors["model"])
         self._optimizer.load_state_dict(tensors["optimizer"])
-        other = differences(facts.pop("around"), around)
-        self.course = Course(**facts, looks=looks_of(rows))
+        other = differences(facts.pop("made_by"), made_by)
+        looks = [Look(**each) for each in facts.pop("looks")]
+        self.course = Course(**facts, looks=looks)
         self.course.mixed |= bool(other)
         if self._device.is_main_process:
             said = f": not the same run as without a break ({other})" if other else ""
             say(f"taken up at step {self.course.step:,}{said}")
 
-    def keep(self, snapshots: Snapshots, around: dict[str, Any]) -> None:
+    def keep(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
         """Write a checkpoint."""
         if self._device.is_main_process:
             tensors = {
                 "model": self._model.state_dict(),
                 "optimizer": self._optimizer.state_dict(),
             }
-            facts = {**self.course.facts(), "around": around}
-            snapshots.write(self.course.step, (tensors, facts, look_table(self.course.looks)))
+            facts = {**asdict(self.course), "made_by": dict(made_by)}
+            checkpoints.write(self.course.step, (tensors, facts, pa.table({})))
         self._device.wait_for_everyone()
 
     def update(self, whole: Batch) -> None:
@@ -312,7 +288,7 @@ class _Run:
             loss=round(float(np.mean(course.losses)), 4),
             learning_rate=self._rate(course.step - 1),
             validation_loss=loss,
-            perplexity=perplexity(loss),
+            perplexity=None if loss is None else round(math.exp(min(loss, 50.0)), 3),
             probe=probe(self._model) if probe else None,
         )
         course.looks.append(look)
@@ -342,16 +318,6 @@ class _Run:
             predicted += _predicted(batch)
         self._model.train()
         return round(total / predicted, 4)
-
-
-class _Rate:
-    """Tokens per second of this process's life, for the display."""
-
-    def __init__(self, first: int) -> None:
-        self._first, self._begun = first, time.monotonic()
-
-    def __call__(self, tokens: int) -> float:
-        return (tokens - self._first) / max(time.monotonic() - self._begun, 1e-9)
 
 
 def _own_part(batch: Batch, device: Accelerator) -> Batch:

@@ -1,10 +1,9 @@
-"""What a pretraining learns from: raw text, in two steps, because the second takes long.
+"""What a pretraining learns from: raw text, or the twins of natural coordinations.
 
-First the text is read, filtered and written down (``read_text``), which says whether a finished model
-was made of the same; then come tokenizer and tokens (``text_material``). Working files are written by
-the main process, and all map them into memory.
-
-What an adaptation to twins learns from (``--objective twins``).
+Raw text takes two steps, because the second is slow. First the text is read, filtered and written
+down (``read_text``), and its digest shows whether a finished model was made of the same; then come
+tokenizer and tokens (``text_material``). Working files are written by the main process, and all
+processes map them into memory. ``twin_material`` is for ``--objective twins``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,8 +44,8 @@ class Material:
     """``objective`` hides parts of ``training`` and ``validation``, which are ``unit``.
 
     ``tokenizer`` is the base's, or was trained here; ``tally`` counts units kept and refused, by
-    reason; ``overlap`` are sentences that hold a dev or test sentence, by how, None where there was
-    nothing to hold them against; ``digest`` is of what all of it was made of.
+    reason; ``overlap`` counts sentences that contain a dev or test sentence, by how, None where there
+    was no such split; ``digest`` is of all that this was made of.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -60,7 +59,7 @@ class Material:
 
 
 def held_out_sentences(corpus: Path) -> Overlap | None:
-    """The dev and test split, which models are judged on; None without a corpus of sentences."""
+    """The dev and test split, on which models are evaluated; None without a corpus of sentences."""
     path = corpus / "sentences.parquet"
     if not path.is_file():
         return None
@@ -175,7 +174,7 @@ def _objective(
 
 
 def has_types(base: Base | None) -> bool:
-    """Whether a BERT tells two sentences apart by types; those made here do."""
+    """Whether a BERT has token types for two sentences; those made here do."""
     return base is None or getattr(base[0].config, "type_vocab_size", 0) > 1
 
 

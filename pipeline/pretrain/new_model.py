@@ -1,12 +1,10 @@
-"""New language models with random weights: a small BERT and a small T5.
+"""New language models: a small BERT and a small T5, with random weights and informed embeddings.
 
-Initial token embeddings from co-occurrence: positive PMI, reduced by SVD.
-
-A small language model from scratch spends most of a short training on a plateau where it knows how
-frequent tokens are and nothing of their context. Embeddings in which tokens of like distribution
-are alike from the beginning (Levy and Goldberg, 2014) take it over that plateau: for the T5 of the
-embedded world, 1,000 updates end at 1.86 nats a token instead of 2.63, which is no better than
-token frequencies.
+A small language model from scratch spends most of a short training on a plateau where it has learnt
+how frequent tokens are and nothing of their context. Token embeddings from co-occurrence (positive
+PMI, reduced by SVD), in which tokens of similar distribution are similar from the beginning (Levy and
+Goldberg, 2014), take it over that plateau: for the T5 of the embedded world, 1,000 updates end at 1.86
+nats a token instead of 2.63, which is no better than token frequencies.
 """
 
 import math
@@ -30,6 +28,9 @@ from pipeline.core.errors import SettingsError
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import Text, TokenIds
 
+Ids = Sequence[NDArray[np.int64]] | TokenIds
+"""Token ids ``[tokens]`` of each sentence."""
+
 _WINDOW = 4
 _BLOCK = 1 << 20  # tokens counted at once
 _MOST = 4_000_000  # tokens counted at all: with more, the vectors hardly change
@@ -37,14 +38,14 @@ _ITERATIONS = 4  # power iterations of the randomized SVD
 
 
 def cooccurrences(
-    texts: Sequence[NDArray[np.int64]], vocabulary: int, *, most: int = _MOST, block: int = _BLOCK
+    texts: Ids, vocabulary: int, *, most: int = _MOST, block: int = _BLOCK
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Ordered token pairs at most four apart, weighted by the inverse of their distance.
 
     Memory is that of the distinct pairs and of one block.
 
     Args:
-        texts: token ids ``[tokens]`` of each sentence.
+        texts: the sentences.
         vocabulary: V.
         most: tokens to count; of more, evenly spaced sentences are counted.
         block: tokens counted at once, on which the outcome does not depend.
@@ -63,13 +64,10 @@ def cooccurrences(
     return keys // vocabulary, keys % vocabulary, totals
 
 
-def _blocks(
-    texts: Sequence[NDArray[np.int64]], most: int, block: int
-) -> Iterator[list[NDArray[np.int64]]]:
+def _blocks(texts: Ids, most: int, block: int) -> Iterator[list[NDArray[np.int64]]]:
     """Runs of at least ``block`` tokens, of all texts or of evenly spaced ones."""
     # A view of stored text knows its lengths without reading it.
-    lengths = getattr(texts, "lengths", None)
-    tokens = sum(map(len, texts)) if lengths is None else int(lengths.sum())
+    tokens = int(texts.lengths.sum()) if isinstance(texts, TokenIds) else sum(map(len, texts))
     count = len(texts) if tokens <= most else max(1, len(texts) * most // tokens)
     part: list[NDArray[np.int64]] = []
     size = 0
@@ -131,14 +129,14 @@ def _add_repeatedly(totals: NDArray[np.float64], value: float, times: NDArray[np
     totals[order] = sums
 
 
-def ppmi_svd(texts: Sequence[NDArray[np.int64]], vocabulary: int, width: int, seed: int) -> Tensor:
+def ppmi_svd(texts: Ids, vocabulary: int, width: int, seed: int) -> Tensor:
     """Token vectors ``[V, width]`` of unit variance; zero for tokens that do not occur.
 
-    What stands before a token and what stands after it are separate contexts, because a word's
-    category shows in their difference.
+    Tokens before a token and tokens after it are separate contexts, because a word's category shows
+    in their difference.
 
     Args:
-        texts: token ids ``[tokens]`` of each sentence.
+        texts: the sentences.
         vocabulary: V.
         width: dimensions kept (fewer if V is smaller, the rest is zero).
         seed: seed of the randomized SVD.
@@ -167,9 +165,7 @@ def ppmi_svd(texts: Sequence[NDArray[np.int64]], vocabulary: int, width: int, se
     return torch.where(lengths > 1e-6, vectors / lengths * width**0.5, torch.zeros(()))
 
 
-def embed_by_cooccurrence(
-    embedding: nn.Module, texts: Sequence[NDArray[np.int64]], seed: int
-) -> None:
+def embed_by_cooccurrence(embedding: nn.Module, texts: Ids, seed: int) -> None:
     """Set the embeddings of tokens that occur in ``texts``, at the scale they were drawn with."""
     table = cast(Tensor, embedding.weight)
     vocabulary, width = table.shape
@@ -215,8 +211,8 @@ def _check_heads(settings: Pretrain) -> None:
 def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForMaskedLM:
     """A BERT with random weights drawn from torch's global generator.
 
-    A small model that sees little text spends most of it on finding out where to look. It learns
-    sooner from larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
+    A small model with little text spends most of it on learning where to attend. It learns sooner
+    with larger weights than BERT's 0.02, sinusoidal positions, and heads that look at the
     neighbouring tokens from the beginning: on 64k sentences of the miniature world those heads,
     with positions twice as large as the weights, took the validation loss from 4.21 to 3.27.
     Sublayers that begin quietly leave the words visible through the layers: without it four layers

@@ -1,8 +1,8 @@
-"""Sentences of raw text, one after the other: files of any size, in the memory of a paragraph.
+"""The raw text that a language model learns from: read, filtered, and written as one file of lines.
 
-The text that a language model learns from: the corpus's own and more of it, one file of lines.
-
-The contamination filter: which raw sentences hold a sentence that models are judged on.
+``read_sentences`` reads files of any size in the memory of a paragraph. ``Overlap`` is the
+contamination filter: it finds raw sentences that contain a sentence on which models are evaluated.
+``prepare`` writes the corpus's own text and more of it.
 """
 
 import hashlib
@@ -106,7 +106,7 @@ def _sentences(
 
 
 def _is_wrapped(lines: Lines) -> bool:
-    """Whether a blank line stands between others at the beginning of a file."""
+    """Whether there are blank lines between others at the beginning of a file."""
     shown = "".join(" t"[bool(line.strip())] for line in islice(lines.peek(), _AHEAD))
     return " " in shown.strip()
 
@@ -114,8 +114,8 @@ def _is_wrapped(lines: Lines) -> bool:
 def split_paragraph(text: str, cut: Segmenter, name: str, piece: int = _PIECE) -> list[str]:
     """Sentences of a paragraph of any length: at least one, if it has any text.
 
-    Punkt takes more than its share of memory, so it sees ``piece`` characters at a time; the last
-    sentence of a piece goes into the next, and so is cut where the whole paragraph would be.
+    Punkt takes much memory, so it gets ``piece`` characters at a time; the last sentence of a piece
+    goes into the next, and so is cut where it would be in the whole paragraph.
     """
     found: list[str] = []
     rest, begin = "", 0
@@ -158,7 +158,7 @@ _PLAIN = {0x2019: "'", 0x2018: "'", **dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200
 def normal_form(text: str) -> list[str]:
     """Runs of letters and digits in lower case; treebank tokens and raw text give the same ones.
 
-    So ``-LRB-`` and quotes are nothing, a hyphen is a space, and ``do n't`` is ``don't``.
+    For this ``-LRB-`` and quotes are removed, a hyphen is a space, and ``do n't`` is ``don't``.
     """
     lowered = text.lower()
     if not lowered.isascii():
@@ -173,9 +173,9 @@ def normal_form(text: str) -> list[str]:
 
 
 class Overlap:
-    """Finds raw sentences that hold one of the held-out sentences, or a good part of one.
+    """Finds raw sentences that contain one of the held-out sentences, or a good part of one.
 
-    Built once, then asked for every line of raw text: almost all lines cost a comparison of sets
+    It is built once and used for every line of raw text: almost all lines cost a comparison of sets
     and a look-up per word.
 
     Args:

@@ -9,10 +9,9 @@ from pipeline.core.settings import Family, ModelName, Settings, family_of
 
 
 class Pretrain(Settings):
-    """Train or continue a language model on raw text, or name a ready one."""
+    """Train or continue a masked LM (bert) or a text-infilling LM (t5)."""
 
     stage: ClassVar[str] = "pretrain"
-    summary: ClassVar[str] = "Train or continue a masked LM (bert) or a text-infilling LM (t5)."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
 

@@ -2,21 +2,20 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.core.console import say, table
-from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder, digest_of, read_json, write_json
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.files import FileFacts, atomic_folder, write_json
+from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
 from pipeline.models.loading import READY, identity, locate
 from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain, write_history
@@ -31,20 +30,19 @@ from pipeline.pretrain.new_model import new_model
 from pipeline.pretrain.probe import build_probe
 from pipeline.pretrain.settings import Pretrain
 
+ALGORITHM = 1
+"""Raise it when other code makes other weights of the same settings, text and base: a finished model is
+then trained again. A checkpoint is still used, and the run counts as ``mixed``."""
+
 _KEEP = 2  # checkpoints
 _FINISHED = "finished.json"
-_MAKERS = {
-    "corruption": ("new_model", "material", "loop"),
-    "twins": ("loop", "material"),
-}
-"""The modules that weights come from, with all they import; looks at a model change nothing in it."""
 
 
 def run(settings: Pretrain) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
 
     A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``. A model made
-    in one go of the same text, settings and base by the same code is left as it is.
+    in one go that has the same fingerprint is left as it is.
 
     Raises:
         InputError: there is no training text, or the checkpoint is of another run.
@@ -70,7 +68,8 @@ def run(settings: Pretrain) -> None:
 def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
-    base = _load(settings, where) if where else None
+    load = load_masked_lm if settings.family == "bert" else load_seq2seq_lm
+    base = load(where) if where else None
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
         twins = twin_material(settings, base)
@@ -78,9 +77,9 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     else:
         prepared = read_text(settings, work / "text", device)
         digest, gather = prepared.digest, partial(text_material, settings, prepared, base, device)
-    about = _about(settings, digest, where)
-    circumstances = _circumstances(settings, device)
-    if _is_current(out, about, circumstances):
+    fingerprint = _fingerprint(settings, digest, where, device)
+    # Hours of work are not done again.
+    if Output(out, out / _FINISHED, fingerprint).state().kind == "current":
         if device.is_main_process:
             say(f"{out} is already there and current")
         device.wait_for_everyone()
@@ -91,15 +90,17 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     else:
         torch.manual_seed(settings.seed)
         model = new_model(settings, material.tokenizer, material.training)
+    # Hours may be in a checkpoint: one of another machine, library or algorithm is used, and it is said.
+    same_run = replace(fingerprint, algorithm=0, versions={}, machine={})
     course = pretrain(
         model, material.objective, material.training, material.validation,
         settings=settings, device=device, probe=_probe(settings, material),
-        snapshots=Snapshots(work / "checkpoints", about, _KEEP), circumstances=circumstances,
+        checkpoints=Checkpoints(work / "checkpoints", same_run, _KEEP), made_by=fingerprint.to_dict(),
     )  # fmt: skip
     if device.is_main_process:
-        if course.mixed:  # of two versions or machines: no one way of making it leads here
-            circumstances = {"mixed": True}
-        _write(out, settings, material, model, course, about, circumstances, device)
+        if course.mixed:  # of two versions or machines: no run in one go makes it
+            fingerprint = replace(fingerprint, machine={"mixed": True})
+        _write(out, settings, material, model, course, fingerprint, device)
         say_overlap(material, settings)
         table(f"{material.unit} to learn from", ("", "count"), material.tally.rows())
         say(
@@ -109,45 +110,23 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device.wait_for_everyone()
 
 
-def _load(settings: Pretrain, where: str) -> tuple[PreTrainedModel, Any]:
-    return load_masked_lm(where) if settings.family == "bert" else load_seq2seq_lm(where)
-
-
-def _about(settings: Pretrain, digest: str, where: str | None) -> dict[str, Any]:
-    """What makes a run this one and no other: a checkpoint serves only the run that has it alike."""
-    return {
-        "settings": settings.model_dump(mode="json", exclude=settings.inert()),
-        "text": digest,
-        "base": identity(where) if where else None,
-    }
-
-
-def _circumstances(settings: Pretrain, device: Accelerator) -> dict[str, Any]:
-    """What the last bits depend on besides, and nothing else should."""
-    return {
-        "code": digest_of(
-            [code_digest(f"pipeline.pretrain.{name}") for name in _MAKERS[settings.objective]]
-        ),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "processes": device.num_processes,
-        "threads": settings.threads,
-        "dtype": dtype_of(device),
-        "device": launch.describe(device.device),
-    }
-
-
-def _is_current(out: Path, about: dict[str, Any], circumstances: dict[str, Any]) -> bool:
-    """Whether the model there is finished and was made of this: hours of work are not done again."""
-    try:
-        found = read_json(out / _FINISHED)
-    except InputError:
-        return False
-    return bool(found == _finished(out, about, circumstances))
-
-
-def _finished(folder: Path, about: dict[str, Any], circumstances: dict[str, Any]) -> dict[str, Any]:
-    return {"of": digest_of([about, circumstances]), "model": identity(str(folder))}
+def _fingerprint(
+    settings: Pretrain, digest: str, where: str | None, device: Accelerator
+) -> Fingerprint:
+    """What the weights depend on; ``machine`` is what their last bits alone should depend on."""
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", exclude=settings.inert()),
+        inputs={"text": digest},
+        model=identity(where) if where else None,
+        algorithm=ALGORITHM,
+        versions=versions_of("torch", "transformers"),
+        machine={
+            "processes": device.num_processes,
+            "threads": settings.threads,
+            "dtype": dtype_of(device),
+            "device": launch.describe(device.device),
+        },
+    )
 
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:
@@ -170,8 +149,7 @@ def _write(  # noqa: PLR0917 - a folder has many sides
     material: Material,
     model: PreTrainedModel,
     course: Course,
-    about: dict[str, Any],
-    circumstances: dict[str, Any],
+    fingerprint: Fingerprint,
     device: Accelerator,
 ) -> None:
     last = course.looks[-1]
@@ -205,7 +183,8 @@ def _write(  # noqa: PLR0917 - a folder has many sides
     with atomic_folder(out) as folder:
         model.save_pretrained(folder)
         material.tokenizer.save_pretrained(folder)
+        model_files = {p.name: FileFacts.of(p) for p in sorted(folder.iterdir())}
         write_history(folder, course.looks)
         write_json(folder / "pretrain.json", card)
         write_json(folder / "timing.json", timing)
-        write_json(folder / _FINISHED, _finished(folder, about, circumstances))
+        Output(folder, folder / _FINISHED, fingerprint).finish(model_files, {})

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,6 @@ from pipeline.text.natural import NaturalText, find_words
 _NAME = "tokens"  # the store's own folder below the one it is given
 _BLOCK = 4096  # sentences encoded together
 _LETTERS = 1 << 22  # characters after which a block ends earlier
-
-
-class _Tokens(Protocol):
-    @property
-    def ids(self) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +185,7 @@ def _blocks(prepared: Prepared) -> Iterator[list[str]]:
         yield block
 
 
-def lengths_of(texts: Sequence[_Tokens]) -> NDArray[np.int64]:
+def lengths_of(texts: Sequence[Any]) -> NDArray[np.int64]:
     """Tokens of each text ``[texts]``, without touching the tokens of a store or a view of one."""
     known = getattr(texts, "lengths", None)
     if known is not None:
@@ -217,7 +212,7 @@ class Selection(_Texts):
         return self._texts[int(self._indices[index])]
 
 
-class TokenIds(Sequence[NDArray[np.int64]]):
+class TokenIds:
     """The token ids of ``texts`` alone, looked up one text at a time."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
@@ -231,13 +226,7 @@ class TokenIds(Sequence[NDArray[np.int64]]):
         """Tokens of each text, ``[texts]``."""
         return lengths_of(self._texts)
 
-    @overload
-    def __getitem__(self, index: int) -> NDArray[np.int64]: ...
-    @overload
-    def __getitem__(self, index: slice) -> "TokenIds": ...
-    def __getitem__(self, index: int | slice) -> "NDArray[np.int64] | TokenIds":
-        if isinstance(index, slice):
-            return TokenIds(self._texts[index])
+    def __getitem__(self, index: int) -> NDArray[np.int64]:
         return self._texts[index].ids
 
 
@@ -266,7 +255,7 @@ class Packed(_Texts):
 def packed(texts: Sequence[Text], tokens: int, own: int = 0) -> Packed:
     """Consecutive sentences joined as long as they have no more than ``tokens`` together.
 
-    A sentence that has more by itself stands alone. Runs are made when they are looked at.
+    A sentence that has more by itself is a run of its own. Runs are joined when they are looked up.
 
     Args:
         texts: sentences in the order of the text.

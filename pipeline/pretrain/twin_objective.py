@@ -1,12 +1,10 @@
-"""Hidden conjuncts as a language model sees them: tokens, masks and answers of twins (§3.2).
-
-Whatever shapes this (text, tokens, special tokens, limits of length) is generation's own code, so that
-a model is adapted to what it will be asked.
-
-Adapting a language model to twins: natural coordinations, hidden as generation hides them (§3.2).
+"""Adapting a language model to twins: natural coordinations, hidden as generation hides them (§3.2).
 
 Of a coordination "A and B" generation would be given A and asked for B, or given B and asked for A;
-either way the model sees both twins and is to write one text into both.
+either way the model's input has both twins and it is to write one text into both. Text, tokens,
+special tokens and limits of length come from generation's own code, so that a model is adapted to
+what it will be asked. ``read_twins`` reads a corpus's twins, ``TwinMasks`` and ``TwinSpans`` are the
+objectives.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.errors import InputError, ModelError
@@ -39,8 +36,8 @@ from pipeline.infill.base import (
 from pipeline.infill.decoding import Limits
 from pipeline.infill.twins import Twins, make_twins
 from pipeline.models.language_models import sentinels
-from pipeline.models.tokenizers import sentinel_ids
-from pipeline.pretrain.batches import OneEach, padded
+from pipeline.models.tokenizers import padded, sentinel_ids, token_batch
+from pipeline.pretrain.batches import Batch, OneEach, sequences
 from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.pretrain.corruption import IGNORED
 from pipeline.pretrain.raw_text import Overlap
@@ -84,7 +81,7 @@ class SpanTwin:
 def encode_twins(
     hidden: Sequence[Hidden], tokenizer: PreTrainedTokenizerBase, longest: int
 ) -> list[MaskedTwin | SpanTwin | str]:
-    """The twins of each hidden conjunct as the model's family sees them, or why they are of no use.
+    """The twins of each hidden conjunct as input of the model's family, or why they cannot be used.
 
     Args:
         hidden: conjuncts to be recovered.
@@ -98,17 +95,17 @@ def encode_twins(
     if len(sentinel_ids(tokenizer)) > 1:
         family = _Spans(tokenizer)
     elif tokenizer.mask_token_id is not None:
-        family = _Masks(tokenizer)
+        family = _Masks(tokenizer, str(tokenizer.mask_token))
     else:
         raise ModelError("the tokenizer has no mask token and no sentinels", remedy="use another")
     return family.encode(hidden, longest)
 
 
 class _Family(ABC):
-    """What the families share: which conjuncts generation could be asked for, and could answer."""
+    """What the families share: which conjuncts generation could be asked for, and could write."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, mask: str) -> None:
+        self.tokenizer, self._mask = tokenizer, mask
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
@@ -130,7 +127,12 @@ class _Family(ABC):
             for text, each, count, target in zip(texts, hidden, counts, targets, strict=True)
         ]
         usable = [i for i, reason in enumerate(found) if not reason]
-        twins = [self._twins(hidden[i], len(targets[i])) for i in usable]
+        twins = [
+            make_twins(
+                hidden[i].reference, hidden[i].coordinator, self._mask, self._masks(targets[i])
+            )
+            for i in usable
+        ]
         encoded = self._encode(twins, [targets[i] for i in usable], longest) if usable else []
         for i, each in zip(usable, encoded, strict=True):
             found[i] = each
@@ -155,8 +157,8 @@ class _Family(ABC):
         """Lengths of a target beside ``count`` tokens of the shown conjunct."""
 
     @abstractmethod
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        """The twins as text, for a target of ``masks`` tokens."""
+    def _masks(self, target: Sequence[int]) -> int:
+        """How many masks stand for a target."""
 
     @abstractmethod
     def _encode(
@@ -171,9 +173,8 @@ class _Masks(_Family):
     def _limits(self, count: int) -> Limits:
         return Limits(-(-count // _MASKS_FACTOR), _MASKS_FACTOR * count)
 
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        mask = str(self.tokenizer.mask_token)
-        return make_twins(hidden.reference, hidden.coordinator, mask, masks)
+    def _masks(self, target: Sequence[int]) -> int:
+        return len(target)
 
     def _encode(
         self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
@@ -193,14 +194,14 @@ class _Spans(_Family):
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._sentinels = sentinels(tokenizer)  # before the special tokens are looked at
-        super().__init__(tokenizer)
+        super().__init__(tokenizer, self._sentinels.text)
 
     def _limits(self, count: int) -> Limits:
         return Limits.around(count)
 
-    def _twins(self, hidden: Hidden, masks: int) -> Twins:
-        del masks
-        return make_twins(hidden.reference, hidden.coordinator, self._sentinels.text)
+    def _masks(self, target: Sequence[int]) -> int:
+        del target
+        return 1
 
     def _encode(
         self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
@@ -218,9 +219,6 @@ class _Spans(_Family):
             twin = SpanTwin(np.array(one), np.array(two), np.array(target))
             found.append(twin if fits else TOO_LONG)
         return found
-
-
-_TokenIds = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,23 +302,19 @@ class TwinMasks(OneEach):
         self._types = types
 
     def batch(
-        self,
-        texts: Sequence[MaskedTwin],
-        examples: Sequence[tuple[int, ...]],
-        rng: np.random.Generator,
-    ) -> dict[str, Tensor]:
+        self, texts: Sequence[MaskedTwin], examples: Sequence[tuple[int, ...]], rng: object
+    ) -> Batch:
         """``input_ids``, ``attention_mask``, ``labels`` and, if the model has them, token types."""
         del rng
         twins = [texts[index] for (index,) in examples]
-        rows = [twin.ids for twin in twins]
-        ids = padded(rows, self._pad)
-        labels = np.full_like(ids, IGNORED)
-        for line, twin in zip(labels, twins, strict=True):
-            line[np.flatnonzero(twin.ids == self._mask)] = np.tile(twin.target, 2)
-        batch = {"input_ids": ids, "attention_mask": _attention(rows), "labels": labels}
+        ids, attention = token_batch([twin.ids for twin in twins], self._pad)
+        labels = torch.full_like(ids, IGNORED)
+        for line, row, twin in zip(labels, ids, twins, strict=True):
+            line[row == self._mask] = torch.from_numpy(np.tile(twin.target, 2))
+        batch = {"input_ids": ids, "attention_mask": attention, "labels": labels}
         if self._types:
-            batch["token_type_ids"] = padded([twin.types for twin in twins], 0)
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
+            batch["token_type_ids"] = torch.from_numpy(padded([twin.types for twin in twins], 0))
+        return batch
 
 
 class TwinSpans(OneEach):
@@ -330,25 +324,13 @@ class TwinSpans(OneEach):
         self._pad = int(tokenizer.pad_token_id)
 
     def batch(
-        self,
-        texts: Sequence[SpanTwin],
-        examples: Sequence[tuple[int, ...]],
-        rng: np.random.Generator,
-    ) -> dict[str, Tensor]:
+        self, texts: Sequence[SpanTwin], examples: Sequence[tuple[int, ...]], rng: object
+    ) -> Batch:
         """``input_ids`` and ``attention_mask`` of the encoder, ``labels`` of the decoder.
 
         S′(1) and S′(2) of an example follow each other: twice as many sequences as examples.
         """
         del rng
         twins = [texts[index] for (index,) in examples]
-        rows = [ids for twin in twins for ids in (twin.ids, twin.prepend)]
-        batch = {
-            "input_ids": padded(rows, self._pad),
-            "attention_mask": _attention(rows),
-            "labels": padded([twin.target for twin in twins for _ in "12"], IGNORED),
-        }
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
-
-
-def _attention(rows: Sequence[_TokenIds]) -> _TokenIds:
-    return padded([np.ones(len(row), dtype=np.int64) for row in rows], 0)
+        sources = [ids for twin in twins for ids in (twin.ids, twin.prepend)]
+        return sequences(sources, [twin.target for twin in twins for _ in "12"], self._pad)

@@ -127,7 +127,7 @@ def _activity(key: str, generation: Mapping[str, Any]) -> dict[str, Any]:
         "prov:used": used,
         "prov:wasAssociatedWith": {
             "@type": "prov:SoftwareAgent",
-            "prov:label": f"conjoin, code {generation.get('code', 'unknown')}",
+            "prov:label": f"conjoin, algorithm {generation.get('algorithm', 'unknown')}",
         },
     }
 

@@ -5,13 +5,13 @@ Whom to cite: the corpus itself and the paper behind it, as CITATION.cff and as 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pipeline.core.corpora import CORPORA, Notice
 from pipeline.corpus.licences import canonical, licence_ids, terms
 from pipeline.release.method_text import method
 
@@ -25,53 +25,12 @@ _HUB_OTHERWISE = {"odbl-1.0": "odbl", "odc-by-1.0": "odc-by", "pddl-1.0": "pddl"
 """The hub names licences as SPDX does, in lower case, but for these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A source whose name sentence ids begin with.
-
-    Attributes:
-        source: what it is, with its reference.
-        url: where it can be had.
-        attribution: the sentence that its terms ask for, or its authors' wish; empty if there is none.
-    """
-
-    source: str
-    url: str
-    attribution: str = ""
-
-
-_WSJ = Notice(
-    "the Wall Street Journal section of the Penn Treebank 3 (Marcus et al., 1993)",
-    "https://catalog.ldc.upenn.edu/LDC99T42",
-    "Text (c) 1987-1989 Dow Jones & Company, Inc.; annotation (c) Trustees of the University of "
-    "Pennsylvania. Available to licensees of the Linguistic Data Consortium (LDC99T42).",
-)
-_NOTICES = {
-    "world": Notice(
-        "the miniature world that comes with conjoin (English-like sentences that a grammar made)",
-        "",
-        "(c) the conjoin authors, under the Apache License 2.0.",
-    ),
-    "genia": Notice(
-        "the GENIA Treebank v1, abstracts of PubMed (Tateisi et al., 2005)",
-        "http://www.geniaproject.org/genia-corpus/treebank",
-        "GENIA Treebank: (c) GENIA Project, under CC BY 3.0. Abstracts: from PubMed of the U.S. "
-        "National Library of Medicine, each (c) its authors or publisher. conjoin changed the "
-        "sentences by inserting text.",
-    ),
-    "ptb": _WSJ,
-    "ptb-ext": Notice(
-        "PTB.ext (Ficler and Goldberg, 2016), which annotates coordination in the Penn Treebank",
-        "https://github.com/Jess1ca/CoordinationExtPTB",
-        _WSJ.attribution,
-    ),
-    "text": Notice("plain text that whoever made the corpus supplied", ""),
-}
-
-
 def notices(origins: Sequence[str]) -> list[Notice]:
     """The sources that sentence ids begin with; one that conjoin does not know is only named."""
-    return [_NOTICES.get(origin, Notice(f"the corpus {origin!r}", "")) for origin in origins]
+    return [
+        CORPORA[origin].notice if origin in CORPORA else Notice(f"the corpus {origin!r}")
+        for origin in origins
+    ]
 
 
 def hub_licence(expression: str) -> dict[str, str]:

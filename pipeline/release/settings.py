@@ -10,12 +10,9 @@ from pipeline.core.settings import Settings
 
 
 class Release(Settings):
-    """Write a folder of candidates as a complete dataset repository that a stranger can use."""
+    """Make a dataset repository of candidates: shards, card, manifest, checksums, licences."""
 
     stage: ClassVar[str] = "release"
-    summary: ClassVar[str] = (
-        "Make a dataset repository of candidates: shards, card, manifest, checksums, licences."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("candidates",)
 
     candidates: Path = Field(
@@ -63,10 +60,9 @@ class Release(Settings):
 
 
 class Rehydrate(Settings):
-    """Rebuild the corpus of a stand-off release from the source that it leaves out."""
+    """Rebuild a stand-off release with the text of its source."""
 
     stage: ClassVar[str] = "rehydrate"
-    summary: ClassVar[str] = "Rebuild a stand-off release with the text of its source."
     arguments: ClassVar[tuple[str, ...]] = ("release",)
     corpus_field: ClassVar[str] = "release"
 

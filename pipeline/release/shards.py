@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import blake2b
+from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
-from pipeline.core.parquet import select_like
+from pipeline.core.parquet import regroup, select_like
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 
@@ -66,74 +67,40 @@ def write_shards(
     Raises:
         InputError: the rows are not so many.
     """
-    feed = _Feed(batches, schema)
+    sizes = [(index + 1) * rows // count - index * rows // count for index in range(count)]
+    groups = [[min(_ROW_GROUP, n - at) for at in range(0, n, _ROW_GROUP)] for n in sizes]
+    feed = regroup(batches, chain(*groups, repeat(_ROW_GROUP)))
     entries, digests = [], []
     for index in range(count):
         name = f"{FOLDERS[config]}/train-{index:05d}-of-{count:05d}.parquet"
-        size = (index + 1) * rows // count - index * rows // count
-        digest = _write(folder / name, feed, size)
+        digest = _write(folder / name, schema, islice(feed, len(groups[index])))
         facts = FileFacts.of(folder / name, digest.rows)
         digests.append(digest)
         entries.append({"file": name, "config": config, **asdict(facts), "digest": digest.hex()})
     whole = RowDigest.united(digests)
-    if whole.rows + feed.left() != rows:
+    found = whole.rows + sum(map(len, feed))
+    if found != rows:
         raise InputError(
-            f"{whole.rows + feed.left():,} rows came of {rows:,}",
+            f"{found:,} rows came of {rows:,}",
             path=folder, remedy="nobody must write into the corpus meanwhile: run the command again",
         )  # fmt: skip
     return entries, whole
 
 
-def _write(path: Path, feed: "_Feed", rows: int) -> RowDigest:
+def _write(path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch]) -> RowDigest:
     digest = RowDigest()
     path.parent.mkdir(exist_ok=True)
     with pq.ParquetWriter(
         path,
-        feed.schema,
+        schema,
         compression="zstd",
         write_page_index=True,
         use_content_defined_chunking=True,
     ) as writer:
-        for table in feed.take(rows):
-            for batch in table.to_batches():
-                digest.add(batch)
-            writer.write_table(table, row_group_size=_ROW_GROUP)
+        for group in groups:
+            digest.add(group)
+            writer.write_batch(group, row_group_size=_ROW_GROUP)
     return digest
-
-
-class _Feed:
-    """Rows from batches of any size, in tables that hold a row group each."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
-        self.schema = schema
-        self._batches = iter(batches)
-        self._rest: pa.RecordBatch | None = None
-
-    def take(self, rows: int) -> Iterator[pa.Table]:
-        """The next so many rows, or what is left of them."""
-        while rows > 0:
-            wanted = min(rows, _ROW_GROUP)
-            parts = list(self._slices(wanted))
-            if not parts:
-                return
-            # In one piece, so that how the rows came makes no difference to the bytes.
-            table = pa.Table.from_batches(parts, self.schema).combine_chunks()
-            rows -= table.num_rows
-            yield table
-
-    def left(self) -> int:
-        """Count what nobody took."""
-        return sum(len(part) for part in self._slices(2**62))
-
-    def _slices(self, wanted: int) -> Iterator[pa.RecordBatch]:
-        while wanted > 0:
-            batch = self._rest if self._rest is not None else next(self._batches, None)
-            if batch is None:
-                return
-            part = batch.slice(0, wanted)
-            self._rest = batch.slice(wanted) if len(batch) > wanted else None
-            wanted -= len(part)
-            yield part
 
 
 SOURCE = pa.field("source", pa.list_(pa.string()))

@@ -1,7 +1,4 @@
-"""Figure 4: accuracy, and the gain over the baseline, over the number of labelled sentences.
-
-Charts of figures with their intervals at one |L|: accuracies, gains, what a variation changes.
-"""
+"""Charts of accuracies and gains with their intervals: at one |L|, and over |L| (Figure 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,43 +26,37 @@ class Mark:
     seeds: Sequence[float] = ()
 
 
-def accuracy_dots(block: Sequence[Result]) -> Panel | None:
+def accuracy_dots(block: Sequence[Result]) -> list[Panel]:
     """Overall accuracy of each system at one |L|: mean, standard deviation, and each seed."""
     marks = [mark for result in block if (mark := accuracy_mark(result))]
     if not marks:
-        return None
+        return []
     alt = "; ".join(f"{short_name(m.system)} {m.value:.1f} %" for m in marks)
     svg = _rows(marks, [r.system for r in block], "{:.1f}", "accuracy, %")
-    return Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)
+    return [Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)]
 
 
-def gain_dots(gains: Mapping[System, Comparison]) -> Panel | None:
+def gain_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
     """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
-    if not gains:
-        return None
-    found = [gain_mark(gain) for gain in gains.values()]
-    alt = "; ".join(
-        f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in found
-    )
-    against = {gain.against for gain in gains.values()}
     # The baseline has a row too, so that the rows of both pictures stand level.
-    marks = [*(Mark(system, 0.0, 0.0, 0.0) for system in against), *found]
-    svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
-    return Panel("Gain over the baseline, 95 % interval", f"gain over the baseline: {alt}", svg)
+    first = [Mark(system, 0.0, 0.0, 0.0) for system in {gain.against for gain in gains.values()}]
+    return _differences(gains, "Gain over the baseline", first)
 
 
-def ablation_dots(gains: Mapping[System, Comparison]) -> Panel | None:
+def ablation_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
     """What each variation changes against its generator (Table 3), with the 95 % interval."""
+    return _differences(gains, "Δ to the full method", [])
+
+
+def _differences(gains: Mapping[System, Comparison], what: str, first: list[Mark]) -> list[Panel]:
     if not gains:
-        return None
+        return []
     marks = [gain_mark(gain) for gain in gains.values()]
     alt = "; ".join(
         f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in marks
     )
-    svg = _rows(marks, list(gains), "{:+.1f}", "points", zero=True)
-    return Panel(
-        "Δ to the full method, 95 % interval", f"difference from the full method: {alt}", svg
-    )
+    svg = _rows([*first, *marks], list(gains), "{:+.1f}", "points", zero=True)
+    return [Panel(f"{what}, 95 % interval", f"{what}: {alt}", svg)]
 
 
 def accuracy_mark(result: Result) -> Mark | None:
@@ -98,8 +89,9 @@ def _rows(
                 markersize=3.2, markeredgewidth=0, clip_on=False,
             )  # fmt: skip
             axes.plot([mark.value], [y], "o", color=colour, markersize=7, clip_on=False)
+            text = form.format(mark.value).replace("-", "−")
             axes.text(
-                1.03, y, _signed(form, mark.value), color=paint(INK),
+                1.03, y, text if mark.value else text.lstrip("+"), color=paint(INK),
                 va="center_baseline", transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         dress(axes, x_label, grid="x")
@@ -109,11 +101,6 @@ def _rows(
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
 
     return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot)
-
-
-def _signed(form: str, value: float) -> str:
-    text = form.format(value).replace("-", "−")
-    return text if value else text.lstrip("+")
 
 
 _SIZE = 4.3, 2.9  # inches
@@ -130,47 +117,42 @@ def curves_over_sizes(metrics: Metrics) -> tuple[list[System], list[System]]:
     return [s for s in systems if len(sizes[s]) > 1], [s for s in systems if len(sizes[s]) < 2]
 
 
-def accuracy_over_sizes(metrics: Metrics) -> Panel | None:
+def accuracy_over_sizes(metrics: Metrics) -> list[Panel]:
     """Overall accuracy over |L|, mean ± sd, a line for each system that has a curve."""
     marks: dict[System, dict[int, Mark]] = {}
     for system in curves_over_sizes(metrics)[0]:
         for result in metrics.results:
             if result.system == system and (mark := accuracy_mark(result)):
                 marks.setdefault(system, {})[result.labelled] = mark
-    if not marks:
-        return None
-    alt = _told(metrics, marks, "{:.1f} %")
-    svg = _lines(metrics, marks, "accuracy, %")
-    return Panel("Accuracy, mean ± sd", f"overall accuracy over labelled sentences: {alt}", svg)
+    return _over_sizes(metrics, marks, "Accuracy, mean ± sd", "accuracy, %", "{:.1f} %")
 
 
-def gain_over_sizes(metrics: Metrics) -> Panel | None:
-    """The gain over the baseline over |L|, with 95 % intervals; None without comparisons."""
+def gain_over_sizes(metrics: Metrics) -> list[Panel]:
+    """The gain over the baseline over |L|, with 95 % intervals; none without comparisons."""
     marks: dict[System, dict[int, Mark]] = {}
     for system in curves_over_sizes(metrics)[0]:
         for size in metrics.sizes:
             if gain := metrics.gain(size, system):
                 marks.setdefault(system, {})[size] = gain_mark(gain)
+    title = "Gain over the baseline, 95 % interval"
+    return _over_sizes(metrics, marks, title, "points over the baseline", "{:+.1f}", zero=True)
+
+
+def _over_sizes(
+    metrics: Metrics, marks: _Marks, title: str, y_label: str, form: str, *, zero: bool = False
+) -> list[Panel]:
     if not marks:
-        return None
-    alt = _told(metrics, marks, "{:+.1f}")
-    svg = _lines(metrics, marks, "points over the baseline", zero=True)
-    return Panel(
-        "Gain over the baseline, 95 % interval", f"gain over labelled sentences: {alt}", svg
-    )
-
-
-def _told(metrics: Metrics, marks: _Marks, form: str) -> str:
-    return "; ".join(
+        return []
+    told = "; ".join(
         f"{short_name(system)}: "
-        + ", ".join(
-            f"{form.format(mark.value)} at {metrics.label(size)}" for size, mark in by_size.items()
-        )
-        for system, by_size in marks.items()
+        + ", ".join(f"{form.format(m.value)} at {metrics.label(size)}" for size, m in found.items())
+        for system, found in marks.items()
     )
+    svg = _lines(metrics, marks, y_label, zero=zero)
+    return [Panel(title, f"{title}, over labelled sentences: {told}", svg)]
 
 
-def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool = False) -> str:
+def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool) -> str:
     """A line for each system over |L| on a logarithmic axis, with an upright bar at each size."""
     sizes = metrics.sizes
     first, last = log2(sizes[0]), log2(sizes[-1])
@@ -188,10 +170,9 @@ def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool = False)
             for x, mark in zip(xs, by_size.values(), strict=True):
                 axes.plot([x, x], [mark.low, mark.high], color=colour, linewidth=1.2, alpha=0.75)
             values = [mark.value for mark in by_size.values()]
-            dash = [float(part) for part in key.dash.split()]
             axes.plot(
                 xs, values, color=colour, marker="o", markersize=4.5, linewidth=1.8,
-                linestyle=(0, dash) if dash else "-", zorder=3 if system != metrics.baseline else 2,
+                linestyle=key.style, zorder=3 if system != metrics.baseline else 2,
             )  # fmt: skip
             ends.append((key, values[-1]))
         dress(axes, "labelled sentences, |L|", y_label)

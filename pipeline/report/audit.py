@@ -1,21 +1,26 @@
-"""The annotation audit as the report reads it: shares of right annotations, and verdicts."""
+"""The annotation audit: what generation's annotations are worth, and what the filter makes of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
+from pipeline.core.markdown import number, percent
 from pipeline.core.parquet import read_rows
 from pipeline.core.runs import System
 from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
-from pipeline.report.results import read_generation, system_key
+from pipeline.report.markdown import Row, Table
+from pipeline.report.results import Metrics, read_generation, short_name, system_key
 
-SHARES = ("right", "sensible", "other", "ungrammatical", "repeats", "distinct")
+_SHARES = ("right", "sensible", "other", "ungrammatical", "repeats", "distinct")
 """What is told of each folder of candidates, as fractions of the judged."""
 
+_LENGTHS = ("1", "2", "3-4", "5-8", "9+")
+_ENOUGH = 20  # judged candidates, below which nothing is said of how two shares differ
 _REMEDY = "run `conjoin audit` again"
 
 
@@ -64,7 +69,7 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
         ]
         filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
         for entry in generation:
-            _need(entry, (*SHARES, "judged", "by_label", "by_fill_length"))
+            _need(entry, (*_SHARES, "judged", "by_label", "by_fill_length"))
         for entry in filtered:
             _need(entry, ("accepted", "rejected", "by_label"))
     except (KeyError, TypeError) as error:
@@ -91,7 +96,7 @@ def read_verdicts(corpus: Path) -> dict[tuple[Path, str], str]:
     }
 
 
-def labels_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+def _labels(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """All labels of some entries: those that a reference span may have, then others by name."""
     found = {label for entry in entries for label in entry["by_label"]}
     known = [label for label in REFERENCE_LABELS if label in found]
@@ -102,3 +107,107 @@ def _need(entry: Mapping[str, Any], keys: Sequence[str]) -> None:
     missing = [key for key in keys if key not in entry]
     if missing:
         raise KeyError(*missing)
+
+
+def annotation_table(audit: Audit) -> Table:
+    """What generation's annotations are worth, a row for each folder of candidates."""
+    return Table(
+        "Annotations of generation (%)",
+        ("Candidates", "Right", "Right, sensible", "Other conjuncts", "Ungrammatical", "Repeats",
+         "Distinct", "judged"),
+        tuple(
+            Row((e["candidates"].name, *(_share(e[s]) for s in _SHARES), number(e["judged"])))
+            for e in audit.generation
+        ),
+        note="Right: some reading of the sentence has exactly these conjuncts. Sensible: and that "
+        "reading joins only what goes together. Other conjuncts: it has readings, but none with "
+        "these. Repeats: the fill shares a content word with the reference. Distinct: fills unlike "
+        "any other of the sample.",
+    )  # fmt: skip
+
+
+def length_table(audit: Audit) -> Table:
+    """Share of right annotations by words in the fill, a row for each folder of candidates."""
+    known = {length for e in audit.generation for length in e["by_fill_length"]}
+    lengths = [length for length in _LENGTHS if length in known]
+    heads = {n: f"{n} word{'' if n == '1' else 's'}".replace("-", "–") for n in lengths}
+    return _right(audit, "length of the fill", "by_fill_length", heads)
+
+
+def label_table(audit: Audit) -> Table:
+    """Share of right annotations by label of the reference span, for each folder of candidates."""
+    labels = _labels(audit.generation)
+    title = "label of the reference span"
+    return _right(audit, title, "by_label", dict(zip(labels, labels, strict=True)))
+
+
+def _right(audit: Audit, title: str, field: str, heads: Mapping[str, str]) -> Table:
+    rows = []
+    for entry in audit.generation:
+        found = (entry[field].get(name) for name in heads)
+        cells = (f"{_share(o['right'])} ({number(o['judged'])})" if o else "–" for o in found)
+        rows.append(Row((entry["candidates"].name, *cells)))
+    columns = ("Candidates", *heads.values())
+    return Table(f"Right annotations (%) by {title}", columns, tuple(rows),
+                 note="How many were judged, in brackets.")  # fmt: skip
+
+
+def filter_table(audit: Audit, metrics: Metrics) -> Table | None:
+    """What the filter accepted and rejected, and how much of it was right; None without runs."""
+    rows: list[Row] = []
+    for entry in audit.filter:
+        size, cells = metrics.label(entry["labelled"]), []
+        for side in (entry["accepted"], entry["rejected"]):
+            cells += [number(side["judged"]), _share(side["right"]), _share(side["sensible"])]
+        begins = not rows or rows[-1].cells[0] != size
+        rows.append(Row((size, short_name(entry["system"]), *cells, _cleans(entry)), begins=begins))
+    if not rows:
+        return None
+    return Table(
+        "The filter: accepted against rejected",
+        ("|L|", "Model", "accepted", "right, %", "sensible, %",
+         "rejected", "right, %", "sensible, %", "cleans"),
+        tuple(rows),
+        names=2,
+        note="A sample of the candidates that training examined, seeds pooled. With self-training "
+        "the boundaries judged are the predictor's own. Cleans: more of the accepted is right than of "
+        "the rejected, by two standard errors at least; no: less; open: neither, or fewer than "
+        f"{_ENOUGH} were judged on a side.",
+    )  # fmt: skip
+
+
+def _cleans(entry: Mapping[str, Any]) -> str:
+    """Whether more is right among the accepted, by two standard errors of the difference at least."""
+    sides = entry["accepted"], entry["rejected"]
+    if not sides[1]["judged"]:
+        return "–"
+    if min(side["judged"] for side in sides) < _ENOUGH:
+        return "open"
+    error = sqrt(sum(side["right"] * (1 - side["right"]) / side["judged"] for side in sides))
+    difference = sides[0]["right"] - sides[1]["right"]
+    if abs(difference) <= 2 * error:
+        return "open"
+    return "yes" if difference > 0 else "no"
+
+
+def filter_label_table(audit: Audit, labelled: int, about: str) -> Table | None:
+    """By label at one |L|, called ``about``: the share accepted, and what of each half was right."""
+    rows = []
+    for entry in audit.filtered(labelled):
+        for count, label in enumerate(_labels([entry])):
+            one = entry["by_label"][label]
+            keys = ("acceptance", "accepted_right", "rejected_right")
+            cells = [short_name(entry["system"]), label, number(one["judged"])]
+            rows.append(Row((*cells, *(_share(one[key]) for key in keys)), begins=count == 0))
+    if not rows:
+        return None
+    return Table(
+        f"The filter by label (%), {about}",
+        ("Model", "Label", "judged", "accepted", "right of accepted", "right of rejected"),
+        tuple(rows),
+        names=2,
+    )
+
+
+def _share(share: float | None) -> str:
+    return percent(share, digits=1)

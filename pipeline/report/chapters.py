@@ -1,167 +1,219 @@
-"""The chapters of a report: each makes the sections of one subject, or says what is missing for it."""
+"""The contents of a report: a function for each section, and :data:`CONTENTS`, which orders them.
 
-from collections.abc import Sequence
+To add a table, write a function that yields its section, or a sentence on why it is not there, and
+name it in that list.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.runs import Run
-from pipeline.report import accuracy_figures, audit_section
-from pipeline.report.acceptance import filter_facts
+from pipeline.report import accuracy_figures as figures
+from pipeline.report import audit as audits
+from pipeline.report import provenance, training_curves
 from pipeline.report.audit import Audit
-from pipeline.report.findings import caveat, comparisons_table, ordered, sentence
+from pipeline.report.charts import Panel
+from pipeline.report.findings import caveat, comparisons_table
+from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
-from pipeline.report.paper_tables import DEFINITIONS, ablation_table, criteria_table, sizes_table
-from pipeline.report.provenance import (
-    corpus_table,
-    differences,
-    generation_table,
-    made,
-    runs_table,
-    times_table,
+from pipeline.report.paper_tables import (
+    DEFINITIONS,
+    ablation_table,
+    accuracy_table,
+    criteria_table,
+    sizes_table,
 )
 from pipeline.report.results import Metrics, short_name
-from pipeline.report.sections import Chapter, Gallery, Section
+from pipeline.report.sections import ExampleList, Part, Section
 
 
-def picture(metrics: Metrics) -> Gallery | None:
-    """The one picture: every system's accuracy at the main |L|, and its gain over the baseline."""
-    block = metrics.block(metrics.main)
-    panels = [
-        accuracy_figures.accuracy_dots(block),
-        accuracy_figures.gain_dots(metrics.gains(block)),
-    ]
-    shown = [panel for panel in panels if panel]
-    about = metrics.phrase(metrics.main)
-    note = (
-        f"{about[:1].upper()}{about[1:]}. A boundary is right if the first word of the first conjunct "
-        "and the last word of the last both are. sd: over seeds. Interval: over seeds and test instances."
-    )
-    return Gallery(shown, note=note, wide=True) if shown else None
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a report is made from: everything read of one corpus folder.
+
+    ``audit`` is None where there is none, and ``no_audit`` says why. ``judging`` is said above the
+    examples; ``unshown`` says which examples and judgements there could not be.
+    """
+
+    corpus: Path
+    metrics: Metrics
+    runs: Sequence[Run]
+    audit: Audit | None
+    no_audit: str
+    models: Sequence[LanguageModel]
+    examples: Sequence[ExampleList]
+    seed: int
+    judging: Sequence[str]
+    unshown: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        """The |L| that the report is about."""
+        return self.metrics.main
+
+    @property
+    def about(self) -> str:
+        """That |L| as it is called within a sentence."""
+        return self.metrics.phrase(self.size)
 
 
-def results(metrics: Metrics, accuracy: Table) -> Chapter:
-    """Tables 2 and 3, Figure 4, what is more than noise, and the four criteria."""
-    size, missing = metrics.main, []
-    sections = [_of(accuracy)]
-    ablations = [
-        (table, accuracy_figures.ablation_dots(metrics.ablations(other)))
-        for other in sorted(metrics.sizes, key=lambda other: (other != size, other))
-        if (table := ablation_table(metrics, other))
-    ]
-    for number, (table, panel) in enumerate(ablations):
-        gallery = Gallery([panel], wide=True) if panel else None
-        name = "" if number else "ablation"  # the first is of the main |L|
-        sections.append(Section(table.title, (), _some(gallery), [_untitled(table)], name=name))
-    if not ablations:
-        missing.append("No ablation table: no run without filtering or synchronization.")
-    if not metrics.gains(metrics.block(size)):
-        missing.append("No gains with intervals: evaluation/metrics.json has no comparisons here.")
-    by_size = sizes_table(metrics)
-    if by_size:
-        gallery = figure(metrics)
-        tables = [_untitled(by_size)]
-        sections.append(Section(by_size.title, (), _some(gallery), tables, name="figure-4"))
-        if not gallery:
-            missing.append("No Figure 4: no system was run with two numbers of labelled sentences.")
-    else:
-        missing.append(
-            f"No Figure 4: only one number of labelled sentences, {metrics.label(size)}."
-        )
-    sections += _noise(metrics)
-    criteria = criteria_table(metrics, size)
-    named = list(DEFINITIONS.items())
-    sections.append(Section(criteria.title, tables=[_untitled(criteria)], named=named))
-    return sections, missing
+def accuracy(found: Material) -> Iterator[Part]:
+    """Table 2, with accuracies, gains and their intervals as a picture."""
+    metrics, block = found.metrics, found.metrics.block(found.size)
+    gains = metrics.gains(block)
+    panels = [*figures.accuracy_dots(block), *figures.gain_dots(gains)]
+    yield _of(accuracy_table(metrics, found.size), panels, name="accuracy")
+    if not gains:
+        yield "No gains with intervals: evaluation/metrics.json has no comparisons here."
 
 
-def figure(metrics: Metrics) -> Gallery | None:
-    """Figure 4: accuracy and gain over |L|; None where no system was run at two of them."""
-    panels = [
-        accuracy_figures.accuracy_over_sizes(metrics),
-        accuracy_figures.gain_over_sizes(metrics),
-    ]
-    shown = [panel for panel in panels if panel]
-    if not shown:
-        return None
-    note = "Marks of one |L| are set a little apart, so that no interval hides another."
-    if single := accuracy_figures.curves_over_sizes(metrics)[1]:
+def ablation(found: Material) -> Iterator[Part]:
+    """Table 3 at every |L|, that of the report first, with what each variation changes."""
+    name = "ablation"
+    for size in sorted(found.metrics.sizes, key=lambda size: (size != found.size, size)):
+        if table := ablation_table(found.metrics, size):
+            yield _of(table, figures.ablation_dots(found.metrics.ablations(size)), name=name)
+            name = ""
+    if name:
+        yield "No ablation table: no run without filtering or synchronization."
+
+
+def sizes(found: Material) -> Iterator[Part]:
+    """Figure 4 and its numbers: accuracy and gain over |L|."""
+    metrics = found.metrics
+    if table := sizes_table(metrics):
+        panels = [*figures.accuracy_over_sizes(metrics), *figures.gain_over_sizes(metrics)]
+        single = figures.curves_over_sizes(metrics)[1]
         names = "; ".join(short_name(system) for system in single)
-        note += f" Run at one |L| only, and so in the tables alone: {names}."
-    return Gallery(shown, note=note, wide=True)
-
-
-def _noise(metrics: Metrics) -> list[Section]:
-    """A sentence for each comparison: those of the main |L| at once, the others on demand."""
-    facts = {
-        size: [sentence(gain, metrics) for gain in ordered(metrics, size)] for size in metrics.sizes
-    }
-    table = comparisons_table(metrics)
-    if not table:
-        return []
-    main = facts.pop(metrics.main)
-    rest = [text for texts in facts.values() for text in texts]
-    first = Section("More than noise?", words=[caveat(metrics)], facts=main)
-    return [first, Section("All comparisons, one by one", tables=[table], facts=rest, folded=True)]
-
-
-def audit(found: Audit | None, why: str, metrics: Metrics) -> Chapter:
-    """What the grammar says of the annotations: generation's, and what the filter made of them."""
-    if not found:
-        return [], [f"No annotation audit: {why}."]
-    words = (
-        "The corpus was made by a grammar, and the grammar can tell of every generated sentence "
-        "whether the annotated conjuncts stand in one of its readings. No treebank can.",
-    )
-    tables = [audit_section.annotation_table(found), audit_section.length_table(found)]
-    gallery = audit_section.generation_gallery(found)
-    sections, missing = [Section("Are the annotations right?", words, _some(gallery), tables)], []
-    if not found.generation:
-        sections, missing = [], ["No audit of generation: no candidates in the corpus folder."]
-    size, about = metrics.main, metrics.phrase(metrics.main)
-    filtered = [
-        audit_section.filter_table(found, metrics.label),
-        audit_section.filter_label_table(found, size, about),
-    ]
-    if shown := [table for table in filtered if table]:
-        gallery = audit_section.filter_gallery(found, size, about)
-        sections.append(Section("Does the filter keep the right ones?", (), _some(gallery), shown))
-        return sections, missing
-    return sections, [*missing, "No audit of the filter: no run has judged candidates at hand."]
-
-
-def origin(corpus: Path, metrics: Metrics, runs: Sequence[Run], found: Audit | None) -> Chapter:
-    """Differences from the paper, run times, how all was made, and counts."""
-    sections, missing = [], []
-    facts = [*differences(corpus, runs), *filter_facts(metrics, found, runs)]
-    if facts:
-        sections.append(
-            Section("What differs from the paper, and what the filter did", facts=facts)
-        )
-    times = times_table(corpus)
-    if times:
-        sections.append(_of(times))
+        note = f"Run at one |L| only, and so in the table alone: {names}." if single else ""
+        yield _of(table, panels, note=note if panels else "", name="figure-4")
+        if not panels:
+            yield "No Figure 4: no system was run with two numbers of labelled sentences."
     else:
-        missing.append("No run times: times.json beside the corpus folder has none of this corpus.")
-    for table in (corpus_table(corpus), generation_table(corpus)):
+        label = metrics.label(found.size)
+        yield f"No Figure 4: only one number of labelled sentences, {label}."
+
+
+def comparisons(found: Material) -> Iterator[Part]:
+    """Every comparison, and whether it is more than noise."""
+    if table := comparisons_table(found.metrics):
+        yield Section(table.title, [caveat(found.metrics)], tables=[table])
+
+
+def criteria(found: Material) -> Iterator[Part]:
+    """The field's four criteria."""
+    table = criteria_table(found.metrics, found.size)
+    yield Section(table.title, tables=[table], named=list(DEFINITIONS.items()))
+
+
+def training(found: Material) -> Iterator[Part]:
+    """Acceptance, candidates read and learning curves."""
+    return training_curves.training(found.runs, found.size, found.about, found.corpus)
+
+
+def annotations(found: Material) -> Iterator[Part]:
+    """The audit of generation: shares of right annotations."""
+    if not found.audit:
+        yield f"No annotation audit: {found.no_audit}."
+    elif not found.audit.generation:
+        yield "No audit of generation: no candidates in the corpus folder."
+    else:
+        yield Section(
+            "Are the annotations right?",
+            ["Of each generated sentence, the grammar that made the corpus knows its readings."],
+            tables=[
+                audits.annotation_table(found.audit),
+                audits.label_table(found.audit),
+                audits.length_table(found.audit),
+            ],
+        )
+
+
+def filtering(found: Material) -> Iterator[Part]:
+    """The audit of the filter: what it accepted against what it rejected."""
+    if not found.audit:
+        return
+    tables = [
+        audits.filter_table(found.audit, found.metrics),
+        audits.filter_label_table(found.audit, found.size, found.about),
+    ]
+    if any(tables):
+        title = "Does the filter keep the right ones?"
+        yield Section(title, tables=[table for table in tables if table])
+    else:
+        yield "No audit of the filter: no run has judged candidates at hand."
+
+
+def examples(found: Material) -> Iterator[Part]:
+    """What each system accepted and rejected, for people to judge."""
+    if found.examples:
+        words = (
+            f"Drawn with seed {found.seed} and not chosen, from the candidates that one run of each "
+            "system examined, as it judged them last: the predictor’s probability of these boundaries, "
+            "the label, the sentence with its conjuncts in brackets (first the reference span, then the "
+            "fill), the candidate’s id, and the verdicts of the grammar and of people, if there are any."
+        )
+        title = "What was accepted, and what rejected"
+        yield Section(title, [words, *found.judging], examples=found.examples)
+    yield from found.unshown
+
+
+def language_models(found: Material) -> Iterator[Part]:
+    """What each language model is and read, how well it fills, and what its training took."""
+    if found.models:
+        yield Section("Language models", tables=model_tables(found.models))
+        yield from unkept(found.models)
+    else:
+        yield "No language models: models/ has none."
+
+
+def from_paper(found: Material) -> Iterator[Part]:
+    """Differences from the paper."""
+    if facts := provenance.differences(found.corpus, found.runs):
+        yield Section("What differs from the paper", facts=facts)
+
+
+def times(found: Material) -> Iterator[Part]:
+    """Run times."""
+    if table := provenance.times_table(found.corpus):
+        yield _of(table)
+    else:
+        yield "No run times: times.json beside the corpus folder has none of this corpus."
+
+
+def counts(found: Material) -> Iterator[Part]:
+    """Counts of the corpus and of generation, the settings, and all runs."""
+    for table in (provenance.corpus_table(found.corpus), provenance.generation_table(found.corpus)):
         if table:
-            sections.append(_of(table))
-    if made_of := made(corpus, runs):
-        sections.append(Section("How it was made", named=made_of))
-    if one_by_one := runs_table(runs):
-        sections.append(Section(one_by_one.title, tables=[_untitled(one_by_one)], folded=True))
+            yield _of(table)
+    if made := provenance.made(found.corpus, found.runs):
+        yield Section("How it was made", named=made)
+    if runs := provenance.runs_table(found.runs):
+        yield Section(runs.title, tables=[runs], folded=True)
     for name, what in (("ingest.json", "corpus counts"), ("preparse.json", "parser figures")):
-        if not (corpus / name).is_file():
-            missing.append(f"No {what}: {name} is not there.")
-    return sections, missing
+        if not (found.corpus / name).is_file():
+            yield f"No {what}: {name} is not there."
 
 
-def _of(table: Table) -> Section:
-    return Section(table.title, tables=[_untitled(table)])
+CONTENTS: Sequence[Callable[[Material], Iterable[Part]]] = (
+    accuracy,
+    ablation,
+    sizes,
+    comparisons,
+    criteria,
+    training,
+    annotations,
+    filtering,
+    examples,
+    language_models,
+    from_paper,
+    times,
+    counts,
+)
+"""The sections of a report in their order."""
 
 
-def _untitled(table: Table) -> Table:
-    """The table of a section that bears its title."""
-    return Table("", table.columns, table.rows, table.names, table.note)
-
-
-def _some(gallery: Gallery | None) -> list[Gallery]:
-    return [gallery] if gallery else []
+def _of(table: Table, panels: Sequence[Panel] = (), note: str = "", name: str = "") -> Section:
+    """A section of one table, which gives it its title, and of what is drawn of it."""
+    return Section(table.title, panels=panels, note=note, tables=[table], wide=True, name=name)

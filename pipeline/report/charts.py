@@ -1,11 +1,7 @@
 """How the report draws: matplotlib to inline SVG whose colours are CSS variables of the page.
 
-One chart is one small panel, so a page can lay panels out in as many columns as it is wide. Light and
-dark are the page's business; bytes depend on the data alone.
-
-A small line chart over updates: what learning curves, acceptance and reuse are drawn with.
-
-Charts that set two shares side by side: a full dot and an open ring on one line per row.
+One chart is one small panel, so a page can lay panels out in as many columns as it is wide, and the
+page chooses between light and dark. The bytes depend on the data alone.
 """
 
 import io
@@ -17,11 +13,11 @@ from dataclasses import dataclass
 from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from pipeline.core.files import digest_of
 from pipeline.core.runs import System
-from pipeline.report.results import baseline_of, is_papers, label_name, short_name
+from pipeline.report.results import baseline_of, is_papers, label_name
 
 INK, MUTED, GRID = "--ink", "--muted", "--grid"
 _OTHERS = ("--c-1", "--c-2", "--c-3", "--c-4", "--c-5")
@@ -47,17 +43,16 @@ _DASHES = {None: "", "no-filter": "6 2", "self-train": "1.5 2"}
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """How something is drawn: its name, CSS colour variable, dash pattern ("" is solid) and shape.
-
-    ``shape`` is ``line``, ``dot`` or ``ring``; ``label`` is its name at the end of a line, if it is
-    shorter there.
-    """
+    """How a system is drawn: its name, CSS colour variable and dash pattern ("" is solid)."""
 
     name: str
     colour: str
     dash: str = ""
-    shape: str = "line"
-    label: str = ""
+
+    @property
+    def style(self) -> str | tuple[float, list[float]]:
+        """The line style as matplotlib takes it."""
+        return (0, [float(part) for part in self.dash.split()]) if self.dash else "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,7 @@ def key_of(system: System, systems: Iterable[System] = ()) -> Key:
             if other != baseline and not is_papers(other):
                 groups.setdefault(_coloured(other), other)
         colour = _OTHERS[list(groups).index(_coloured(system)) % len(_OTHERS)]
-    return Key(short_name(system), colour, dash, label=label_name(system))
+    return Key(label_name(system), colour, dash)
 
 
 def _coloured(system: System) -> object:
@@ -139,14 +134,11 @@ def label_ends(axes: Axes, ends: Sequence[tuple[Key, float]]) -> None:
     Call it when the limits stand. Names of lines that end together are set below one another.
     """
     ordered = sorted(ends, key=lambda end: end[1])
-    low, high = (
-        float(limit) for limit in axes.transScale.transform([(1, y) for y in axes.get_ylim()])[:, 1]
-    )
-    levels = axes.transScale.transform([(1, value) for _, value in ordered])[:, 1]
-    places = spread([(float(level) - low) / (high - low) for level in levels], 0.085)
+    low, high = axes.get_ylim()
+    places = spread([(value - low) / (high - low) for _, value in ordered], 0.085)
     for (key, _), place in zip(ordered, places, strict=True):
         axes.text(
-            1.02, place, key.label or key.name, color=paint(key.colour), fontsize=8,
+            1.02, place, key.name, color=paint(key.colour), fontsize=8,
             va="center_baseline", transform=axes.transAxes,
         )  # fmt: skip
 
@@ -213,10 +205,8 @@ def line_chart(
     name: str = "",
     mark: float = 0,
     named: bool = False,
-    x_label: str = "updates",
-    logarithmic: bool = False,
 ) -> str:
-    """An inline SVG of the lines.
+    """An inline SVG of lines over updates.
 
     Args:
         lines: what to draw.
@@ -226,28 +216,24 @@ def line_chart(
         name: of the picture, which no other of the page has.
         mark: number of updates at which a dashed upright stands; 0 for none.
         named: whether the lines' names stand at their ends.
-        x_label: what the level axis counts, where that is not updates.
-        logarithmic: whether the upright axis is; its values are above 0.
     """
 
     def plot(axes: Axes) -> None:
         if mark:
             axes.axvline(mark, color=paint(MUTED), linewidth=0.8, dashes=(2, 2))
         for line in lines:
-            _plot(axes, line)
+            axes.plot(
+                *zip(*line.points, strict=True), color=paint(line.key.colour),
+                linewidth=0.8 if line.thin else 1.8, alpha=0.45 if line.thin else 1.0,
+                linestyle="-" if line.thin else line.key.style,
+                marker="o" if len(line.points) == 1 else None, markersize=4, clip_on=False,
+            )  # fmt: skip
         axes.set_xlim(*x_limits)
-        if logarithmic:
-            axes.set_yscale("log")
         axes.set_ylim(*y_limits)
-        dress(axes, x_label, y_label)
+        dress(axes, "updates", y_label)
         whole = y_limits[1] - y_limits[0] >= 4
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
-        if logarithmic:
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
-            axes.yaxis.set_major_formatter("{x:,.0f}")
-            axes.yaxis.set_minor_locator(NullLocator())
-        else:
-            axes.yaxis.set_major_locator(MaxNLocator(5, integer=whole, steps=[1, 2, 5, 10]))
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=whole, steps=[1, 2, 5, 10]))
         if named:
             label_ends(axes, [(line.key, line.points[-1][1]) for line in lines if not line.thin])
 
@@ -263,69 +249,3 @@ def mean_of(curves: Sequence[Points]) -> list[tuple[float, float]]:
     # Past the end of the first seed the mean would jump to the seeds that are left.
     end = min(curve[-1][0] for curve in curves)
     return [(step, sum(v) / len(v)) for step, v in sorted(values.items()) if step <= end]
-
-
-def _plot(axes: Axes, line: Line) -> None:
-    dash = [float(part) for part in line.key.dash.split()]
-    axes.plot(
-        [x for x, _ in line.points],
-        [y for _, y in line.points],
-        color=paint(line.key.colour),
-        linewidth=0.8 if line.thin else 1.8,
-        alpha=0.45 if line.thin else 1.0,
-        linestyle=(0, dash) if dash and not line.thin else "-",
-        marker="o" if len(line.points) == 1 else None,
-        markersize=4,
-        clip_on=False,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One row: its name and two shares in [0, 1]; None where there is none."""
-
-    name: str
-    dot: float | None
-    ring: float | None
-
-
-def dumbbells(title: str, pairs: Sequence[Pair], colour: str, about: tuple[str, str]) -> Panel:
-    """A panel of rows from 0 to 100 %.
-
-    Args:
-        title: of the panel.
-        pairs: the rows, from the top.
-        colour: CSS variable of both marks.
-        about: what the dot and what the ring stands for, for those who cannot see it.
-    """
-
-    def plot(axes: Axes) -> None:
-        for y, pair in enumerate(pairs):
-            known = [100 * share for share in (pair.dot, pair.ring) if share is not None]
-            if len(known) > 1:
-                axes.plot(known, [y, y], color=paint(colour), linewidth=1.4, alpha=0.5)
-            if pair.ring is not None:
-                axes.plot(
-                    [100 * pair.ring], [y], "o", markersize=6.5, markeredgewidth=1.6,
-                    markerfacecolor=paint("--paper"), markeredgecolor=paint(colour), clip_on=False,
-                )  # fmt: skip
-            if pair.dot is not None:
-                axes.plot(
-                    [100 * pair.dot], [y], "o", color=paint(colour), markersize=7, clip_on=False
-                )
-        dress(axes, "annotations that are right, %", grid="x")
-        axes.grid(axis="y", color=paint(GRID), linewidth=0.5)
-        axes.set_yticks(range(len(pairs)), [pair.name for pair in pairs])
-        axes.tick_params(axis="y", labelcolor=paint(INK))
-        axes.set_xlim(-3, 103)  # so that a mark at either end is whole
-        axes.set_ylim(len(pairs) - 0.5, -0.5)
-
-    told = "; ".join(
-        f"{pair.name} {_told(pair.dot)} {about[0]}, {_told(pair.ring)} {about[1]}" for pair in pairs
-    )
-    svg = draw((3.6, 0.55 + 0.24 * len(pairs)), plot)
-    return Panel(title, f"share of right annotations, {title}: {told}", svg)
-
-
-def _told(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.0f} %"

@@ -2,43 +2,100 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.candidates import candidate_shards, find_candidates
-from pipeline.core.errors import InputError
+from pipeline.core.parquet import read_batches, read_rows
+from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
 from pipeline.core.types import Span, bracketed
+from pipeline.report.audit import read_verdicts
+from pipeline.report.findings import better_generator
+from pipeline.report.judgements import Judgement, wilson
+from pipeline.report.results import Metrics, system_key, system_phrase
+from pipeline.report.sections import Example, ExampleList
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
+_FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A candidate as one run judged it at one step.
+def example_lists(
+    metrics: Metrics,
+    runs: Sequence[Run],
+    corpus: Path,
+    *,
+    count: int,
+    seed: int,
+    judgements: Mapping[str, Judgement],
+) -> tuple[list[ExampleList], list[str]]:
+    """Examples of each system that filters at the main |L|, from its first run.
 
-    ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
-    oracle's: ``right``, ``odd`` (right, but joining what does not go together), ``other`` or
-    ``ungrammatical``; None where there is no oracle.
+    Those of the better generator stand first and open.
+
+    Returns:
+        The lists, and a line for each that cannot be shown.
+
+    Raises:
+        InputError: a file is damaged, or a candidate that training judged is gone.
     """
+    if not count:
+        return [], []
+    size = metrics.main
+    filtering = [run for run in runs if run.mode == "filter" and run.labelled == size]
+    if not filtering:
+        return [], ["No examples: no run that filters candidates."] if runs else []
+    verdicts, better = read_verdicts(corpus), better_generator(metrics)
+    sources = {run.folder: candidates_at_hand(run, corpus) for run in filtering}
+    lacking = not_at_hand([run for run in filtering if not sources[run.folder]])
+    found: list[ExampleList] = []
+    missing = [f"{lacking} Examples cannot show them."] if lacking else []
+    systems = {run.system for run in filtering}
+    for system in sorted(systems, key=lambda s: (s != better, system_key(s))):
+        usable = (
+            (run.seed, scored, shards)
+            for run in filtering  # in the order of their seeds
+            if run.system == system
+            and (shards := sources[run.folder])
+            and (scored := run.folder / "scored.parquet").is_file()
+        )
+        if not (first := next(usable, None)):
+            missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
+            continue
+        accepted, rejected = (
+            [
+                replace(e, sensible=by_hand.sensible, note=by_hand.note)
+                if (by_hand := judgements.get(e.candidate_id))
+                else e
+                for e in drawn
+            ]
+            for drawn in draw_examples(first, count, seed, verdicts)
+        )
+        told = _judged(accepted, rejected) if judgements else ""
+        title = f"{system_phrase(system)}, {metrics.phrase(size)}, seed {first[0]}"
+        found.append(ExampleList(title, accepted, rejected, folded=bool(found), judged=told))
+    return found, missing
 
-    candidate_id: str
-    label: str
-    pieces: tuple[str, str, str]
-    probability: float
-    accepted: bool
-    step: int
-    seed: int
-    verdict: str | None = None
 
-    @property
-    def text(self) -> str:
-        """The sentence with brackets around the conjuncts."""
-        return "".join(self.pieces)
+def _judged(accepted: Sequence[Example], rejected: Sequence[Example]) -> str:
+    """What people judged of one system's examples, in a sentence with 95 % intervals."""
+    total, parts = len(accepted) + len(rejected), []
+    left = sum(e.sensible is None for e in (*accepted, *rejected))
+    if left == total:
+        return f"None of these {left} is judged by hand."
+    for side, name in ((accepted, "accepted"), (rejected, "rejected")):
+        verdicts = [e.sensible for e in side if e.sensible is not None]
+        yes, bounds = sum(verdicts), ""
+        if verdicts:
+            low, high = wilson(yes, len(verdicts))
+            bounds = f" ({100 * low:.0f} to {100 * high:.0f} %)"
+        parts.append(f"{yes} of {len(verdicts)} {name}{bounds}")
+    told = f"{' and '.join(parts)} are sensible English (judged by hand; 95 % interval by Wilson)."
+    are = "is" if left == 1 else "are"
+    return told + (f" {left} of the {total} shown {are} not judged." if left else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +158,7 @@ def draw_examples(
     # Rows stand in the order of the judgements, so a later one replaces an earlier.
     last = {
         str(row["candidate_id"]): row
-        for row in _table(scored, SCORED).to_pylist()
+        for row in read_rows(scored, SCORED)
         if not known or row["candidate_id"] in known
     }
     order = sorted(last, key=lambda name: place_of(seed, name))
@@ -138,27 +195,13 @@ def fill_statistics(folders: Iterable[Path]) -> FillStatistics:
     count = distinct = fill_words = reference_words = 0
     for folder in folders:
         fills: set[str] = set()
-        for shard in candidate_shards(folder):
-            table = _table(shard, CANDIDATES, ["fill", "conjuncts", "reference"])
-            fills.update(table.column("fill").to_pylist())
-            count += table.num_rows
-            for conjuncts in table.column("conjuncts").to_pylist():
+        for batch in (b for shard in candidate_shards(folder) for b in read_batches(shard, _FILLS)):
+            fills.update(batch.column("fill").to_pylist())
+            count += batch.num_rows
+            for conjuncts in batch.column("conjuncts").to_pylist():
                 fill_words += conjuncts[-1]["end"] - conjuncts[-1]["start"]
-            for span in table.column("reference").to_pylist():
+            for span in batch.column("reference").to_pylist():
                 reference_words += span["end"] - span["start"]
         distinct += len(fills)
     whole = max(count, 1)
     return FillStatistics(count, distinct, fill_words / whole, reference_words / whole)
-
-
-def _table(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
-    try:
-        if not pq.read_schema(path).equals(schema):
-            raise InputError(
-                "another schema than conjoin writes",
-                path=path,
-                remedy="make the file again with this version",
-            )
-        return pq.read_table(path, columns=columns)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=path) from error

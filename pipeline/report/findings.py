@@ -1,15 +1,12 @@
-"""The point of a report in two plain sentences, written from the numbers.
-
-Whether a difference is more than noise, in a sentence for each comparison and in one table.
-"""
+"""The findings of a report: two plain sentences written from the numbers, and every comparison."""
 
 from collections.abc import Sequence
 from statistics import fmean
 
+from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import Comparison
 from pipeline.core.runs import System
-from pipeline.report.markdown import Row, Table, percent
-from pipeline.report.paper_tables import points
+from pipeline.report.markdown import Row, Table
 from pipeline.report.results import (
     ENOUGH,
     Metrics,
@@ -38,7 +35,7 @@ def findings(metrics: Metrics) -> list[str]:
             return [f"{begin} no run could be scored."]
         return [
             f"{begin} the baseline finds {_share(baseline)} of the outer boundaries on {split} "
-            f"({_seeds(baseline)}).",
+            f"({_seeds(len(baseline.by_seed))}).",
             "Nothing but the baseline has been run, so there is nothing to compare it with.",
         ]
     best = _better(others)
@@ -46,14 +43,14 @@ def findings(metrics: Metrics) -> list[str]:
     if baseline is None:
         return [
             f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer "
-            f"boundaries on {split} ({_seeds(best)}).",
+            f"boundaries on {split} ({_seeds(len(best.by_seed))}).",
             "There is no baseline run, so no gain can be stated.",
         ]
     gain = metrics.gain(size, best.system)
     first = (
         f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
         f"on {split}, {_difference(best, baseline)} the baseline’s {_share(baseline)} "
-        f"({gain_words(gain) if gain else _seeds(best)})."
+        f"({gain_words(gain) if gain else _seeds(len(best.by_seed))})."
     )
     trust = None if gain else _trust(best, baseline)
     return [first, trust or _others(metrics, best, others)]
@@ -67,13 +64,22 @@ def better_generator(metrics: Metrics) -> System | None:
 
 def gain_words(gain: Comparison) -> str:
     """What an interval says of a gain, and how many seeds stand behind it."""
-    count = len(gain.seeds)
-    bounds = f"95 % interval {points(gain.low)} to {points(gain.high)}, {count} seed{_s(count)}"
+    bounds = f"95 % interval {points(gain.low)} to {points(gain.high)}"
+    return f"{bounds}, {_seeds(len(gain.seeds))}: {verdict(gain)}"
+
+
+def verdict(gain: Comparison) -> str:
+    """What an interval and the seeds behind it allow to say."""
+    if len(gain.seeds) < 2:
+        return "one seed cannot tell it from noise"
     if more_than_noise(gain):
-        return f"{bounds}: more than noise"
-    if gain.clear:
-        return f"{bounds}: too few seeds to call it more than noise"
-    return f"{bounds}: not told apart from noise"
+        return "more than noise"
+    return "too few seeds to call it more than noise" if gain.clear else "not told apart from noise"
+
+
+def interval(gain: Comparison) -> str:
+    """The bounds of a gain in points, ``+1.20 … +7.60``."""
+    return f"{points(gain.low)} … {points(gain.high)}"
 
 
 def _better(others: Sequence[Result]) -> Result:
@@ -136,19 +142,14 @@ def _trust(best: Result, baseline: Result) -> str:
     count = len(gains)
     if count < ENOUGH:
         return (
-            f"{count or 'No'} common seed{_s(count)} "
+            f"{_seeds(count)} in common "
             "cannot tell such a difference from chance: at least three are needed, and more is better."
         )
     up = sum(gain > 0 for gain in gains)
     spread = f"from {min(gains):+.2f} to {max(gains):+.2f} points, {fmean(gains):+.2f} on average"
-    if up == count:
-        return f"Seed by seed it is above the baseline in all {count} ({spread})."
-    if up == 0:
-        return f"Seed by seed it is above the baseline in none of {count} ({spread})."
-    return (
-        f"Seed by seed it is above the baseline in only {up} of {count} ({spread}), "
-        "which is not enough to tell the two apart."
-    )
+    where = f"all {count}" if up == count else f"only {up} of {count}" if up else f"none of {count}"
+    doubt = ", which is not enough to tell the two apart" if 0 < up < count else ""
+    return f"Seed by seed it is above the baseline in {where} ({spread}){doubt}."
 
 
 def _overall(result: Result) -> float:
@@ -159,45 +160,12 @@ def _share(result: Result) -> str:
     return f"{percent(result.mean['overall'])} %"
 
 
-def _seeds(result: Result) -> str:
-    count = len(result.by_seed)
-    return f"{count} seed{_s(count)}"
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+def _seeds(count: int) -> str:
+    return f"{count} seed{'' if count == 1 else 's'}"
 
 
 _FEW = 5  # seeds below which an interval may well be too narrow
-_LEVEL = 5e-5  # a difference of less would be told as 0.00 points
 _CHANCE = 0.05  # of calling a difference that is none more than noise
-
-
-def verdict(gain: Comparison) -> str:
-    """What an interval and the seeds behind it allow to say."""
-    count = len(gain.seeds)
-    if count < 2:
-        return "one seed cannot tell it from noise"
-    if not gain.clear:
-        return f"not told apart from noise with {count} seeds"
-    if more_than_noise(gain):
-        return "more than noise"
-    return f"{count} seeds are too few to call it more than noise"
-
-
-def sentence(gain: Comparison, metrics: Metrics) -> str:
-    """One comparison in a plain sentence, in points of overall accuracy."""
-    system, against = _called(gain.system), _called(gain.against)
-    size = f"|L|\u00a0=\u00a0{metrics.label(gain.labelled)}"  # not broken over two lines
-    value, low, high = _figures(gain.gain, gain.low, gain.high)
-    if abs(gain.gain) < _LEVEL:
-        what = f"{system} is level with {against} at {size}"
-    elif gain.gain > 0:
-        what = f"{system} gains {value} points over {against} at {size}"
-    else:
-        what = f"{system} loses {value.lstrip('−')} points to {against} at {size}"
-    kind = "interval" if len(gain.seeds) > 1 else "interval over test instances alone"
-    return f"{what[0].upper()}{what[1:]}, {kind} {low} to {high}: {verdict(gain)}."
 
 
 def ordered(metrics: Metrics, labelled: int) -> list[Comparison]:
@@ -214,16 +182,13 @@ def caveat(metrics: Metrics) -> str:
     told = [
         "Differences are paired by seed and test instance; the 95 % interval is a bootstrap over both."
     ]
-    if counts[-1] < 2:
+    few, many = counts[0], counts[-1]
+    if many < 2:
         told.append("With one seed it knows nothing of other draws of L.")
-    elif counts[0] < _FEW:
-        few = (
-            str(counts[0])
-            if len(counts) == 1 or counts[-1] >= _FEW
-            else f"{counts[0]} to {counts[-1]}"
-        )
+    elif few < _FEW:
+        some = f"{few} to {many} seeds" if few < many < _FEW else _seeds(few)
         told.append(
-            f"With only {few} seed{'' if few == '1' else 's'} it is too narrow where accuracy depends "
+            f"With only {some} it is too narrow where accuracy depends "
             "much on the draw of L, for so few seldom show how far another would lie."
         )
     judged = [c for c in metrics.comparisons if len(c.seeds) >= ENOUGH]
@@ -236,46 +201,27 @@ def caveat(metrics: Metrics) -> str:
 
 
 def comparisons_table(metrics: Metrics) -> Table | None:
-    """Every comparison at every |L|, with both accuracies and the seeds one by one."""
+    """Every comparison at every |L|, with both accuracies, the seeds one by one, and the verdict."""
     rows = []
     for size in metrics.sizes:
         for number, gain in enumerate(ordered(metrics, size)):
-            both = [metrics.result(size, name) for name in (gain.system, gain.against)]
-            (value, low, high) = (_points(x) for x in (gain.gain, gain.low, gain.high))
+            both = (metrics.result(size, name) for name in (gain.system, gain.against))
             cells = (
                 metrics.label(size), short_name(gain.system), short_name(gain.against),
-                *(_accuracy(result) for result in both), value, f"{low} … {high}",
-                " ".join(_points(x, 1) for x in gain.by_seed) or "–",
+                *(percent(r.mean["overall"], r.sd["overall"]) if r else "–" for r in both),
+                points(gain.gain), interval(gain), verdict(gain),
+                " ".join(points(x, 1) for x in gain.by_seed) or "–",
             )  # fmt: skip
             best = frozenset({5}) if more_than_noise(gain) else frozenset()
             rows.append(Row(cells, best, begins=number == 0))
     if not rows:
         return None
     return Table(
-        "",
+        "More than noise?",
         ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
-         "seed by seed"),
+         "verdict", "seed by seed"),
         tuple(rows),
         names=3,
         note="Accuracy in %, mean ± sample standard deviation over all seeds of each; difference in points "
-        "over the seeds that both have, bold where it is more than noise.",
+        "over the seeds that both have.",
     )  # fmt: skip
-
-
-def _accuracy(result: Result | None) -> str:
-    return percent(result.mean["overall"], result.sd["overall"]) if result else "–"
-
-
-def _called(system: System) -> str:
-    return system_phrase(system).removeprefix("generation by ")
-
-
-def _figures(*values: float) -> Sequence[str]:
-    """Points with one decimal; with two where one would make 0 of what is not."""
-    hidden = any(abs(value) >= _LEVEL and not round(100 * value, 1) for value in values)
-    digits = 2 if hidden else 1
-    return [_points(value, digits).lstrip("+") for value in values]
-
-
-def _points(value: float, digits: int = 2) -> str:
-    return f"{100 * value:+.{digits}f}".replace("-", "−")

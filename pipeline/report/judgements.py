@@ -1,92 +1,72 @@
-"""What people said of the candidates shown: read from a file, counted, with intervals."""
+"""What people said of the candidates shown: read from a file, and the sheet in which they say it."""
 
 import csv
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import io
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
+from pipeline.core import console
 from pipeline.core.errors import InputError
-from pipeline.report.examples import Example
+from pipeline.core.files import write_text
+from pipeline.report.sections import ExampleList
 
-COLUMNS = ("candidate_id", "sensible", "note")
-"""Of a file of judgements."""
-
-TEXT = "text"
+_COLUMNS = ("candidate_id", "sensible", "note")
+_TEXT = "text"
 """A fourth column, which only the sheet of a report folder has: corpus text is not to be committed."""
-_REMEDY = f"write {','.join(COLUMNS)} in the first line and yes or no in the second column"
+
+_REMEDY = f"write {','.join(_COLUMNS)} in the first line and yes or no in the second column"
 _Z = NormalDist().inv_cdf(0.975)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgements:
-    """Verdicts by hand: candidate → whether it is sensible English, and what was noted."""
+class Judgement(NamedTuple):
+    """A verdict by hand: whether a candidate is sensible English, and what was noted."""
 
-    sensible: Mapping[str, bool] = field(default_factory=dict)
-    notes: Mapping[str, str] = field(default_factory=dict)
-
-    def counted(self, accepted: Sequence[Example], rejected: Sequence[Example]) -> str:
-        """What was judged of one system's examples, in a sentence with 95 % intervals."""
-        shown = [*accepted, *rejected]
-        left = sum(e.candidate_id not in self.sensible for e in shown)
-        if left == len(shown):
-            return f"None of these {left} is judged by hand."
-        parts = [
-            self._side(side, name)
-            for side, name in ((accepted, "accepted"), (rejected, "rejected"))
-        ]
-        told = (
-            f"{' and '.join(parts)} are sensible English (judged by hand; 95 % interval by Wilson)."
-        )
-        return told + (
-            f" {left} of the {len(shown)} shown {_are(left)} not judged." if left else ""
-        )
-
-    def of(self, candidates: Container[str]) -> "Judgements":
-        """Those of some candidates."""
-        return Judgements(
-            {name: verdict for name, verdict in self.sensible.items() if name in candidates},
-            {name: note for name, note in self.notes.items() if name in candidates},
-        )
-
-    def _side(self, examples: Sequence[Example], name: str) -> str:
-        verdicts = [v for e in examples if (v := self.sensible.get(e.candidate_id)) is not None]
-        if not verdicts:
-            return f"0 of 0 {name}"
-        low, high = wilson(sum(verdicts), len(verdicts))
-        return f"{sum(verdicts)} of {len(verdicts)} {name} ({100 * low:.0f} to {100 * high:.0f} %)"
+    sensible: bool
+    note: str
 
 
-def read_judgements(path: Path) -> Judgements:
-    """Read a CSV file with the columns ``candidate_id,sensible,note``, and perhaps ``text``.
+def read_judgements(path: Path) -> dict[str, Judgement]:
+    """Candidate → verdict, of a CSV file with the columns ``candidate_id,sensible,note``.
 
-    ``sensible`` is yes, no, or empty: not judged. ``text`` is for the reader's eyes and not read.
+    ``sensible`` is yes, no, or empty: not judged. A fourth column ``text`` is for whoever judges and
+    is not read.
 
     Raises:
         InputError: another header, a verdict that is neither, no id, or an id twice.
     """
-    sensible, notes = {}, {}
-    for line, row in _rows(path):
-        candidate, verdict, note = (cell.strip() for cell in row[: len(COLUMNS)])
-        if not candidate:
-            raise InputError("no candidate_id", path=path, line=line, remedy=_REMEDY)
-        if verdict not in {"yes", "no", ""}:
-            what = f"candidate {candidate}: sensible is {verdict!r}, not yes or no"
-            raise InputError(
-                what, path=path, line=line, remedy="leave it empty if it is not judged"
-            )
-        if candidate in sensible:
-            raise InputError(
-                f"candidate {candidate} is judged twice",
-                path=path,
-                line=line,
-                remedy="keep one line",
-            )
-        if verdict:
-            sensible[candidate] = verdict == "yes"
-            if note:
-                notes[candidate] = note
-    return Judgements(sensible, notes)
+    found: dict[str, Judgement] = {}
+
+    def wrong(what: str, line: int, remedy: str = _REMEDY) -> InputError:
+        return InputError(what, path=path, line=line, remedy=remedy)
+
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = [cell.strip() for cell in next(reader, [])]
+            if header not in ([*_COLUMNS], [*_COLUMNS, _TEXT]):
+                raise wrong(f"the first line is {','.join(header)!r}", 1)
+            for row in reader:
+                line = reader.line_num
+                if len(row) not in {0, len(header)}:
+                    what = f"{len(row)} cells instead of {len(header)}"
+                    raise wrong(what, line, "put a note that has a comma in quotes")
+                if not any(cell.strip() for cell in row):
+                    continue
+                candidate, verdict, note = (cell.strip() for cell in row[: len(_COLUMNS)])
+                if not candidate:
+                    raise wrong("no candidate_id", line)
+                if verdict not in {"yes", "no", ""}:
+                    what = f"candidate {candidate}: sensible is {verdict!r}, not yes or no"
+                    raise wrong(what, line, "leave it empty if it is not judged")
+                if candidate in found:
+                    raise wrong(f"candidate {candidate} is judged twice", line, "keep one line")
+                if verdict:
+                    found[candidate] = Judgement(verdict == "yes", note)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"not a readable CSV file: {error}", path=path) from error
+    return found
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
@@ -97,29 +77,61 @@ def wilson(count: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _rows(path: Path) -> Iterable[tuple[int, list[str]]]:
-    """Number and cells of each line below the header that is not empty."""
-    found = []
+def offer_sheet(
+    path: Path,
+    examples: Sequence[ExampleList],
+    judgements: Mapping[str, Judgement],
+    *,
+    given: Path | None,
+    order: Callable[[str], str],
+) -> list[str]:
+    """Write the sheet to fill in, unless that would lose verdicts; what to say of judging.
+
+    ``given`` is the file that the judgements are from. The ``order`` of candidates is that of the
+    draw over all systems, and neither the system nor the filter's verdict is told: whoever judges
+    should not know them.
+    """
+    shown = {e.candidate_id: e for group in examples for e in (*group.accepted, *group.rejected)}
+    if not shown:
+        return []
+    words = []
+    # What stands in no other file must be shown to be written again.
+    own = given is not None and given.resolve() == path.resolve()
+    safe = {name: j for name, j in judgements.items() if name in shown or not own}
+    if _loses(path, safe):
+        words.append(
+            f"{path.name} beside this page holds verdicts that a new sheet would lose, and is left as it is."
+        )
+        console.say(f"{path}: {words[0]}")
+    else:
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow([*_COLUMNS, _TEXT])
+        for name in sorted(shown, key=order):
+            verdict, note = judgements.get(name, (None, ""))
+            told = {True: "yes", False: "no", None: ""}[verdict]
+            writer.writerow([name, told, note, shown[name].text])
+        write_text(path, buffer.getvalue())
+    if left := len(shown.keys() - judgements.keys()):
+        words.append(
+            f"To have {f'the other {left}' if judgements else 'them'} judged by hand, write yes or "
+            f"no under “sensible” in {path.name} beside this page, which tells neither the system nor what "
+            f"the filter said, and run conjoin report CORPUS --judgements CORPUS/report/{path.name}."
+        )
+    if strange := len(judgements.keys() - shown.keys()):
+        words.append(
+            f"{strange:,} of the {len(judgements):,} judgements are of candidates not shown here."
+        )
+        console.say(f"{given}: {words[-1]}")
+    return words
+
+
+def _loses(path: Path, kept: Mapping[str, Judgement]) -> bool:
+    """Whether writing over a sheet would lose work: a verdict or a note that is not among the ``kept``.
+
+    A sheet that cannot be read counts as work.
+    """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = [cell.strip() for cell in next(reader, [])]
-            if header not in ([*COLUMNS], [*COLUMNS, TEXT]):
-                what = f"the first line is {','.join(header)!r}"
-                raise InputError(what, path=path, line=1, remedy=_REMEDY)
-            for row in reader:
-                if len(row) not in {0, len(header)}:
-                    what = f"{len(row)} cells instead of {len(header)}"
-                    raise InputError(
-                        what, path=path, line=reader.line_num,
-                        remedy="put a note that has a comma in quotes",
-                    )  # fmt: skip
-                if any(cell.strip() for cell in row):
-                    found.append((reader.line_num, row))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"not a readable CSV file: {error}", path=path) from error
-    return found
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+        return path.is_file() and not read_judgements(path).items() <= kept.items()
+    except InputError:
+        return True

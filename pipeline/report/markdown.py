@@ -1,8 +1,12 @@
-"""Tables ready to print, and Markdown."""
+"""Tables ready to print, as Markdown and as CSV."""
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pipeline.core.markdown import number, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +37,15 @@ class Table:
     repeats: bool = False
 
 
-def percent(mean: float | None, sd: float | None = None) -> str:
-    """A fraction as per cent with two decimals, ``68.68 ± 1.51``; a dash where it is undefined."""
-    if mean is None:
-        return "–"
-    return f"{100 * mean:.2f}" + ("" if sd is None else f" ± {100 * sd:.2f}")
-
-
 def records_table(
     title: str, records: Iterable[Mapping[str, Any]], names: int = 1, note: str = ""
 ) -> Table:
     """A table of records: columns in the order the keys first appear, a dash for what is missing."""
     listed = list(records)
     columns = tuple(dict.fromkeys(key for record in listed for key in record))
-    rows = tuple(Row(tuple(_cell(record.get(c)) for c in columns)) for record in listed)
-    return Table(title, tuple(column.replace("_", " ") for column in columns), rows, names, note)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
-
-
-def plain(text: str) -> str:
-    """Text for Markdown in which nothing is markup."""
-    for char, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`")):
-        text = text.replace(char, safe)
-    return text
+    rows = tuple(Row(tuple(number(record.get(c)) for c in columns)) for record in listed)
+    heads = tuple(column.replace("_", " ") for column in columns)
+    return Table(title, heads, rows, names, note, repeats=True)
 
 
 def markdown(table: Table) -> str:
@@ -83,3 +66,12 @@ def markdown(table: Table) -> str:
 
     rule = ["-" * w if i < table.names else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
     return "\n".join([line(grid[0]), line(rule), *(line(cells) for cells in grid[1:])])
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """CSV of the rows' values in these columns; a cell is empty where a row has None or nothing."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES
-from pipeline.report.markdown import Row, Table, percent
+from pipeline.report.findings import interval
+from pipeline.report.markdown import Row, Table
 from pipeline.report.results import (
     Metrics,
     Result,
@@ -25,23 +27,8 @@ DEFINITIONS = {
 """The four criteria of the field, in words."""
 
 _GAIN = ("Gain", "95 % interval")
-_ABOUT_GAINS = (
-    "Gain: points over the baseline, paired by seed and instance; the interval is a bootstrap over "
-    "seeds and test instances, rather too narrow where seeds are few. A gain is bold where the interval "
-    "leaves 0 out and there are at least three seeds."
-)
 
 _Value = Callable[[Result], tuple[float | None, float | None]]
-
-
-def points(value: float) -> str:
-    """A difference of fractions in points, always with its sign."""
-    return f"{100 * value:+.2f}".replace("-", "−")
-
-
-def interval(gain: Comparison) -> str:
-    """The bounds of a gain in points, ``+1.20 … +7.60``."""
-    return f"{points(gain.low)} … {points(gain.high)}"
 
 
 def accuracy_table(metrics: Metrics, labelled: int) -> Table:
@@ -62,8 +49,13 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
         ("Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
         tuple(rows),
         note="Outer boundary per coordinator, mean ± sample standard deviation over seeds; instances "
-        "in brackets. BERT, T5: with generation by that model. Overall includes minor categories."
-        + (f" {_ABOUT_GAINS}" if gains else ""),
+        "in brackets. Overall includes minor categories."
+        + (
+            " Gain: points over the baseline, bold where it is more than noise: its interval, a "
+            "bootstrap over seeds and test instances, leaves 0 out, and there are three seeds at least."
+            if gains
+            else ""
+        ),
     )
 
 
@@ -100,11 +92,9 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
         ("Setting", "Overall", *more, "seeds"),
         tuple(rows),
-        note="− filtering: all candidates are learned from (δ = 0). − sync + self-train: only "
-        "S′(1) is filled, and the predictor sets the boundaries itself. Δ: points over the full method, "
-        "which is the generator’s own row above, and for a name with brackets the generator without what "
-        "they say; ∗ and brackets mark what the paper does not have."
-        + (" Gains, intervals and bold as in the table above." if gains else ""),
+        note="− filtering: δ = 0. − sync + self-train: only S′(1) is filled, and the predictor sets the "
+        "boundaries itself. ∗ and brackets: not in the paper; Δ of a name with brackets: over the "
+        "generator without what they say.",
     )
 
 
@@ -128,8 +118,6 @@ def sizes_table(metrics: Metrics) -> Table | None:
         ("|L|", "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
         tuple(rows),
         names=2,
-        note="Mean ± sample standard deviation over seeds; the best mean of each |L| is bold."
-        + (" Gains over the baseline, intervals and bold as above." if compared else ""),
     )
 
 
@@ -143,9 +131,8 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
         f"Four criteria (%) on {metrics.split}, {metrics.phrase(labelled)}",
         ("Model", *CRITERIA, "seeds"),
         tuple(_rows(metrics.block(labelled), short_name, [column(c) for c in CRITERIA])),
-        note=f"{metrics.instances['overall']:,} instances. The predictor gives an endpoint pair, read "
-        "as one conjunct on each side: of a structure of three or more conjuncts only “whole” can be "
-        "right.",
+        note=f"{metrics.instances['overall']:,} instances. Of a structure of three or more conjuncts "
+        "only “whole” can be right, for the predictor gives an endpoint pair.",
     )
 
 

@@ -1,25 +1,23 @@
-"""What a corpus folder tells of how it was made: counts, generation, runs, models.
+"""What a corpus folder tells of how it was made: counts, generation, runs, times, settings.
 
-What differs from the paper, in sentences true of the corpus at hand.
-
-Run times: what ``conjoin repro`` recorded of the cells that made this corpus.
+And what differs from the paper, in sentences true of the corpus at hand.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
+from pipeline.core.markdown import percent
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally
 from pipeline.report.examples import fill_statistics
 from pipeline.report.language_models import read_models
-from pipeline.report.markdown import Row, Table, percent, records_table
+from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.results import (
     FULL,
-    GENERATORS,
     full_method,
     generator_name,
     is_ours,
@@ -27,6 +25,7 @@ from pipeline.report.results import (
     short_name,
     system_key,
 )
+from pipeline.report.training_curves import examined
 
 _SPLITS = ("train", "dev", "test")
 _COUNTS = ("sentences", "with_coordination", "instances", "evaluable_instances")  # as Table 1
@@ -77,35 +76,34 @@ def _ranked(keys: Iterable[str], order: Sequence[str]) -> list[str]:
 
 def generation_table(corpus: Path) -> Table | None:
     """Kept and refused candidates of each kind, all seeds together, and how varied the fills are."""
-    manifests = sorted((corpus / "candidates").glob("*/*/manifest.json"))
-    kinds = sorted({path.parent.parent.name for path in manifests})
-    columns = {}
-    reasons = Tally()
-    for kind in kinds:
-        folders = [path.parent for path in manifests if path.parent.parent.name == kind]
-        tallies = []
-        for folder in folders:
-            counts = read_json(folder / "manifest.json")["tally"]
-            tally = Tally(kept=counts["kept"])
-            tally.refused.update(counts["refused"])
-            tallies.append(tally)
-        total, fills = Tally.merged(tallies), fill_statistics(folders)
-        reasons.refused.update(total.refused)
-        columns[kind] = {
-            "seeds": len(folders),
-            "fills tried": total.seen,
-            "candidates": total.kept,
-            **{f"refused: {reason}": count for reason, count in total.refused.items()},
-            "distinct fills, %": 100 * fills.distinct / max(fills.candidates, 1),
-            "words per fill": fills.fill_words,
-            "words per reference span": fills.reference_words,
-        }
-    if not columns:
+    folders: dict[str, list[Path]] = {}
+    for path in sorted((corpus / "candidates").glob("*/*/manifest.json")):
+        folders.setdefault(path.parent.parent.name, []).append(path.parent)
+    if not folders:
         return None
-    refused = [f"refused: {reason}" for reason, _ in reasons.rows()[1:]]
-    lines = ["seeds", "fills tried", "candidates", *refused,
-             "distinct fills, %", "words per fill", "words per reference span"]  # fmt: skip
-    records = [{"": line, **{kind: columns[kind].get(line, 0) for kind in kinds}} for line in lines]
+    tallies = {
+        kind: Tally.merged(Tally.from_dict(read_json(f / "manifest.json")["tally"]) for f in found)
+        for kind, found in sorted(folders.items())
+    }
+    fills = {kind: fill_statistics(folders[kind]) for kind in tallies}
+
+    reasons = [reason for reason, _ in Tally.merged(tallies.values()).rows()[1:]]
+    found = {
+        kind: {
+            "seeds": len(folders[kind]),
+            "fills tried": tally.seen,
+            "candidates": tally.kept,
+            **{f"refused: {reason}": tally.refused[reason] for reason in reasons},
+            "distinct fills, %": 100 * fills[kind].distinct / max(fills[kind].candidates, 1),
+            "words per fill": fills[kind].fill_words,
+            "words per reference span": fills[kind].reference_words,
+        }
+        for kind, tally in tallies.items()
+    }
+    names = next(iter(found.values()))
+    records = [
+        {"": name, **{kind: figures[name] for kind, figures in found.items()}} for name in names
+    ]
     return records_table("Generation", records)
 
 
@@ -122,19 +120,13 @@ def runs_table(runs: Sequence[Run]) -> Table | None:
             "validation, %": percent(run.card.get("best_validation_accuracy")),
             "examined": run.card.get("seen"),
             "different": run.card.get("distinct"),
-            "of the corpus, %": _share(run.card),
+            "of the corpus, %": percent(examined(run, run.card), digits=1),
             "accepted": run.card.get("accepted"),
             "seconds": None if run.seconds is None else round(run.seconds),
         }
         for run in ordered
     ]
     return records_table("All runs", records) if records else None
-
-
-def _share(card: Mapping[str, Any]) -> str:
-    """How much of its candidates a run examined."""
-    distinct, pool = card.get("distinct"), card.get("candidates")
-    return f"{100 * distinct / pool:.1f}" if pool and distinct is not None else "–"
 
 
 def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -152,14 +144,6 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
                 f"outside U, most of them not in L, and read {tags}"
             )
         facts.append(("parser", text))
-    for path in sorted((corpus / "models").glob("*/seed-*/*.json")):
-        if path.name in {"pretrain.json", "ready.json"}:
-            facts.append(
-                (
-                    f"language model {path.parent.parent.name}, {path.parent.name}",
-                    _model(read_json(path)),
-                )
-            )
     for name, what in (
         ("encoder", "encoder of the predictor"), ("steps", "updates at most"),
         ("n_batch", "N_batch"), ("learning_rate", "learning rate"),
@@ -172,19 +156,6 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
         if values:
             facts.append((what, ", ".join(values)))
     return facts
-
-
-def _model(card: dict[str, Any]) -> str:
-    if "name" in card:
-        return f"{card['name']}, used as it is"
-    parts = [f"continued from {card['base']}" if card.get("base") else "trained here from scratch"]
-    parts += [
-        f"{card[key]:,} {word}"
-        for key, word in (("parameters", "parameters"), ("steps", "updates"), ("tokens", "tokens"))
-        if isinstance(card.get(key), int)
-    ]
-    loss = card.get("validation_loss")
-    return "; ".join(parts + ([] if loss is None else [f"validation loss {loss:.3f}"]))
 
 
 _PAPERS = {"bert": ("bert-large-cased", "BERT-large-cased"), "t5": ("t5-large", "T5-large")}
@@ -234,23 +205,20 @@ def _corpus(corpus: Path) -> str:
 
 
 def _models(corpus: Path) -> list[str]:
-    """How the generators came to be, where that is not the paper's way."""
-    facts, told = [], set[str]()
-    for generator, (ready, name) in _PAPERS.items():
-        paths = sorted((corpus / "models" / generator).glob("**/pretrain.json"))
-        if paths:
-            facts.append(_trained(GENERATORS[generator], name, read_json(paths[0])))
-        for path in sorted((corpus / "models" / generator).glob("**/ready.json"))[:1]:
-            used = str(read_json(path).get("name", "unknown"))
-            if not used.endswith(ready):
-                facts.append(f"{GENERATORS[generator]} is {used}; the paper’s generator is {name}.")
-    for model in read_models(corpus):
-        if model.card.get("objective") == "twins" and model.name not in told:
-            told.add(model.name)
+    """How the generators came to be, where that is not the paper's way; one model of each name."""
+    models = {model.name: model for model in reversed(read_models(corpus))}
+    facts = []
+    for name in _ranked(models, tuple(_PAPERS)):
+        model, (ready, paper) = models[name], _PAPERS.get(name, ("", ""))
+        if model.adapted:
             facts.append(
                 f"{model.phrase}, which the paper does not have, goes on from "
                 f"{model.card.get('base')} with twins of natural coordinations."
             )
+        elif paper and not model.ready:
+            facts.append(_trained(model.phrase, paper, model.card))
+        elif paper and model.ready and not model.ready.endswith(ready):
+            facts.append(f"{model.phrase} is {model.ready}; the paper’s generator is {paper}.")
     return facts
 
 
@@ -353,23 +321,20 @@ def _value(value: object) -> str:
 _ORDER = ("ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report")
 
 
-def times_path(corpus: Path) -> Path:
-    """Where ``repro`` keeps the times: beside the corpus folders."""
-    return corpus.resolve().parent / "times.json"
-
-
 def times_table(corpus: Path) -> Table | None:
     """Cells, seconds and CPU seconds by stage; None where nothing was recorded for this corpus.
 
     Raises:
         InputError: the file is not what ``repro`` writes.
     """
-    path = times_path(corpus)
+    path = corpus.resolve().parent / "times.json"  # `repro` keeps it beside the corpus folders
     if not path.is_file():
         return None
     document = read_json(path)
     try:
-        rows = _rows([cell for cell in document.values() if _is_of(corpus, cell["command"])])
+        cells = [cell for cell in document.values() if _is_of(corpus, cell["command"])]
+        stages = _ranked({cell["stage"] for cell in cells}, _ORDER)
+        rows = [_row(stage, [c for c in cells if c["stage"] == stage]) for stage in stages]
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"not what `conjoin repro` writes: {error!r}", path=path, remedy="remove it"
@@ -379,20 +344,9 @@ def times_table(corpus: Path) -> Table | None:
     return Table(
         "Run times",
         ("Stage", "cells", "seconds", "CPU seconds"),
-        rows,
-        note="Each cell as it last ran. Cells run side by side, so the wall time is less than the sum "
-        "of their seconds; a stage that runs after this page was written is not in it.",
+        (*rows, _row("all", cells, begins=True)),
+        note="Each cell as it last ran before this page was written; cells run side by side.",
     )
-
-
-def _rows(cells: list[Mapping[str, Any]]) -> tuple[Row, ...]:
-    by_stage: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for cell in cells:
-        by_stage[cell["stage"]].append(cell)
-    known = [stage for stage in _ORDER if stage in by_stage]
-    stages = [*known, *sorted(by_stage.keys() - set(known))]
-    rows = [_row(stage, by_stage[stage]) for stage in stages]
-    return (*rows, _row("all", cells, begins=True)) if rows else ()
 
 
 def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:

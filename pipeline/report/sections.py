@@ -1,56 +1,55 @@
-"""The parts a report is laid out in, as data: the templates turn them into HTML and Markdown.
-
-Sections' pictures as files of their own, for ``dvc plots`` and for slides.
-
-Such a file stands alone, so the page's CSS variables become colours of the light page.
-"""
+"""The parts a report is laid out in, and how they become HTML, Markdown and files of pictures."""
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
+from typing import Any
+from xml.sax.saxutils import escape as escape_xml
 
-from pipeline.report.charts import INK, MUTED, PALETTE, Key, Panel
-from pipeline.report.examples import Example
-from pipeline.report.markdown import Table
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from pipeline.core.markdown import code_span, plain
+from pipeline.report.charts import INK, MUTED, PALETTE, Panel
+from pipeline.report.markdown import Table, markdown
+
+VERDICTS = {
+    "right": ("✓", "right"),
+    "odd": ("✓", "right but odd"),
+    "other": ("✗", "other conjuncts"),
+    "ungrammatical": ("✗", "ungrammatical"),
+}
+"""The oracle's verdicts as a sign and in words, for colour alone tells not everyone.
+
+``odd`` is right, but joins what does not go together.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Gallery:
-    """Panels that belong together: ``keys`` explain marks and lines, ``note`` stands below.
+class Example:
+    """A candidate as one run judged it at one step.
 
-    ``title`` is for one of several galleries of a section.
-    ``wide`` panels are pairs that fill the page; the others stand in as many columns as fit.
+    ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
+    oracle's: a key of ``VERDICTS``, or None where there is no oracle. ``sensible`` is a person's, with
+    a ``note``; None where nobody judged.
     """
 
-    panels: Sequence[Panel]
-    keys: Sequence[Key] = ()
+    candidate_id: str
+    label: str
+    pieces: tuple[str, str, str]
+    probability: float
+    accepted: bool
+    step: int
+    seed: int
+    verdict: str | None = None
+    sensible: bool | None = None
     note: str = ""
-    wide: bool = False
-    title: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What stands under one heading, in this order: words, pictures, tables, facts, named facts.
-
-    A ``folded`` section opens on demand: it is long, and few will want it. The pictures of a section
-    with a ``name`` are also written to a file of that name.
-    """
-
-    title: str
-    words: Sequence[str] = ()
-    galleries: Sequence[Gallery] = ()
-    tables: Sequence[Table] = ()
-    facts: Sequence[str] = ()
-    named: Sequence[tuple[str, str]] = ()
-    folded: bool = False
-    name: str = ""
-
-
-Chapter = tuple[list[Section], list[str]]
-"""Sections in their order, and a sentence for each thing that is not there and why."""
+    @property
+    def text(self) -> str:
+        """The sentence with brackets around the conjuncts."""
+        return "".join(self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,86 @@ class ExampleList:
     judged: str = ""
 
 
-_WIDTH, _MARGIN, _GAP = 960, 24, 24  # pixels, of the sheet, around it, and between panels
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What stands under one heading, in the order of the fields.
+
+    ``wide`` panels are pairs that fill the page, the others stand in as many columns as fit; ``note``
+    stands below them. A ``folded`` section opens on demand. The panels of a section with a ``name``
+    are also written to a file of that name.
+    """
+
+    title: str
+    words: Sequence[str] = ()
+    panels: Sequence[Panel] = ()
+    note: str = ""
+    tables: Sequence[Table] = ()
+    facts: Sequence[str] = ()
+    named: Sequence[tuple[str, str]] = ()
+    examples: Sequence[ExampleList] = ()
+    wide: bool = False
+    folded: bool = False
+    name: str = ""
+
+
+Part = Section | str
+"""A section, or a sentence on something that is not there and why."""
+
+
+def render(name: str, context: Mapping[str, Any]) -> str:
+    """``report.md`` or ``report.html`` from its template below ``pipeline/resources/report``."""
+    environment = Environment(
+        loader=PackageLoader("pipeline", "resources/report"),
+        # Corpus text is data: in HTML every value is escaped, in Markdown it stands in code spans.
+        autoescape=name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        markdown=markdown, code=code_span, plain=plain, svg=Markup, figure=_figure,
+        capfirst=lambda text: text[:1].upper() + text[1:],
+    )  # fmt: skip
+    text = environment.get_template(f"{name}.jinja").render(
+        palette=PALETTE, verdicts=VERDICTS, **context
+    )
+    # Absent parts leave blank lines behind.
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _figure(cell: str) -> Markup:
+    """A cell whose deviation, or what stands in brackets, stands back behind its figure."""
+    parts = re.fullmatch(r"(\S+) (± \S+|\(.*\))", cell)
+    return Markup("{} <small>{}</small>").format(*parts.groups()) if parts else escape(cell)
+
+
+_WIDTH, _MARGIN, _GAP = 960, 24, 24  # pixels, of a picture file, around it, and between panels
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
-def sheet(title: str, galleries: Sequence[Gallery]) -> str:
-    """One SVG document: the title, and below it the galleries with their keys and notes."""
-    parts = [_text(title, _MARGIN, 40, 17, weight="600")]
-    y = 56.0
-    for gallery in galleries:
-        drawn, y = _gallery(gallery, y)
-        parts += drawn
+def picture(section: Section) -> str:
+    """A section's title, panels and note as one SVG document that stands alone.
+
+    The page's CSS variables become colours of the light page.
+    """
+    parts = [_text(section.title, _MARGIN, 40, 17, weight="600")]
+    columns = 2 if section.wide else 3
+    width = (_WIDTH - 2 * _MARGIN - (columns - 1) * _GAP) / columns
+    y = 68.0
+    for start in range(0, len(section.panels), columns):
+        row = section.panels[start : start + columns]
+        for number, panel in enumerate(row):
+            x = _MARGIN + number * (width + _GAP)
+            parts.append(_text(panel.title, x, y + 14, 13, weight="600"))
+            place = f'x="{x:.1f}" y="{y + 20:.1f}" width="{width:.1f}" '
+            height = f'height="{width * _ratio(panel):.1f}" '
+            parts.append(panel.svg.replace("<svg ", f"<svg {place}{height}", 1))
+        y += width * max(_ratio(panel) for panel in row) + 20 + _GAP / 2
+    for line in textwrap.wrap(section.note, 125):
+        y += 17
+        parts.append(_text(line, _MARGIN, y, 12, colour=MUTED))
+    y += _GAP
     svg = "\n".join(parts)
     size = f'width="{_WIDTH}" height="{y:.0f}" viewBox="0 0 {_WIDTH} {y:.0f}"'
     document = (
@@ -88,59 +156,10 @@ def sheet(title: str, galleries: Sequence[Gallery]) -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda match: PALETTE[match[1]][0], document)
 
 
-def _gallery(gallery: Gallery, y: float) -> tuple[list[str], float]:
-    """The elements of a gallery whose top is at ``y``, and where it ends."""
-    parts = []
-    if gallery.title:
-        y += 22
-        parts.append(_text(gallery.title, _MARGIN, y, 14, weight="600"))
-    if gallery.keys:
-        y += 20
-        parts += _keys(gallery.keys, y)
-    columns = 2 if gallery.wide else 3
-    width = (_WIDTH - 2 * _MARGIN - (columns - 1) * _GAP) / columns
-    y += 12
-    for start in range(0, len(gallery.panels), columns):
-        row = gallery.panels[start : start + columns]
-        tall = max(width * _ratio(panel) for panel in row)
-        for number, panel in enumerate(row):
-            x = _MARGIN + number * (width + _GAP)
-            own = width * _ratio(panel)
-            top = y + 20 + (0 if gallery.wide else tall - own)
-            parts.append(_text(panel.title, x, top - 6, 13, weight="600"))
-            place = f'<svg x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{own:.1f}" '
-            parts.append(panel.svg.replace("<svg ", place, 1))
-        y += tall + 20 + _GAP / 2
-    for line in textwrap.wrap(gallery.note, 125):
-        y += 17
-        parts.append(_text(line, _MARGIN, y, 12, colour=MUTED))
-    return parts, y + _GAP
-
-
 def _ratio(panel: Panel) -> float:
-    """Height by width of a panel's picture."""
+    """Height by width of a panel's chart."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', panel.svg)
     return float(box[2]) / float(box[1]) if box else 0.65
-
-
-def _keys(keys: Sequence[Key], y: float) -> Iterator[str]:
-    x = float(_MARGIN)
-    for key in keys:
-        ink = f"var({key.colour})"
-        if key.shape == "line":
-            dash = f' stroke-dasharray="{key.dash}"' if key.dash else ""
-            yield (
-                f'<line x1="{x:.1f}" y1="{y - 4:.1f}" x2="{x + 28:.1f}" y2="{y - 4:.1f}" '
-                f'stroke="{ink}" stroke-width="3"{dash}/>'
-            )
-        else:
-            fill = ink if key.shape == "dot" else "none"
-            yield (
-                f'<circle cx="{x + 14:.1f}" cy="{y - 4:.1f}" r="4.5" stroke="{ink}" stroke-width="2" '
-                f'fill="{fill}"/>'
-            )
-        yield _text(key.name, x + 34, y, 12)
-        x += 34 + 7 * len(key.name) + 20
 
 
 def _text(
@@ -148,5 +167,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" '
-        f'fill="var({colour})">{escape(text)}</text>'
+        f'fill="var({colour})">{escape_xml(text)}</text>'
     )

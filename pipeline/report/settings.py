@@ -9,10 +9,9 @@ from pipeline.core.settings import Settings
 
 
 class Report(Settings):
-    """Write ``CORPUS/report/report.md`` and one self-contained ``report.html``."""
+    """Write the Markdown and HTML report of a corpus."""
 
     stage: ClassVar[str] = "report"
-    summary: ClassVar[str] = "Write the Markdown and HTML report of a corpus."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")

@@ -4,40 +4,24 @@ What is missing is said in the report; only ``evaluation/metrics.json`` must be 
 depend on the inputs alone (the seconds shown are those that training and ``repro`` recorded).
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from pipeline.core import console
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, write_text
-from pipeline.core.markdown import code_span
 from pipeline.core.runs import System, read_runs
-from pipeline.report import chapters
 from pipeline.report.audit import read_audit
-from pipeline.report.charts import PALETTE
-from pipeline.report.example_lists import example_lists, offer_sheet
+from pipeline.report.chapters import CONTENTS, Material
+from pipeline.report.examples import example_lists, place_of
 from pipeline.report.findings import findings
-from pipeline.report.judgements import Judgements, read_judgements
-from pipeline.report.language_models import language_models, model_curves, read_models
-from pipeline.report.markdown import Table, markdown, plain
+from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
+from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.paper_tables import accuracy_table
 from pipeline.report.results import Metrics
-from pipeline.report.sections import Section, sheet
+from pipeline.report.sections import Section, picture, render
 from pipeline.report.settings import Report
-from pipeline.report.training_curves import history_files, progress
-
-_VERDICTS = {
-    "right": ("✓", "right"),
-    "odd": ("✓", "right but odd"),
-    "other": ("✗", "other conjuncts"),
-    "ungrammatical": ("✗", "ungrammatical"),
-}
-"""The oracle's verdict as a sign and in words, for colour alone tells not everyone."""
+from pipeline.report.training_curves import history_files
 
 
 def run(settings: Report) -> None:
@@ -46,65 +30,46 @@ def run(settings: Report) -> None:
     Raises:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
     """
-    corpus = settings.corpus
-    runs = read_runs(corpus)
-    systems = {run.system for run in runs}
-    metrics = _metrics(corpus, systems)
-    found, why = read_audit(corpus, systems)
-    accuracy = accuracy_table(metrics, metrics.main)
-    points = findings(metrics)
-    before = [
-        chapters.results(metrics, accuracy),
-        progress(runs, metrics.main, metrics.phrase(metrics.main), corpus),
-        chapters.audit(found, why, metrics),
-    ]
-    judgements, unjudged = _judgements(settings)
-    examples, unshown = example_lists(
-        metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
-    )
-    models = read_models(corpus)
-    after = [language_models(models), chapters.origin(corpus, metrics, runs, found)]
-    out = corpus / "report"
-    judging = offer_sheet(
-        out / "judgements.csv", examples, judgements, given=settings.judgements, seed=settings.seed
-    )
-    picture = chapters.picture(metrics)
+    found, out = _material(settings), settings.corpus / "report"
+    parts = [part for make in CONTENTS for part in make(found)]
+    sections = [part for part in parts if isinstance(part, Section)]
+    points = findings(found.metrics)
     context = {
-        "corpus": corpus.resolve().name,
-        "palette": PALETTE,
+        "corpus": settings.corpus.resolve().name,
         "points": points,
-        "picture": picture,
-        "before": [section for sections, _ in before for section in sections],
-        "examples": examples,
-        "verdicts": _VERDICTS,
-        "audited": any(e.verdict for group in examples for e in (*group.accepted, *group.rejected)),
-        "seed": settings.seed,
-        "judging": judging,
-        "sensible": judgements.sensible,
-        "notes": judgements.notes,
-        "after": [section for sections, _ in after for section in sections],
-        "missing": [
-            *(text for _, missing in before for text in missing),
-            *unshown,
-            *unjudged,
-            *(text for _, missing in after for text in missing),
-        ],
+        "sections": sections,
+        "missing": [part for part in parts if isinstance(part, str)],
     }
-    for name in ("report.md", "report.html"):
-        write_text(out / name, _render(name, context))
-    for name, text in history_files(runs).items():
+    files = {name: render(name, context) for name in ("report.md", "report.html")}
+    files |= history_files(found.runs) | {"language-models.csv": model_curves(found.models)}
+    for name, text in files.items():
         write_text(out / name, text)
-    write_text(out / "language-models.csv", model_curves(models))
-    named = [section for sections, _ in (*before, *after) for section in sections if section.name]
-    about = metrics.phrase(metrics.main)
-    overall = Section(
-        f"Accuracy and gain, {about}", galleries=[picture] if picture else [], name="accuracy"
-    )
-    _write_pictures(out / "pictures", [overall, *named])
-    _tell(accuracy)
+    _write_pictures(out / "pictures", sections)
+    _tell(found.metrics)
     for text in points:
         console.say(text)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
+
+
+def _material(settings: Report) -> Material:
+    """Everything that the report is made from; the sheet of examples to judge is written."""
+    corpus = settings.corpus
+    runs, models = read_runs(corpus), read_models(corpus)
+    systems = {run.system for run in runs}
+    metrics = _metrics(corpus, systems)
+    audit, no_audit = read_audit(corpus, systems)
+    judgements, unjudged = _judgements(settings.judgements)
+    examples, unshown = example_lists(
+        metrics, runs, corpus, count=settings.examples, seed=settings.seed, judgements=judgements
+    )
+    judging = offer_sheet(
+        corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,
+        order=lambda name: place_of(settings.seed, name),
+    )  # fmt: skip
+    return Material(
+        corpus, metrics, runs, audit, no_audit, models, examples, settings.seed, judging,
+        [*unshown, *unjudged],
+    )  # fmt: skip
 
 
 def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
@@ -113,58 +78,15 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
     for stale in folder.glob("*.svg"):
         stale.unlink()
     for section in sections:
-        if section.galleries:
-            write_text(folder / f"{section.name}.svg", sheet(section.title, section.galleries))
+        if section.name and section.panels:
+            write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _tell(accuracy: Table) -> None:
+def _tell(metrics: Metrics) -> None:
     """Print what fits 80 columns of Table 2: overall and the gain, not the categories."""
-    count = 4 if "Gain" in accuracy.columns else 2
-    rows = [
-        [
-            row.cells[0].replace("generation by ", "").replace(" (no generation)", ""),
-            *row.cells[1:count],
-        ]
-        for row in accuracy.rows
-    ]
-    console.table(accuracy.title, list(accuracy.columns[:count]), rows)
-
-
-def _render(name: str, context: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=PackageLoader("pipeline", "resources/report"),
-        # Corpus text is data: in HTML every value is escaped, in Markdown it stands in code spans.
-        autoescape=name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        markdown=markdown,
-        code=code_span,
-        plain=plain,
-        svg=Markup,
-        figure=_figure,
-        capfirst=_capitalized,
-    )
-    text = environment.get_template(f"{name}.jinja").render(**context)
-    # Absent parts leave blank lines behind.
-    return re.sub(r"\n{3,}", "\n\n", text)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _figure(cell: str) -> Markup:
-    """A cell whose deviation, or what stands in brackets, stands back behind its figure."""
-    parts = re.fullmatch(r"(\S+) (± \S+|\(.*\))", cell)
-    if not parts:
-        return escape(cell)
-    if "…" in parts[2]:  # an interval is too long to stand beside its figure
-        return Markup('{} <small class="below">{}</small>').format(parts[1], parts[2])
-    return Markup("{} <small>{}</small>").format(parts[1], parts[2])
+    table = accuracy_table(metrics, metrics.main)
+    count = 4 if "Gain" in table.columns else 2
+    console.table(table.title, table.columns[:count], [row.cells[:count] for row in table.rows])
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
@@ -181,12 +103,10 @@ def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     return metrics
 
 
-def _judgements(settings: Report) -> tuple[Judgements, list[str]]:
+def _judgements(path: Path | None) -> tuple[Mapping[str, Judgement], list[str]]:
     """The verdicts of people, if there are any, and a line where the file named is not there."""
-    if settings.judgements is None:
-        return Judgements(), []
-    if not settings.judgements.is_file():
-        text = f"No judgements by hand: {settings.judgements} is not there."
-        console.say(text)
-        return Judgements(), [text]
-    return read_judgements(settings.judgements), []
+    if path is None or path.is_file():
+        return read_judgements(path) if path else {}, []
+    text = f"No judgements by hand: {path} is not there."
+    console.say(text)
+    return {}, [text]

@@ -1,10 +1,9 @@
-"""Conjuncts among the children of a coordinated constituent, whatever the treebank.
+"""Coordinations in trees: a heuristic for plain Penn Treebank brackets, and a rule for any treebank.
 
-Coordination in plain Penn Treebank brackets: a heuristic; PTB.ext has it annotated.
-
-The treebank marks no conjuncts. In the spirit of the GENIA rule, a constituent with a direct child
-tagged CC is a coordinate structure if, on both sides of the last CC that is not both, either or
-neither, it has
+``conjunct_children`` finds the conjuncts among the children of a coordinated constituent, in any
+treebank. ``ptb_coordinations`` is for plain brackets, which mark no conjuncts (PTB.ext has them
+annotated). Like the GENIA rule, it takes a constituent with a direct child tagged CC for a coordinate
+structure if, on both sides of the last CC that is not both, either or neither, it has
 
 - constituents of its own category (in UCP any constituent), or else
 - children of the kind that follows the coordinator directly: the same category, or for bare words
@@ -34,8 +33,8 @@ def conjunct_children(
     """The child of each segment that is a conjunct, as increasing indices.
 
     Separators cut the children into segments. In a segment the first tier that has a member there
-    decides, and of several the one nearest to the coordinator is the conjunct: what stands farther
-    out is shared ("the receptors [alpha] and [beta]", "[M7] and [TMD] cases").
+    decides, and of several the one nearest to the coordinator is the conjunct: children farther
+    out are shared ("the receptors [alpha] and [beta]", "[M7] and [TMD] cases").
 
     Args:
         count: number of children.

@@ -1,4 +1,4 @@
-"""Lines of a file or of standard input, one at a time and unpacked, and the sentences made of them."""
+"""Lines of a file or of standard input, read one at a time and unpacked; sentences as given."""
 
 import gzip
 import io
@@ -63,7 +63,7 @@ class Lines(Iterator[tuple[int, str]]):
         return self._number, line
 
     def peek(self) -> Iterator[str]:
-        """Lines ahead, to be asked for once and at the beginning; they stay where they are."""
+        """Yield lines ahead without consuming them; to be called once, before any line is read."""
         while (line := self._read(self._number + len(self._ahead) + 1)) is not None:
             self._ahead.append(line)
             yield line
@@ -94,7 +94,7 @@ class Lines(Iterator[tuple[int, str]]):
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody types the lines."""
+        """Whether the lines are typed at a terminal."""
         return self._raw.isatty()
 
     @property

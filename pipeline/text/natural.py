@@ -1,7 +1,7 @@
 """Treebank words to the text language models were trained on, and fills back to treebank words.
 
-A language model that reads ``-LRB- see Fig. 1 -RRB- , but`` sees text it never learned from; so
-brackets, quotes and spacing are restored, and the character offsets of every word are kept.
+Language models were not trained on text like ``-LRB- see Fig. 1 -RRB- , but``; so brackets, quotes
+and spacing are restored, and the character offsets of every word are kept.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Phrase-structure trees in PTB brackets: reading with line numbers, leaves, constituents.
 
-Tree structure itself is nltk's; what is added here is the place of an error, half-open word spans,
-and the treebank's escapes.
-
-What the two Penn Treebank readers share: trees without empty elements, and their reading-off.
+The tree itself is nltk's; added here are the line of an error, half-open word spans, the treebank's
+escapes, and what the two Penn Treebank readers share: trees without empty elements, and their words,
+tags and bracketing.
 """
 
 import re
@@ -112,10 +111,8 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
         if depth == 0:
             begun, size = number, 0
             if not line.lstrip().startswith("("):
-                raise InputError(
-                    f"text outside brackets: {line.strip()[:40]!r}", path=path, line=number,
-                    remedy="a tree begins with '('",
-                )  # fmt: skip
+                what = f"text outside brackets: {line.strip()[:40]!r}"
+                raise InputError(what, path=path, line=number, remedy="a tree begins with '('")
         depth += line.count("(") - line.count(")")
         size += len(line)
         buffer.append(line)
@@ -127,12 +124,8 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
             yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
             buffer = []
     if depth:
-        raise InputError(
-            "the tree that begins here is never closed",
-            path=path,
-            line=begun,
-            remedy="add the missing ')'",
-        )
+        what = "the tree that begins here is never closed"
+        raise InputError(what, path=path, line=begun, remedy="add the missing ')'")
 
 
 def leaves(tree: Tree) -> list[str]:
@@ -145,7 +138,7 @@ def constituents(tree: Tree) -> list[Constituent]:
     found: list[Constituent] = []
 
     def walk(node: Tree, start: int) -> int:
-        if len(node) == 1 and not isinstance(node[0], Tree):
+        if is_tag(node):
             return start + 1
         index = len(found)
         found.append(Constituent("", Span(start, start)))

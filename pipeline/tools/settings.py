@@ -1,9 +1,4 @@
-"""Settings of the commands that take a corpus from anywhere: validate, stats, merge, export, push, browse.
-
-Settings of ``conjoin predict`` and ``conjoin corpora``.
-
-Settings of ``conjoin fill``.
-"""
+"""Settings of the tools: validate, stats, merge, export, push, browse, predict, corpora and fill."""
 
 import re
 from pathlib import Path
@@ -15,33 +10,30 @@ from pipeline.core.decoding import DecodingSettings
 from pipeline.core.settings import Settings, is_model_name
 from pipeline.core.types import COORDINATORS
 
-_PLACE = "Folder of candidates, release, or a Parquet file of either."
 
+class _OfPlace(Settings):
+    """What commands have in common that take a corpus of candidates from anywhere."""
 
-class Validate(Settings):
-    """Check a corpus that came from anywhere; exit code 1 if anything is wrong with it."""
-
-    stage: ClassVar[str] = "validate"
-    summary: ClassVar[str] = (
-        "Check a corpus: schema, checksums, digests, ids, spans, text, licence."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("place",)
     corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
+    place: Path = Field(description="Folder of candidates, release, or a Parquet file of either.")
+
+
+class Validate(_OfPlace):
+    """Check a corpus: schema, checksums, digests, ids, spans, text, licence."""
+
+    stage: ClassVar[str] = "validate"
+
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
     json_: bool = Field(False, description="Print one JSON object instead.")
 
 
-class Stats(Settings):
-    """Print what a corpus holds, and how that compares with a treebank."""
+class Stats(_OfPlace):
+    """Count a corpus by label, coordinator, length, reason and score."""
 
     stage: ClassVar[str] = "stats"
-    summary: ClassVar[str] = "Count a corpus by label, coordinator, length, reason and score."
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     reference: Path | None = Field(
         None,
         description="Treebank to compare with: a corpus folder or its sentences.parquet; unset: the "
@@ -51,10 +43,9 @@ class Stats(Settings):
 
 
 class Merge(Settings):
-    """Unite corpora: provenance is kept, rows with the same content are kept once."""
+    """Unite corpora into one folder of candidates, without duplicates."""
 
     stage: ClassVar[str] = "merge"
-    summary: ClassVar[str] = "Unite corpora into one folder of candidates, without duplicates."
     arguments: ClassVar[tuple[str, ...]] = ("places",)
     corpus_field: ClassVar[str] = "out"
 
@@ -64,27 +55,20 @@ class Merge(Settings):
     out: Path = Field(description="Folder for the united corpus; it must not hold another.")
 
 
-class Export(Settings):
-    """Write a corpus for tools that do not read Parquet."""
+class Export(_OfPlace):
+    """Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."""
 
     stage: ClassVar[str] = "export"
-    summary: ClassVar[str] = "Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
     out: Path = Field(description="File to write; for brat a folder.")
     limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
 
 
 class Push(Settings):
-    """Upload a release to a dataset repository of the Hugging Face hub."""
+    """Upload a release to a hub repository; shows what it would send, or sends it."""
 
     stage: ClassVar[str] = "push"
-    summary: ClassVar[str] = (
-        "Upload a release to a hub repository; shows what it would send, or sends it."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("release", "repository")
     corpus_field: ClassVar[str] = "release"
 
@@ -101,17 +85,11 @@ class Push(Settings):
         return repository
 
 
-class Browse(Settings):
-    """Look inside a corpus in a local web page."""
+class Browse(_OfPlace):
+    """Read a corpus in a local web page, or write a sample of it as one file."""
 
     stage: ClassVar[str] = "browse"
-    summary: ClassVar[str] = (
-        "Read a corpus in a local web page, or write a sample of it as one file."
-    )
-    arguments: ClassVar[tuple[str, ...]] = ("place",)
-    corpus_field: ClassVar[str] = "place"
 
-    place: Path = Field(description=_PLACE)
     predictor: Path | None = Field(
         None, description="Folder of a trained predictor, whose probabilities are shown."
     )
@@ -126,12 +104,9 @@ class Browse(Settings):
 
 
 class Predict(Settings):
-    """Predict the boundaries of every coordination in new sentences."""
+    """Predict coordination boundaries of sentences with a trained predictor."""
 
     stage: ClassVar[str] = "predict"
-    summary: ClassVar[str] = (
-        "Predict coordination boundaries of sentences with a trained predictor."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("predictor", "text")
 
     predictor: Path = Field(description="Folder of a trained predictor, RUN/predictor.")
@@ -171,14 +146,12 @@ class Corpora(Settings):
     """Tell where each corpus comes from and under which licence."""
 
     stage: ClassVar[str] = "corpora"
-    summary: ClassVar[str] = "Tell where each corpus comes from and under which licence."
 
 
 class Fill(DecodingSettings):
-    """Fill one sentence interactively."""
+    """Coordinate a span of one sentence and print the result with brackets."""
 
     stage: ClassVar[str] = "fill"
-    summary: ClassVar[str] = "Coordinate a span of one sentence and print the result with brackets."
     arguments: ClassVar[tuple[str, ...]] = ("sentence",)
 
     sentence: str = Field(description="The sentence, as ordinary text.")

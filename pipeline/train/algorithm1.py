@@ -13,18 +13,16 @@ The names and line numbers are the paper's:
 
 Lines 6 and 7 are one: G has run beforehand, and U is drawn together with what G made of it. Which
 draw stands where is a pure function of the step, so nothing but M (and what line 8 remembers, if its
-rule is not δ) carries over from one to the next.
-
-Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule.
+rule is not δ: see ``acceptance``) carries over from one to the next.
 """
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pipeline.predictor.encoding import Example
-from pipeline.train.stream import Drawn
+from pipeline.train.acceptance import Acceptance
+from pipeline.train.stream import CandidateStream, Drawn, LabelledStream
 
 # ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
 
@@ -62,36 +60,8 @@ class Trial:
     accepted: bool
 
 
-class Unlabelled(Protocol):
-    """U behind G: see ``stream.CandidateStream``."""
-
-    def sample(self, index: int) -> Drawn:
-        """Draw number ``index``."""
-
-
-class Labelled(Protocol):
-    """L: see ``stream.LabelledStream``."""
-
-    def sample(self, position: int, count: int) -> list[Example]:
-        """``count`` examples from ``position`` on."""
-
-
-class Acceptance(Protocol):
-    """Line 8's comparison: see ``acceptance.Delta``, the paper's, and ``acceptance.BestShare``."""
-
-    def accepts(self, label: str, score: float) -> bool:
-        """Whether a candidate with that label and score is believed; asked once of each, in order."""
-
-    @property
-    def state(self) -> Mapping[str, Sequence[float]]:
-        """What it remembers."""
-
-    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from a ``state``."""
-
-
 class Model(Protocol):
-    """M with what it takes to train it: see ``training.Learner``."""
+    """M with what it takes to train it: see ``learner.Learner``."""
 
     @property
     def step(self) -> int:
@@ -109,7 +79,7 @@ class Model(Protocol):
 
 
 def inspect(
-    U: Unlabelled, M: Model, constants: Constants, rule: Acceptance, first: int
+    U: CandidateStream, M: Model, constants: Constants, rule: Acceptance, first: int
 ) -> list[Trial]:
     """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
 
@@ -145,8 +115,8 @@ def inspect(
 
 def algorithm1(
     M: Model,
-    L: Labelled,
-    U: Unlabelled | None,
+    L: LabelledStream,
+    U: CandidateStream | None,
     constants: Constants,
     rule: Acceptance,
     *,
@@ -170,58 +140,3 @@ def algorithm1(
             B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
             M.update(B, trials)  # 14
         after()
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """CALCSCORE ≥ δ."""
-
-    delta: float
-
-    @property
-    def state(self) -> dict[str, list[float]]:
-        """Nothing is remembered."""
-        return {}
-
-    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from a ``state``."""
-
-    def accepts(self, label: str, score: float) -> bool:
-        """Whether the score reaches δ, whatever the label."""
-        return score >= self.delta
-
-
-class BestShare:
-    """The best ``share`` of the recent scores of the candidate's own label.
-
-    So every category is learned at the same rate, however little the model believes of it. The
-    window holds the last scores of a label, this one included; a candidate is accepted if fewer
-    than ``share`` of them are above it (equal scores share the better rank). What has no score
-    (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
-    stream and nothing else.
-
-    Args:
-        share: in (0, 1]; 1 accepts all that can be scored.
-        window: scores remembered of each label.
-    """
-
-    def __init__(self, share: float, window: int = 200) -> None:
-        self._share, self._window = share, window
-        self._recent: dict[str, deque[float]] = {}
-
-    @property
-    def state(self) -> dict[str, list[float]]:
-        """The remembered scores of each label, oldest first."""
-        return {label: list(scores) for label, scores in self._recent.items()}
-
-    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from a ``state``."""
-        self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
-
-    def accepts(self, label: str, score: float) -> bool:
-        """Whether the score is among the best of its label; it is remembered."""
-        if score == -float("inf"):
-            return False
-        recent = self._recent.setdefault(label, deque(maxlen=self._window))
-        recent.append(score)
-        return sum(other > score for other in recent) < self._share * len(recent)

@@ -1,19 +1,15 @@
 """Candidates as training reads them: copied once into a memory-mapped file, with their order.
 
-A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches, uncompressed), the
-numbers ``rows`` and ``ends`` (see ``candidate_index``), and ``card.json``.
+A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches, uncompressed),
+``card.json`` and, as plain 64-bit numbers, the order in which candidates are drawn: ``rows`` has the
+row at each place, ``ends`` the place after the last row of each sentence. The order is a function of
+what candidates are, not of where they lie: they are sorted by (key of the sentence, key of the content,
+row), so a corpus in other shards or in another order of rows has the same order, but for equal rows,
+which are interchangeable.
 
-Where stores of candidates are kept: built by whoever needs one first, shared by all runs.
-
-The store of a source lies in the cache of `datasets` as ``conjoin/<source>/<key>/``. Its key changes
-with the source's files, and then it is removed for another.
-
-The order in which candidates are drawn: a function of what they are, not of where they lie.
-
-Candidates sorted by (key of the sentence, key of the content, row): a corpus in other shards or in
-another order of rows has the same order, but for equal rows, which are interchangeable. Sorted out
-of core: keys go to one of 256 files by the sentence's first bits, and each file is sorted in memory,
-at 24 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
+Stores lie in the cache of `datasets` as ``conjoin/<location>/<key>/``, built by the run that needs one
+first and shared by all. The key changes with the location's files; the store of the former key is then
+removed.
 """
 
 import mmap
@@ -24,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +34,8 @@ from pipeline.core.candidate_checks import check, content_keys, sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, read_json, write_json
-from pipeline.train.candidate_source import Source, UnreachableError
+from pipeline.core.parquet import regroup
+from pipeline.train.candidate_location import CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
 """Type of the numbers in the files ``rows`` and ``ends``."""
@@ -48,6 +46,9 @@ _RECORD = np.dtype([("sentence", "<u8"), ("content", "<u8"), ("row", "<i8")])
 
 class IndexBuilder:
     """Sorts keys into two files: ``rows``, and where each sentence ``ends`` among them.
+
+    Sorted out of core: keys go to one of 256 files by the sentence's first bits, and each file is
+    sorted in memory, at 24 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
 
     Args:
         folder: where both files go; temporary ones beside them.
@@ -121,7 +122,7 @@ _SCHEMA = pa.schema(
 class CandidateStore:
     """A store that is open: candidates by row, and the order of rows.
 
-    Pages of the mapped files count as memory of the process until they are let go: see ``let_go``.
+    Pages of the mapped files count as memory of the process until ``let_go`` gives them back.
 
     Args:
         folder: the store.
@@ -174,11 +175,11 @@ def _mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> None:
+def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str] = ()) -> None:
     """Check all candidates of a source and copy them.
 
     Args:
-        source: the candidates.
+        location: the candidates.
         folder: an empty folder.
         wanted: copy only those with one of these labels; none: all.
 
@@ -187,13 +188,13 @@ def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> Non
             fault.
     """
     index, labels = IndexBuilder(folder), Counter[str]()
-    total = source.rows()
+    total = location.rows()
     with (
         pa.OSFile(str(folder / _TABLE), "wb") as sink,
         pa.ipc.new_stream(sink, _SCHEMA) as writer,
-        Meter(f"copy {source.identity}", total) as meter,
+        Meter(f"copy {location.identity}", total) as meter,
     ):
-        for batch in _gathered(source):
+        for batch in regroup(_checked(location), repeat(_BATCH)):
             for counted in pc.value_counts(batch.column("label")).to_pylist():
                 labels[counted["values"]] += counted["counts"]
             kept = batch
@@ -205,12 +206,12 @@ def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> Non
             pa.default_memory_pool().release_unused()
     if not labels:
         raise InputError(
-            "no candidates here", path=source.identity, remedy="its files hold no rows"
+            "no candidates here", path=location.identity, remedy="its files hold no rows"
         )
     if missing := [label for label in wanted if label not in labels]:
         raise InputError(
             f"no candidate has the label {missing[0]!r}; there are: {', '.join(sorted(labels))}",
-            path=source.identity,
+            path=location.identity,
             remedy="name other --labels",
         )
     labels = Counter({label: labels[label] for label in wanted}) if wanted else labels
@@ -219,7 +220,7 @@ def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> Non
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
     card = {
-        "source": source.identity,
+        "source": location.identity,
         "rows": labels.total(),
         "sentences": sentences,
         "labels": dict(sorted(labels.items())),
@@ -229,17 +230,10 @@ def write_store(source: Source, folder: Path, wanted: Sequence[str] = ()) -> Non
     write_json(folder / "card.json", card)
 
 
-def _gathered(source: Source) -> Iterator[pa.RecordBatch]:
-    """The checked rows of a source in batches of ``_BATCH``, however small its own are."""
-    waiting: list[pa.RecordBatch] = []
-    for place, first, batch in source.pieces():
-        check(batch, place, first)
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _BATCH:
-            yield pa.concat_batches(waiting)
-            waiting.clear()
-    if waiting:
-        yield pa.concat_batches(waiting)
+def _checked(location: CandidateLocation) -> Iterator[pa.RecordBatch]:
+    for file, first, batch in location.pieces():
+        check(batch, file, first)
+        yield batch
 
 
 def cache_folder() -> Path:
@@ -252,11 +246,11 @@ def cache_folder() -> Path:
     return Path(place).expanduser() / "conjoin"
 
 
-def open_store(source: Source, labels: Sequence[str] = ()) -> CandidateStore:
+def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> CandidateStore:
     """The store of a source, built now if there is none for its present state.
 
     Args:
-        source: the candidates.
+        location: the candidates.
         labels: keep only those with one of these; none: all.
 
     Raises:
@@ -264,18 +258,21 @@ def open_store(source: Source, labels: Sequence[str] = ()) -> CandidateStore:
             or there is no room or right to keep a copy.
     """
     chosen = sorted(set(labels))
-    home = cache_folder() / digest_of([source.identity, chosen] if chosen else source.identity)[:16]
+    home = (
+        cache_folder()
+        / digest_of([location.identity, chosen] if chosen else location.identity)[:16]
+    )
     try:
-        key = digest_of([FORMAT, source.key()])[:16]
+        key = digest_of([FORMAT, location.key()])[:16]
     except UnreachableError as error:
         return _without_network(home, error)
     with _in_cache(home):
         if store := _opened(home / key):
             return store
         home.mkdir(parents=True, exist_ok=True)
-        with _locked(home, source):
+        with _locked(home, location):
             # Another process may have been faster.
-            return _opened(home / key) or _built(source, chosen, home, key)
+            return _opened(home / key) or _built(location, chosen, home, key)
 
 
 def _opened(folder: Path) -> CandidateStore | None:
@@ -306,12 +303,12 @@ def _in_cache(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(home: Path, source: Source) -> Iterator[None]:
+def _locked(home: Path, location: CandidateLocation) -> Iterator[None]:
     lock = FileLock(home / ".lock")
     try:
         lock.acquire(timeout=0.2)
     except Timeout:
-        name = source.identity
+        name = location.identity
         print(f"waiting for another run that copies {name}", file=sys.stderr, flush=True)
         lock.acquire()
     except NotImplementedError as error:
@@ -322,19 +319,21 @@ def _locked(home: Path, source: Source) -> Iterator[None]:
         lock.release()
 
 
-def _built(source: Source, labels: Sequence[str], home: Path, key: str) -> CandidateStore:
+def _built(
+    location: CandidateLocation, labels: Sequence[str], home: Path, key: str
+) -> CandidateStore:
     """Write a store under a temporary name, rename it, and remove all others of its source."""
     for left in home.glob(".*.tmp"):  # of processes that were killed, for the lock is ours
         shutil.rmtree(left)
-    before = source.key()
+    before = location.key()
     temporary = home / f".{key}.tmp"
     temporary.mkdir()
     try:
-        write_store(source, temporary, labels)
-        if source.key() != before:
+        write_store(location, temporary, labels)
+        if location.key() != before:
             raise InputError(
                 "the candidates changed while they were copied",
-                path=source.identity, remedy="let generate finish and run the same command again",
+                path=location.identity, remedy="let generate finish and run the same command again",
             )  # fmt: skip
         shutil.rmtree(home / key, ignore_errors=True)
         os.replace(temporary, home / key)

@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class ProcessGroup:
     """This process as one of ``world`` that train together.
 
     Attributes:
@@ -40,7 +40,7 @@ class Team:
 
     @classmethod
     def gather(cls, rank: int, world: int, device: torch.device, precision: Precision) -> Self:
-        """The team of a process that was launched, or of one that works alone.
+        """The group of a process that was launched, or of one that works alone.
 
         Raises:
             SettingsError: the GPU has no bfloat16.
@@ -57,7 +57,7 @@ class Team:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes and speaks for all."""
+        """Whether this process writes files and messages for the group."""
         return self.rank == 0
 
     def share(self, items: Sequence[_T]) -> Sequence[_T]:
@@ -80,7 +80,7 @@ class Team:
         return cast(Tensor, _accelerator().reduce(value, "sum"))
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """A block whose matrix products are in the team's number format."""
+        """A block whose matrix products are in the group's number format."""
         if self.precision == "no":
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
@@ -93,5 +93,5 @@ class Team:
 
 
 def _accelerator() -> Accelerator:
-    # Of accelerate's state of this process; the number format is the team's own business.
+    # Of accelerate's state of this process; the number format is set in ``autocast``.
     return Accelerator(cpu=not torch.cuda.is_available())

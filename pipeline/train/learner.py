@@ -1,10 +1,11 @@
 """M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1).
 
-What Algorithm 1 examined and accepted, for the files of a run and for whoever watches it.
+Beside the model stands the acceptance log: every candidate that Algorithm 1 examined, with its score
+and whether it was accepted, for ``scored.parquet``, ``history.jsonl`` and the progress display.
 """
 
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,16 +19,16 @@ from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example, instances
 from pipeline.predictor.model import Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
-from pipeline.train.distributed import Team
-from pipeline.train.optimizer import Descent, Schedule
-from pipeline.train.scoring import Jury
+from pipeline.train.distributed import ProcessGroup
+from pipeline.train.optimizer import Optimizer, Schedule
+from pipeline.train.scoring import Ensemble
 from pipeline.train.stream import Drawn
 
 _BATCH = 4096  # rows that are kept as dictionaries before they become columns, a tenth of the size
 _LONG = 10  # fills of so many words and more are counted together
 
 
-class Journal:
+class AcceptanceLog:
     """The record of every candidate examined.
 
     Attributes:
@@ -45,7 +46,7 @@ class Journal:
         self._batches: list[pa.RecordBatch] = []
         self._rows: list[dict[str, Any]] = []
         self._distinct: set[str] = set()
-        self._recent: dict[str, Counter[str]] = {}
+        self._recent = _no_counts()
 
     @property
     def distinct(self) -> int:
@@ -74,9 +75,10 @@ class Journal:
         self.accepted += trial.accepted
         self._distinct.add(drawn.candidate_id)
         length = str(drawn.fill_length) if drawn.fill_length < _LONG else f"{_LONG}+"
-        for kind, value in (("label", drawn.label), ("length", length)):
-            self._recent.setdefault(f"{kind} seen", Counter())[value] += 1
-            self._recent.setdefault(f"{kind} accepted", Counter())[value] += trial.accepted
+        for name, value in (("acceptance", drawn.label), ("acceptance_by_length", length)):
+            counts = self._recent[name].setdefault(value, [0, 0])
+            counts[0] += trial.accepted
+            counts[1] += 1
         extent = verdict.example.extents[0]
         self._rows.append(
             {
@@ -96,14 +98,8 @@ class Journal:
         Returns:
             ``acceptance`` and ``acceptance_by_length``, each ``{value: [accepted, seen]}``.
         """
-        recent, self._recent = self._recent, {}
-        return {
-            name: {
-                value: [recent[f"{kind} accepted"][value], count]
-                for value, count in sorted(recent.get(f"{kind} seen", Counter()).items(), key=_rank)
-            }
-            for name, kind in (("acceptance", "label"), ("acceptance_by_length", "length"))
-        }
+        recent, self._recent = self._recent, _no_counts()
+        return {name: dict(sorted(found.items(), key=_rank)) for name, found in recent.items()}
 
     def _pack(self) -> None:
         if self._rows:
@@ -128,7 +124,7 @@ class Journal:
             "accepted": self.accepted,
             "barren": self.barren,
             "highest": self.highest,
-            "recent": {name: dict(counts) for name, counts in self._recent.items()},
+            "recent": self._recent,
         }
 
     def restore(self, state: Mapping[str, Any], table: pa.Table) -> None:
@@ -136,33 +132,37 @@ class Journal:
         self.tally = Tally.from_dict(state["tally"])
         self.seen, self.accepted = state["seen"], state["accepted"]
         self.barren, self.highest = state["barren"], state["highest"]
-        self._recent = {name: Counter(counts) for name, counts in state["recent"].items()}
+        self._recent = state["recent"]
         self._batches, self._rows = table.to_batches(), []
         self._distinct = set(table["candidate_id"].to_pylist())
 
 
-def _rank(item: tuple[str, int]) -> tuple[int, str]:
+def _no_counts() -> dict[str, dict[str, list[int]]]:
+    return {"acceptance": {}, "acceptance_by_length": {}}
+
+
+def _rank(item: tuple[str, list[int]]) -> tuple[int, str]:
     """Lengths by number, labels by name."""
     number = item[0].rstrip("+")
     return (int(number) if number.isdigit() else 0, item[0])
 
 
-Convene = Callable[[Predictor, "Mapping[str, Any] | None"], Jury]
-"""Makes the jury of CalcScore: of M's weights, or as it was when its ``state`` was taken."""
+MakeEnsemble = Callable[[Predictor, "Mapping[str, Any] | None"], Ensemble]
+"""Makes what CalcScore asks: of M's weights, or as it was when its ``state`` was taken."""
 
 _BARREN = 1000  # steps without an accepted candidate after which something must be wrong
 
 
 class Learner:
-    """The model M of Algorithm 1 with its optimizer, journal and best weights so far.
+    """The model M of Algorithm 1 with its optimizer, log and best weights so far.
 
     Args:
         predictor: the weights.
         validation: sentences to choose the best step by.
         schedule: the numbers.
-        team: who shares the work; unset: this process alone.
+        group: the processes that share the work; unset: this process alone.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
-        convene: makes the jury of CalcScore, when it is first asked (after line 1).
+        make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
         corpus: how many candidates there are, to tell which share of them was used.
         notify: called after every update with (updates done, a short note).
         warn: called with what a person should look at.
@@ -172,9 +172,9 @@ class Learner:
         history: one dictionary per validation, as in ``history.jsonl``.
         best_step: the step of the best validation accuracy; the earliest of equals.
         best_accuracy: that accuracy, in [0, 1].
-        journal: the candidates examined.
+        log: the candidates examined.
         judged: the weights that score, are validated and saved: the average if ``average`` is set.
-        jury: who scores candidates; None until the first.
+        ensemble: what scores candidates; None until the first is scored.
     """
 
     def __init__(
@@ -183,27 +183,27 @@ class Learner:
         validation: Sequence[Example],
         schedule: Schedule,
         *,
-        team: Team | None = None,
+        group: ProcessGroup | None = None,
         self_train: bool = False,
-        convene: Convene = lambda model, state: Jury(model),
+        make_ensemble: MakeEnsemble = lambda model, state: Ensemble(model),
         corpus: int = 0,
         notify: Callable[[int, str], None] = lambda done, note: None,
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.predictor, self.validation, self.schedule = predictor, validation, schedule
-        self.journal = Journal()
+        self.log = AcceptanceLog()
         self.step = self.best_step = 0
         self.best_accuracy = -1.0
         self.history: list[dict[str, Any]] = []
-        self.jury: Jury | None = None
-        self._team = team or Team(0, 1, predictor.device)
-        self._self_train, self._convene, self._notify = self_train, convene, notify
+        self.ensemble: Ensemble | None = None
+        self._group = group or ProcessGroup(0, 1, predictor.device)
+        self._self_train, self._make_ensemble, self._notify = self_train, make_ensemble, notify
         self._corpus, self._warn = corpus, warn
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._best: dict[str, Tensor] = {}
         self._stalled = False
-        self._descent = Descent(predictor, schedule, schedule.seed, self._team)
+        self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group)
         self._average = (
             Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
         )
@@ -220,23 +220,23 @@ class Learner:
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """Line 8: the probability of each candidate's structure, without dropout or gradient."""
-        if self.jury is None:
-            self.jury = self._convene(self.judged, None)
-        with self._team.autocast():
-            own = self._verdicts(self._team.share(candidates), self.jury)
-        return self._team.collect(own, len(candidates))
+        if self.ensemble is None:
+            self.ensemble = self._make_ensemble(self.judged, None)
+        with self._group.autocast():
+            own = self._verdicts(self._group.share(candidates), self.ensemble)
+        return self._group.collect(own, len(candidates))
 
-    def _verdicts(self, candidates: Sequence[Drawn], jury: Jury) -> list[Verdict]:
+    def _verdicts(self, candidates: Sequence[Drawn], ensemble: Ensemble) -> list[Verdict]:
         words = [drawn.words for drawn in candidates]
         ks = [drawn.coordinator for drawn in candidates]
         extents = [drawn.extent for drawn in candidates]
         scores: list[float | None]
         if self._self_train:
-            found = jury.predict(words, ks)
+            found = ensemble.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
             scores = [p.probability if p else None for p in found]
         else:
-            scores = jury.probability(words, ks, extents)
+            scores = ensemble.probability(words, ks, extents)
         reasons: list[str | None] = [None] * len(words)
         if None in scores:
             reasons = self.predictor.obstacles(words, ks, extents)
@@ -256,21 +256,21 @@ class Learner:
             ModelError: the loss or its gradient is not a number.
         """
         if batch:
-            self._losses.append(self._descent.update(batch, self.step))
+            self._losses.append(self._optimizer.update(batch, self.step))
             self._recent.append(self._losses[-1])
             if self._average:
                 self._average.update()
         self.step += 1
-        self.journal.record(self.step, trials)
-        if self.journal.barren and self.journal.barren % _BARREN == 0:
+        self.log.record(self.step, trials)
+        if self.log.barren and self.log.barren % _BARREN == 0:
             self._warn_of_drought()
         if self.step % self.schedule.eval_every == 0 or self.step == self.schedule.steps:
             self._validate()
         self._notify(self.step, self._note())
 
     def _validate(self) -> None:
-        with self._team.autocast():
-            accuracy = validation_accuracy(self.judged, self.validation, self._team)
+        with self._group.autocast():
+            accuracy = validation_accuracy(self.judged, self.validation, self._group)
         if accuracy > self.best_accuracy:
             self.best_step, self.best_accuracy = self.step, accuracy
             weights = self.judged.state_dict()
@@ -280,10 +280,10 @@ class Learner:
                 "step": self.step,
                 "loss": sum(self._losses) / len(self._losses) if self._losses else None,
                 "validation_accuracy": accuracy,
-                "seen": self.journal.seen,
-                "accepted": self.journal.accepted,
-                "distinct": self.journal.distinct,
-                **self.journal.acceptance(),
+                "seen": self.log.seen,
+                "accepted": self.log.accepted,
+                "distinct": self.log.distinct,
+                **self.log.acceptance(),
             }
         )
         self._losses.clear()
@@ -293,19 +293,19 @@ class Learner:
     def _note(self) -> str:
         loss = f"{sum(self._recent) / len(self._recent):.3f}" if self._recent else "…"
         valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "…"
-        note, journal = f"loss {loss}  valid {valid}", self.journal
-        if journal.seen:
-            note += f"  accepted {journal.accepted / journal.seen:.0%} of {journal.seen:,} seen"
-        if journal.seen and self._corpus:
-            share, times = journal.distinct / self._corpus, journal.seen / journal.distinct
+        note, log = f"loss {loss}  valid {valid}", self.log
+        if log.seen:
+            note += f"  accepted {log.accepted / log.seen:.0%} of {log.seen:,} seen"
+        if log.seen and self._corpus:
+            share, times = log.distinct / self._corpus, log.seen / log.distinct
             note += f" ({share:.0%} of the corpus, {times:.1f} times each)"
         return note
 
     def _warn_of_drought(self) -> None:
         valid = f"{self.history[-1]['validation_accuracy']:.3f}" if self.history else "not known"
         self._warn(
-            f"step {self.step}: no candidate was accepted in the last {self.journal.barren:,} steps; "
-            f"the highest probability was {self.journal.highest:.4g} and validation accuracy is {valid}. "
+            f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
+            f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
             "Look at δ (--delta, or --accept quantile), at --warm-steps if the accuracy is low, and "
             "at the candidates themselves (conjoin report)"
         )
@@ -314,13 +314,15 @@ class Learner:
         """All that a run is made of after ``step`` updates.
 
         Returns:
-            Tensors in nested dictionaries and lists; what JSON can hold; and the journal's rows.
+            Tensors in nested dictionaries and lists; what JSON can hold; and the log's rows.
         """
         weights, power = self._average.state if self._average else ({}, 1.0)
-        judges = [dict(judge.state_dict()) for judge in self.jury.judges] if self.jury else []
+        judges = (
+            [dict(judge.state_dict()) for judge in self.ensemble.judges] if self.ensemble else []
+        )
         tensors = {
             "predictor": dict(self.predictor.state_dict()),
-            "optimizer": self._descent.state,
+            "optimizer": self._optimizer.state,
             "average": weights,
             "best": self._best,
             "judges": judges,
@@ -330,20 +332,20 @@ class Learner:
             "best_step": self.best_step,
             "best_accuracy": self.best_accuracy,
             "stalled": self._stalled,
-            # As text: whoever writes it down may sort the keys, and the run's file has their order.
+            # As text: a JSON writer may sort the keys, and the run's file keeps their order.
             "history": [json.dumps(entry) for entry in self.history],
             "losses": self._losses,
             "recent": list(self._recent),
             "power": power,
-            "temperature": self.jury.temperature if self.jury else None,
-            "journal": self.journal.state,
+            "temperature": self.ensemble.temperature if self.ensemble else None,
+            "log": self.log.state,
         }
-        return tensors, facts, self.journal.table()
+        return tensors, facts, self.log.table()
 
     def restore(self, tensors: dict[str, Any], facts: Mapping[str, Any], rows: pa.Table) -> None:
         """Go on from a ``state`` as if there had been no interruption, bit for bit on a CPU."""
         self.predictor.load_state_dict(tensors["predictor"])
-        self._descent.restore(tensors["optimizer"])
+        self._optimizer.restore(tensors["optimizer"])
         if self._average:
             self._average.restore(tensors["average"], facts["power"])
         self._best = tensors["best"]
@@ -352,10 +354,10 @@ class Learner:
         self.history = [json.loads(entry) for entry in facts["history"]]
         self._losses = list(facts["losses"])
         self._recent.extend(facts["recent"])
-        self.journal.restore(facts["journal"], rows)
+        self.log.restore(facts["log"], rows)
         if facts["temperature"] is not None:
-            jury = {"judges": tensors["judges"], "temperature": facts["temperature"]}
-            self.jury = self._convene(self.judged, jury)
+            ensemble = {"judges": tensors["judges"], "temperature": facts["temperature"]}
+            self.ensemble = self._make_ensemble(self.judged, ensemble)
 
     def restore_best(self) -> Predictor:
         """The predictor with the weights of ``best_step``."""
@@ -392,14 +394,14 @@ def learnable(
 
 
 def validation_accuracy(
-    predictor: Predictor, examples: Sequence[Example], team: Team | None = None
+    predictor: Predictor, examples: Sequence[Example], group: ProcessGroup | None = None
 ) -> float:
     """Share of coordinators whose outer boundary is predicted exactly, in [0, 1].
 
-    An instance that the predictor cannot score counts as wrong. A team shares the sentences.
+    An instance that the predictor cannot score counts as wrong. A group shares the sentences.
     """
-    team = team or Team(0, 1, predictor.device)
-    words, ks, gold = instances(team.share(examples))
+    group = group or ProcessGroup(0, 1, predictor.device)
+    words, ks, gold = instances(group.share(examples))
     found = predictor.predict(words, ks)
     right = sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True))
-    return sum(team.collect([right], team.world)) / sum(len(e.coordinators) for e in examples)
+    return sum(group.collect([right], group.world)) / sum(len(e.coordinators) for e in examples)

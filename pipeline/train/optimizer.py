@@ -12,7 +12,7 @@ from pipeline.core.errors import ModelError
 from pipeline.models.optim import decay_groups
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.settings import Train
 
 _FOR_DROPOUT = 3  # apart from the streams of the same seed in stream.py
@@ -39,43 +39,43 @@ class Schedule:
         return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 
 
-class Descent:
+class Optimizer:
     """The optimizer of a predictor.
 
     AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
     biases and layer norms do not (the paper does not say). The encoder's rate is ``encoder_rate``
-    times the scorer's. Dropout masks are a pure function of (seed, step), and of the rank in a team,
+    times the scorer's. Dropout masks are a pure function of (seed, step), and of the rank in a group,
     so that nothing but the optimizer's moments carries over from one update to the next.
 
     Args:
         predictor: the weights.
         schedule: the numbers.
         seed: of the dropout masks.
-        team: who shares the work; unset: this process alone.
+        group: the processes that share the work; unset: this process alone.
     """
 
     def __init__(
-        self, predictor: Predictor, schedule: Schedule, seed: int, team: Team | None = None
+        self, predictor: Predictor, schedule: Schedule, seed: int, group: ProcessGroup | None = None
     ) -> None:
         self._predictor, self._schedule, self._seed = predictor, schedule, seed
-        self._team = team or Team(0, 1, predictor.device)
-        self._loss = self._team.wrap(predictor)
+        self._group = group or ProcessGroup(0, 1, predictor.device)
+        self._loss = self._group.wrap(predictor)
         parts = ((predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0))
         groups = [
             group | {"factor": factor}
             for part, factor in parts
             for group in decay_groups(part, schedule.weight_decay)
         ]
-        self._optimizer = torch.optim.AdamW(groups, lr=schedule.learning_rate, fused=True)
+        self._adamw = torch.optim.AdamW(groups, lr=schedule.learning_rate, fused=True)
 
     @property
     def state(self) -> dict[str, Any]:
         """The optimizer's moments."""
-        return self._optimizer.state_dict()
+        return self._adamw.state_dict()
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a ``state``."""
-        self._optimizer.load_state_dict(state)
+        self._adamw.load_state_dict(state)
 
     def update(self, batch: Sequence[Example], step: int) -> float:
         """Learn from a batch, not empty, as update number ``step`` (from 0).
@@ -87,23 +87,22 @@ class Descent:
             ModelError: the loss or its gradient is not a number.
         """
         schedule = self._schedule
-        for group in self._optimizer.param_groups:
+        for weights in self._adamw.param_groups:
             rate = schedule.learning_rate * (1 - step / schedule.steps)
-            group["lr"] = rate * group["factor"]
-        team = self._team
-        seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step, team.rank])
+            weights["lr"] = rate * weights["factor"]
+        group = self._group
+        seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step, group.rank])
         torch.manual_seed(int(seed.generate_state(1)[0]))
         self._predictor.train()
-        self._optimizer.zero_grad()
-        own = team.share(batch)
+        self._adamw.zero_grad()
+        own = group.share(batch)
         # DDP wants a gradient from every process, even if a small batch leaves one nothing to do.
-        with team.autocast():
+        with group.autocast():
             loss = self._loss(own or batch[:1]) * bool(own)
         loss = loss / sum(len(example.coordinators) for example in batch)
-        (
-            loss * team.world
-        ).backward()  # the gradients' mean over the team is then that of the batch
-        loss = team.total(loss.detach())
+        # DDP averages gradients over the group; times their number that is the batch's gradient.
+        (loss * group.world).backward()
+        loss = group.total(loss.detach())
         norm = nn.utils.clip_grad_norm_(self._predictor.parameters(), schedule.clip)
         if not (loss.isfinite() and norm.isfinite()):
             figures = f"the loss is {float(loss):g}, its gradient's norm {float(norm):g}"
@@ -111,6 +110,6 @@ class Descent:
                 f"at step {step + 1} {figures}",
                 remedy="lower the learning rate, or check the encoder's weights",
             )
-        self._optimizer.step()
+        self._adamw.step()
         self._predictor.eval()
         return float(loss)

@@ -1,76 +1,74 @@
-"""The files of a finished run, and how the same run is known again."""
+"""The files of a finished run."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, read_json, sha256_of, write_json, write_text
+from pipeline.core.files import FileFacts, read_json, write_json, write_text
+from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import write_table
 from pipeline.train.learner import Learner
 
-_FILES = ("predictor", "history.jsonl", "scored.parquet", "run.json")
-_FINISHED = "finished.json"
-"""What a run depended on and what it wrote; no part of the result, so DVC does not look at it."""
+
+def run_output(out: Path, fingerprint: Fingerprint) -> Output:
+    """A run folder as something that is finished or not.
+
+    The record, ``finished.json``, is no part of the result, so DVC does not look at it.
+    """
+    return Output(out, out / "finished.json", fingerprint)
 
 
-def write_run(
-    out: Path, learner: Learner, record: Mapping[str, Any], about: Mapping[str, Any], seconds: float
-) -> None:
+def write_run(output: Output, learner: Learner, record: Mapping[str, Any], seconds: float) -> None:
     """Write a run folder.
 
     Args:
-        out: the folder.
-        learner: M with its best weights, history and journal.
+        output: the folder.
+        learner: M with its best weights, history and log.
         record: what ``run.json`` tells beyond them.
-        about: everything the run depends on.
         seconds: how long it took.
 
     Raises:
         InputError: the folder cannot be written to, or the disk is full.
     """
-    # run.json is written last and marks a complete run, so an older one must not vouch for this.
-    for name in ("run.json", _FINISHED):
-        (out / name).unlink(missing_ok=True)
+    out = output.folder
+    output.begin()
+    # run.json is written after the other files, so an older one must not vouch for these.
+    (out / "run.json").unlink(missing_ok=True)
     learner.restore_best().save(out / "predictor")
     lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
     write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
-    write_table(out / "scored.parquet", learner.journal.table())
+    write_table(out / "scored.parquet", learner.log.table())
     write_json(out / "timing.json", {"seconds": seconds})
-    journal = learner.journal
+    log = learner.log
     facts = {
         "best_step": learner.best_step,
         "best_validation_accuracy": learner.best_accuracy,
         "steps": learner.step,
-        "seen": journal.seen,
-        "accepted": journal.accepted,
-        "distinct": journal.distinct,
-        "temperature": learner.jury.temperature if learner.jury else None,
+        "seen": log.seen,
+        "accepted": log.accepted,
+        "distinct": log.distinct,
+        "temperature": learner.ensemble.temperature if learner.ensemble else None,
     }
     write_json(out / "run.json", {**record, **facts})
-    write_json(out / _FINISHED, {"of": digest_of(about), "files": _digests(out)})
+    _finish(output)
 
 
-def is_finished(out: Path, about: Mapping[str, Any]) -> bool:
-    """Whether all files of the run that depends on ``about`` stand as they were written."""
-    try:
-        return bool(read_json(out / _FINISHED) == {"of": digest_of(about), "files": _digests(out)})
-    except InputError:
-        return False
-
-
-def rename_run(out: Path, names: Mapping[str, Any]) -> None:
+def rename_run(output: Output, names: Mapping[str, Any]) -> None:
     """Write what tables call a finished run into its ``run.json``, where that has changed.
 
-    A kill between the two files costs training the run again, for then they disagree.
+    A kill in between costs training the run again, for then nothing says that it is finished.
     """
-    card = read_json(out / "run.json")
+    path = output.folder / "run.json"
+    card = read_json(path)
     if any(card.get(key) != value for key, value in names.items()):
-        finished = read_json(out / _FINISHED)
-        write_json(out / "run.json", {**card, **names})
-        write_json(out / _FINISHED, {**finished, "files": _digests(out)})
+        output.begin()
+        write_json(path, {**card, **names})
+        _finish(output)
 
 
-def _digests(out: Path) -> dict[str, str]:
-    return {name: sha256_of(out / name) for name in _FILES}
+def _finish(output: Output) -> None:
+    out = output.folder
+    files = [path for path in (out / "predictor").rglob("*") if path.is_file()]
+    files += [out / name for name in ("history.jsonl", "scored.parquet", "run.json")]
+    output.finish({p.relative_to(out).as_posix(): FileFacts.of(p) for p in sorted(files)}, {})

@@ -1,4 +1,4 @@
-"""Who speaks in CalcScore: M alone (the paper), at a fitted temperature, or with held-out judges.
+"""What CalcScore asks: M alone (the paper), M at a fitted temperature, or M and held-out judges.
 
 A predictor that has seen few labels many times is too sure of itself. Two remedies: divide its
 scores by a temperature fitted on sentences it has not learned from, and let predictors that were
@@ -18,20 +18,20 @@ from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example, instances
 from pipeline.predictor.model import Prediction, Predictor
-from pipeline.train.distributed import Team
-from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.distributed import ProcessGroup
+from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.stream import LabelledStream
 
 COLDEST, HOTTEST = 0.25, 20.0
 """Bounds of a fitted temperature."""
 
-_FOR_JUDGES = 4  # apart from the other streams of the same seed in stream.py and descent.py
+_FOR_JUDGES = 4  # apart from the other streams of the same seed in stream.py and optimizer.py
 _ROUNDS = 60  # golden-section steps, far beyond float precision
 
 
 @dataclass(frozen=True, slots=True)
-class Jury:
-    """CALCSCORE's opinion: the mean of probabilities softmax(scores / T).
+class Ensemble:
+    """CALCSCORE's predictors: their score is the mean of the probabilities softmax(scores / T).
 
     Attributes:
         model: M, or its averaged weights.
@@ -50,11 +50,11 @@ class Jury:
         extents: Sequence[Span],
     ) -> list[float | None]:
         """The mean probability of each structure; None where none can be given."""
-        opinions = [
+        probabilities = [
             judge.probability(sentences, coordinators, extents, temperature=self.temperature)
             for judge in (self.model, *self.judges)
         ]
-        return [_mean(values) for values in zip(*opinions, strict=True)]
+        return [_mean(values) for values in zip(*probabilities, strict=True)]
 
     def predict(
         self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]
@@ -128,7 +128,7 @@ def held_out_judges(
     schedule: Schedule,
     create: Callable[[int], Predictor],
     *,
-    team: Team | None = None,
+    group: ProcessGroup | None = None,
 ) -> list[Predictor]:
     """Predictors that took line 1 of Algorithm 1 on L without one of ``count`` folds each.
 
@@ -138,7 +138,7 @@ def held_out_judges(
         N_batch: examples per update.
         schedule: M's; a judge takes its ``warm_steps``.
         create: makes a fresh predictor from the seed of its head.
-        team: whose number format judges learn in; each process makes all of them by itself.
+        group: whose number format judges learn in; each process makes all of them by itself.
     """
     judges = []
     for fold in range(count):
@@ -146,8 +146,8 @@ def held_out_judges(
         seed = int(state[0])
         rest = [example for place, example in enumerate(L) if place % count != fold]
         judge, examples = create(seed), LabelledStream(rest, seed)
-        descent = Descent(judge, schedule, seed, team.alone() if team else None)
+        optimizer = Optimizer(judge, schedule, seed, group.alone() if group else None)
         for step in range(schedule.warm_steps):
-            descent.update(examples.sample(step * N_batch, N_batch), step)
+            optimizer.update(examples.sample(step * N_batch, N_batch), step)
         judges.append(judge.eval().requires_grad_(requires_grad=False))
     return judges

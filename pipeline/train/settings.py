@@ -7,15 +7,13 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import System
 from pipeline.core.settings import Settings
+from pipeline.train.acceptance import RuleName
 
 
 class Train(Settings):
-    """Train a coordination predictor with Algorithm 1."""
+    """Train a predictor on L and on the candidates it believes (Algorithm 1)."""
 
     stage: ClassVar[str] = "train"
-    summary: ClassVar[str] = (
-        "Train a predictor on L and on the candidates it believes (Algorithm 1)."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
@@ -56,7 +54,7 @@ class Train(Settings):
     n_batch: int = Field(16, ge=1, description="N_batch: examples per update.")
     k: int = Field(8, ge=0, description="K: generated examples wanted in a batch.")
     k_max: int = Field(16, ge=0, description="K_max: generation trials per batch.")
-    accept: Literal["delta", "quantile"] = Field(
+    accept: RuleName = Field(
         "delta",
         description="Which candidates are believed (not in mode no-filter): score ≥ δ, or among the "
         "best --share of the last 200 scores of their own label.",

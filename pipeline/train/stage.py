@@ -8,26 +8,30 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
-from pipeline.core.fingerprint import code_digest
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.runs import System
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
-from pipeline.train.algorithm1 import Acceptance, BestShare, Constants, Delta, algorithm1
+from pipeline.train.acceptance import Acceptance, Delta, rule_of
+from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.data import TrainData, fresh_predictor, read_data
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import is_finished, rename_run, write_run
-from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
+from pipeline.train.run_folder import rename_run, run_output, write_run
+from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
+
+ALGORITHM = 1
+"""Raise it when other code makes another predictor of the same settings and data, or when the state
+that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
@@ -53,21 +57,23 @@ def run(settings: Train) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
     with launch.working(out, settings.threads) as worker:
-        team = Team.gather(worker.rank, worker.world, worker.device, settings.mixed_precision)
+        group = ProcessGroup.gather(
+            worker.rank, worker.world, worker.device, settings.mixed_precision
+        )
         try:
-            _Run(settings, system, out, team).train()
+            _Run(settings, system, out, group).train()
         except ConjoinError:
-            if not team.first:
+            if not group.first:
                 # The first process mostly meets the same and says so; then this one ends waiting.
                 time.sleep(_COURTESY)
             raise
 
 
 class _Run:
-    """One run of one process of a team; the first process writes its files."""
+    """One run of one process of a group; the first process writes its files."""
 
-    def __init__(self, settings: Train, system: str, out: Path, team: Team) -> None:
-        self.settings, self.system, self.out, self.team = settings, system, out, team
+    def __init__(self, settings: Train, system: str, out: Path, group: ProcessGroup) -> None:
+        self.settings, self.system, self.out, self.group = settings, system, out, group
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
 
     def train(self) -> None:
@@ -75,80 +81,81 @@ class _Run:
         settings = self.settings
         predictor = self._fresh(settings.seed)
         data = read_data(settings, predictor)
-        about = self._about(data)
-        snapshots = Snapshots(
-            self.out / "checkpoints", about, settings.keep,
+        fingerprint = self._fingerprint(data)
+        output = run_output(self.out, fingerprint)
+        checkpoints = Checkpoints(
+            self.out / "checkpoints", fingerprint, settings.keep,
             afresh=" or run with --no-resume",
         )  # fmt: skip
-        finished = settings.resume and is_finished(self.out, about)
+        finished = settings.resume and output.state().kind == "current"
         state = None
         if settings.resume and not finished:
-            state = snapshots.latest(self.team.device)
+            state = checkpoints.latest(self.group.device)
         first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
         begun -= before
         self._agree(finished, first)
         if finished:
-            if self.team.first:
-                rename_run(self.out, {"system": self.system, "shown_as": settings.shown_as})
+            if self.group.first:
+                rename_run(output, {"system": self.system, "shown_as": settings.shown_as})
                 say(f"{self.out}: this very run is finished; --no-resume makes it again")
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
         meter = Meter(what, settings.steps, first=first)
 
         def notify(done: int, note: str) -> None:
-            if self.team.first:
+            if self.group.first:
                 meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
 
         learner = Learner(
             predictor, data.measured, Schedule.of(self.settings),
-            team=self.team, self_train=settings.mode == "self-train",
-            convene=lambda model, was: self._jury(model, was, data),
+            group=self.group, self_train=settings.mode == "self-train",
+            make_ensemble=lambda model, was: self._ensemble(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
-            warn=warn if self.team.first else lambda text: None,
+            warn=warn if self.group.first else lambda text: None,
         )  # fmt: skip
         rule = self._rule()
         if state:
             learner.restore(state[0], state[1]["learner"], state[2])
             rule.restore(state[1]["rule"])
-        if self.team.first:
-            self._tell_start(data, snapshots, first)
+        if self.group.first:
+            self._tell_start(data, checkpoints, first)
 
         def after() -> None:
             every = settings.checkpoint_every
-            if self.team.first and every and learner.step % every == 0 and not learner.converged:
+            if self.group.first and every and learner.step % every == 0 and not learner.converged:
                 tensors, facts, rows = learner.state()
                 seconds = time.monotonic() - begun
                 kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
-                snapshots.write(learner.step, (tensors, kept, rows))
+                checkpoints.write(learner.step, (tensors, kept, rows))
 
-        with meter if self.team.first else nullcontext():
+        with meter if self.group.first else nullcontext():
             algorithm1(
                 learner, LabelledStream(data.learned, settings.seed), data.candidates,
                 Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
                 rule, after=after,
             )  # fmt: skip
-        if self.team.first:
-            excluded = {**data.excluded, "candidates": learner.journal.tally}
+        if self.group.first:
+            excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
-            write_run(self.out, learner, self._record(data, excluded), about, seconds)
-            snapshots.clear()
+            write_run(output, learner, self._record(data, excluded), seconds)
+            checkpoints.clear()
             self._tell(learner, excluded)
 
-    def _about(self, data: TrainData) -> dict[str, Any]:
+    def _fingerprint(self, data: TrainData) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
-        return {
-            "settings": self._recorded(),
-            "model": identity(self.encoder),
-            "inputs": data.about(),
-            "code": code_digest(__name__),
-            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-            "device": ", ".join(sorted(set(self._said(launch.describe(self.team.device))))),
-            "processes": self.team.world,
-        }
+        devices = sorted(set(self._said(launch.describe(self.group.device))))
+        return Fingerprint(
+            settings=self._recorded(),
+            inputs=data.about(),
+            model=identity(self.encoder),
+            algorithm=ALGORITHM,
+            versions=versions_of("torch", "transformers"),
+            machine={"device": ", ".join(devices), "processes": self.group.world},
+        )
 
     def _said(self, own: Any) -> list[Any]:
-        """What every process of the team says."""
-        return self.team.collect([own], self.team.world)
+        """What every process of the group says."""
+        return self.group.collect([own], self.group.world)
 
     def _agree(self, finished: bool, first: int) -> None:
         """All go on from the same place, or none does."""
@@ -161,15 +168,15 @@ class _Run:
             )
 
     def _fresh(self, seed: int) -> Predictor:
-        return fresh_predictor(self.settings, seed, self.team.device)
+        return fresh_predictor(self.settings, seed, self.group.device)
 
     def _rule(self) -> Acceptance:
         settings = self.settings
-        if settings.mode == "no-filter":
-            return Delta(0.0)
-        return BestShare(settings.share) if settings.accept == "quantile" else Delta(settings.delta)
+        return Delta(0.0) if settings.mode == "no-filter" else rule_of(settings.accept, settings)
 
-    def _jury(self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData) -> Jury:
+    def _ensemble(
+        self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData
+    ) -> Ensemble:
         """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
         settings = self.settings
         if was is not None:
@@ -177,7 +184,7 @@ class _Run:
             for judge, weights in zip(judges, was["judges"], strict=True):
                 judge.load_state_dict(weights)
                 judge.eval().requires_grad_(requires_grad=False)
-            return Jury(model, judges, was["temperature"])
+            return Ensemble(model, judges, was["temperature"])
         judges = []
         if settings.judges > 1:
             judges = held_out_judges(
@@ -186,13 +193,13 @@ class _Run:
                 settings.n_batch,
                 Schedule.of(self.settings),
                 self._fresh,
-                team=self.team,
+                group=self.group,
             )
         temperature = settings.fixed_temperature
         if temperature is None:
-            with self.team.autocast():
+            with self.group.autocast():
                 temperature = fit_temperature(model, data.measured)
-        return Jury(model, judges, temperature)
+        return Ensemble(model, judges, temperature)
 
     def _recorded(self) -> dict[str, Any]:
         """The settings that make a difference, without machine paths."""
@@ -210,15 +217,15 @@ class _Run:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         return kept
 
-    def _tell_start(self, data: TrainData, snapshots: Snapshots, first: int) -> None:
+    def _tell_start(self, data: TrainData, checkpoints: Checkpoints, first: int) -> None:
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
-        for fault in snapshots.damaged:
+        for fault in checkpoints.damaged:
             warn(f"checkpoint passed over: {fault}")
         if first:
             say(f"resumed after step {first:,}")
         else:
-            snapshots.clear()
+            checkpoints.clear()
 
     def _record(self, data: TrainData, excluded: Mapping[str, Tally]) -> dict[str, Any]:
         settings = self.settings
@@ -243,13 +250,13 @@ class _Run:
         ]
         if refused:
             table("Left out of training", ["set", "reason", "count"], refused)
-        journal, settings = learner.journal, self.settings
+        log, settings = learner.log, self.settings
         say(
             f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
             f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
-            f"accepted {journal.accepted:,} of {journal.seen:,} candidates seen"
+            f"accepted {log.accepted:,} of {log.seen:,} candidates seen"
         )
-        if journal.seen and learner.best_step <= settings.warm_steps:
+        if log.seen and learner.best_step <= settings.warm_steps:
             say(
                 f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
                 "predictor learnt from L alone; see how validation went on (history.jsonl)"

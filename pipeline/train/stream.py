@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
-from pipeline.train.candidate_source import find_source
+from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
@@ -44,7 +44,8 @@ class CandidateStream:
     rows. Memory does not grow with the number of candidates nor with that of draws.
 
     Args:
-        source: a corpus folder, a release folder, or a dataset of the hub (see ``sources``).
+        source: a corpus folder, a release folder, or a dataset of the hub (see
+            ``candidate_location``).
         seed: seed of the draws.
         labels: draw only candidates with one of these; none: all.
 
@@ -60,7 +61,7 @@ class CandidateStream:
     """
 
     def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
-        self._seed, self._store = seed, open_store(find_source(source), labels)
+        self._seed, self._store = seed, open_store(find_location(source), labels)
         self.sentences = len(self._store.ends)
         self.labels: dict[str, int] = self._store.card["labels"]
         self.digest: str = self._store.card["digest"]

@@ -1,11 +1,12 @@
 """The grammar: composes one sentence at a time by seeded random choice.
 
 Every phrase that may be coordinated carries ``again``, a call that composes another phrase of the
-same role, noun class and verb form. A coordination is therefore made the way §3.1 of the paper
-thinks of it: take a phrase of a finished sentence and set a replaceable one beside it. Attachment
-is truly ambiguous, because the same words may follow a phrase inside its bracket or outside.
+same role, noun class and verb form. A coordination is therefore made as §3.1 of the paper describes
+it: a phrase of a finished sentence gets a replaceable one beside it. Attachment is truly ambiguous,
+because the same words may follow a phrase inside its bracket or outside.
 
-Noun, adjective, adverb and prepositional phrases, and the seeded draws everything is made of.
+``Phrases`` has noun, adjective, adverb and prepositional phrases and the seeded draws that all choices
+come from; ``Composer`` has clauses and verb phrases, and coordinates.
 """
 
 from abc import ABC, abstractmethod

@@ -3,10 +3,9 @@
 A *class* is a set of nouns that may stand in the same places (``medic``, ``tool``). Everything else
 refers to classes, which is how selectional preference gets into the sentences.
 
-Reads the world's lexicon file (data/raw/world/README.md describes it) into a ``Lexicon``.
-
-A *group* in the file names several noun classes (``person``); both may be named wherever classes
-are wanted, and groups are resolved here.
+``load_lexicon`` reads the lexicon file, which data/raw/world/README.md describes. A *group* in the file
+names several noun classes (``person``); groups and classes may be named alike, and groups are resolved
+here.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""The exact oracle: is the coordination of a generated sentence where its annotation says?
+"""The exact oracle: whether the coordination of a generated sentence is where its annotation says.
 
-A sentence of the world, however it came about, is recognised with the world's own grammar, closed
-under coordination. So the oracle knows of every generated candidate what otherwise only a linguist
-could say: grammatical with these conjuncts, grammatical with others, or not at all.
+A sentence of the world, however it was made, is recognised with the world's own grammar, closed
+under coordination. So the oracle decides of every generated candidate what otherwise a linguist
+would have to: grammatical with these conjuncts, grammatical with others, or not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,10 +42,10 @@ class Verdict:
 class Oracle:
     """Judges sentences with the grammar of one lexicon.
 
-    Two grammars take turns. The *strict* one keeps selectional preference, and its conjuncts share a
+    There are two grammars. The *strict* one keeps selectional preference, and its conjuncts share a
     class as the generator's do; the *relaxed* one ignores noun classes and keeps what is syntax:
-    categories, number, who and which, frames of verbs, the prepositions. A sentence that the strict
-    grammar reads at all is not asked whether the relaxed one would rather like it.
+    categories, number, who and which, frames of verbs, the prepositions. The relaxed grammar judges
+    only sentences for which the strict one has no reading at all.
     """
 
     def __init__(self, strict: Tables, loose: Tables, lemmas: Mapping[str, str]) -> None:

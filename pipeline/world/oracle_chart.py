@@ -1,11 +1,11 @@
-"""Memoised recognition with coordination: the part of the oracle that knows no English.
+"""Memoised recognition with coordination: the part of the oracle that is independent of the grammar.
 
 ``ends(symbol, i)`` maps each end of a phrase that begins at word ``i`` to a bit set that says what
 the phrase may be (its *signs*). Coordinating phrases intersects their signs. One coordinator can be
 pinned to given conjuncts: then it coordinates these and nothing else.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, TypeAlias
@@ -35,9 +35,17 @@ class Pin:
 
 
 def join(ends: Ends, end: int, signs: int) -> None:
-    """Note one more way to reach ``end``; no signs, no phrase."""
+    """Add one more way to reach ``end``; without signs there is no phrase."""
     if signs:
         ends[end] = ends.get(end, 0) | signs
+
+
+def union(pairs: Iterable[tuple[int, int]]) -> Ends:
+    """The ends of all (end, signs), joined."""
+    found: Ends = {}
+    for end, signs in pairs:
+        join(found, end, signs)
+    return found
 
 
 class Chart:

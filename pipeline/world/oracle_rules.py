@@ -1,19 +1,19 @@
-"""What the oracle recognises from the verb upwards: the counterpart of ``grammar.py``.
+"""The grammar that the oracle recognises with: the counterpart of ``grammar.py``.
 
-Signs of verb phrases and of relative clauses are the agreement set they want of their subject or
-head; clauses have the single sign 1. What English coordinates and the generator does not (by-phrases,
-pronouns, the clause of a relative pronoun, unlike predicates after "was") is coordinated here too.
-
-What the oracle recognises below a verb: the counterpart of ``phrases.py``.
-
-Signs: an agreement set for noun phrases and for what goes with a noun (adjectives, relative
-clauses, participles), a modifiers set for prepositional phrases.
+``PhraseRules`` has the phrases below a verb, ``Recogniser`` verb phrases and clauses. Signs are an
+agreement set for noun phrases and for what goes with a noun (adjectives, participles), and a modifiers
+set for prepositional phrases; those of verb phrases and relative clauses are the agreement set that
+they require of their subject or head; clauses have the single sign 1. What English coordinates and the
+generator does not (by-phrases, pronouns, the clause of a relative pronoun, unlike predicates after
+"was") is coordinated here too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
-from pipeline.world.oracle_chart import Chart, Ends, Pin, Symbol, join
+from pipeline.world.oracle_chart import Chart, Ends, Pin, Symbol, join, union
 from pipeline.world.oracle_tables import Tables
 
 SUBJECT = Symbol("noun phrase or pronoun, before a verb", "NP")
@@ -86,19 +86,16 @@ class PhraseRules(Chart):
 
     def adjective_phrase(self, i: int) -> Ends:
         """ADJP → degree? adjective | COMPLEMENTED."""
-        found = self.modifying(i)
-        for end, wanted in self.complemented(i).items():
-            join(found, end, wanted)
-        return found
+        return union([*self.modifying(i).items(), *self.complemented(i).items()])
 
     def complemented(self, i: int) -> Ends:
         """COMPLEMENTED → adjective PP, with the preposition this adjective takes."""
-        found: Ends = {}
-        for wanted, own in self.tables.complements.get(self.words[i], ()):
-            for end, modifiers in self.ends(PP, i + 1).items():
-                if own & modifiers:
-                    join(found, end, wanted)
-        return found
+        return union(
+            (end, wanted)
+            for wanted, own in self.tables.complements.get(self.words[i], ())
+            for end, modifiers in self.ends(PP, i + 1).items()
+            if own & modifiers
+        )
 
     def adverb_phrase(self, i: int) -> Ends:
         """ADVP → degree? manner | place; signs are the set of kinds of adverb."""
@@ -128,11 +125,7 @@ class PhraseRules(Chart):
 
     def modified(self, table: Mapping[int, int], modifiers: int) -> int:
         """Agreement set of what one of these modifiers may stand with."""
-        found = 0
-        for bit, wanted in table.items():
-            if bit & modifiers:
-                found |= wanted
-        return found
+        return reduce(or_, (wanted for bit, wanted in table.items() if bit & modifiers), 0)
 
     def join_nominal(self, word: str, left: int, right: int) -> int:
         """A coordination by "and" is plural; else the last conjunct gives the number."""
@@ -210,29 +203,29 @@ class Recogniser(PhraseRules):
             return {}
         persons = tables.persons
         heads = tables.both(persons if word == "who" else tables.singular & ~persons)
-        found: Ends = {}
-        for symbol in (FINITE, GAP_CLAUSE):
-            for end, wanted in self.ends(symbol, i + 1).items():
-                join(found, end, wanted & heads)
-        return found
+        return union(
+            (end, wanted & heads)
+            for symbol in (FINITE, GAP_CLAUSE)
+            for end, wanted in self.ends(symbol, i + 1).items()
+        )
 
     def gap_clause(self, i: int) -> Ends:
         """GAP_CLAUSE → SUBJECT GAP_VERB; signs are the agreement set of what the verb acts on."""
         tables = self.tables
-        found: Ends = {}
-        for end, subject in self.ends(SUBJECT, i).items():
-            for further, signs in self.ends(GAP_VERB, end).items():
-                if tables.kinds_of(subject) & signs:
-                    join(found, further, tables.both(signs >> tables.kinds))
-        return found
+        return union(
+            (further, tables.both(signs >> tables.kinds))
+            for end, subject in self.ends(SUBJECT, i).items()
+            for further, signs in self.ends(GAP_VERB, end).items()
+            if tables.kinds_of(subject) & signs
+        )
 
     def gap_verb(self, i: int) -> Ends:
         """GAP_VERB → transitive verb; signs are kinds of its subjects and, above, its objects."""
-        found: Ends = {}
-        for verb in self.tables.verbs["past"].get(self.words[i], ()):
-            if verb.objects:
-                join(found, i + 1, verb.subjects | verb.objects << self.tables.kinds)
-        return found
+        return union(
+            (i + 1, verb.subjects | verb.objects << self.tables.kinds)
+            for verb in self.tables.verbs["past"].get(self.words[i], ())
+            if verb.objects
+        )
 
     def finite(self, i: int) -> Ends:
         """FINITE → modal BARE | was PREDICATE | were PREDICATE | what any verb phrase is."""
@@ -241,10 +234,7 @@ class Recogniser(PhraseRules):
             return dict(self.ends(BARE, i + 1))
         if word in {"was", "were"}:
             number = tables.singular if word == "was" else tables.plural
-            found: Ends = {}
-            for end, wanted in self.ends(PREDICATE, i + 1).items():
-                join(found, end, wanted & number)
-            return found
+            return union((end, w & number) for end, w in self.ends(PREDICATE, i + 1).items())
         return self._verb_phrase(i, "past", FINITE_CORE)
 
     def bare(self, i: int) -> Ends:
@@ -253,10 +243,7 @@ class Recogniser(PhraseRules):
 
     def predicate(self, i: int) -> Ends:
         """PREDICATE → ADJP | PASSIVE."""
-        found = dict(self.ends(ADJP, i))
-        for end, wanted in self.ends(PASSIVE, i).items():
-            join(found, end, wanted)
-        return found
+        return union([*self.ends(ADJP, i).items(), *self.ends(PASSIVE, i).items()])
 
     def passive(self, i: int) -> Ends:
         """PASSIVE → participle AGENT?."""

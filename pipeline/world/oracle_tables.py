@@ -1,17 +1,19 @@
-"""The lexicon turned round for recognition: from a word to what it may be, as bit sets.
+"""The lexicon inverted for recognition: from a word to what it may be, as bit sets.
 
 Three kinds of set are held in integers. A *kinds* set has one bit per noun class. An *agreement*
 set has two halves, noun classes in the singular and in the plural: what a noun phrase may be, or
-what a verb phrase wants of its subject. A *modifiers* set has one bit per distinct ``Modifier``.
+what a verb phrase requires of its subject. A *modifiers* set has one bit per distinct ``Modifier``.
 
-The lexicon without its selectional preferences: every class stands wherever one may stand.
+``relaxed`` is the lexicon without its selectional preferences: every class may stand wherever one may.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pipeline.world.lexicon import Lexicon, Modifier, Verb
+from pipeline.world.lexicon import Lexicon, Modifier, Verb, Word
+
+_T = TypeVar("_T")
 
 FORMS = ("past", "lemma", "participle")
 """Verb forms, named like the fields of ``Verb``."""
@@ -109,51 +111,48 @@ class _Builder:
         return self.modifiers.setdefault(modifier, 1 << len(self.modifiers))
 
     def nouns(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for kind, words in self.lexicon.nouns.items():
-            for word in words:
-                found[word.lemma] = found.get(word.lemma, 0) | self.bit[kind]
-                found[word.plural] = found.get(word.plural, 0) | self.bit[kind] << self.shift
-        return found
+        return _united(
+            pair
+            for kind, words in self.lexicon.nouns.items()
+            for word in words
+            for pair in (
+                (word.lemma, self.bit[kind]),
+                (word.plural, self.bit[kind] << self.shift),
+            )
+        )
 
-    def names(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for kind, words in self.lexicon.names.items():
-            for word in words:
-                found[word.lemma] = found.get(word.lemma, 0) | self.bit[kind]
-        return found
-
-    def adjectives(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for kind, words in self.lexicon.adjectives.items():
-            for word in words:
-                found[word.lemma] = found.get(word.lemma, 0) | self.both(self.bit[kind])
-        return found
+    def by_kind(self, table: Mapping[str, Sequence[Word]], numbers: int) -> dict[str, int]:
+        """Agreement sets of words by class: singular, or with two ``numbers`` either."""
+        return _united(
+            (word.lemma, self.bit[kind] if numbers == 1 else self.both(self.bit[kind]))
+            for kind, words in table.items()
+            for word in words
+        )
 
     def by_number(self, table: Mapping[str, Sequence[str]], kinds: int) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for number, words in table.items():
-            for word in words:
-                mask = kinds << self.shift if number == "plural" else kinds
-                found[word] = found.get(word, 0) | mask
-        return found
+        return _united(
+            (word, kinds << self.shift if number == "plural" else kinds)
+            for number, words in table.items()
+            for word in words
+        )
 
     def complements(self) -> dict[str, list[tuple[int, int]]]:
-        found: dict[str, dict[int, int]] = {}
-        for kind, entries in self.lexicon.complements.items():
-            for entry in entries:
-                own = found.setdefault(entry.adjective.lemma, {})
-                modifier = self.modifier(entry.modifier)
-                own[modifier] = own.get(modifier, 0) | self.both(self.bit[kind])
-        return {w: [(mask, m) for m, mask in own.items()] for w, own in found.items()}
+        found = _united(
+            ((entry.adjective.lemma, self.modifier(entry.modifier)), self.both(self.bit[kind]))
+            for kind, entries in self.lexicon.complements.items()
+            for entry in entries
+        )
+        by_word: dict[str, list[tuple[int, int]]] = {}
+        for (word, modifier), mask in found.items():
+            by_word.setdefault(word, []).append((mask, modifier))
+        return by_word
 
     def modified(self, table: Mapping[str, Sequence[Modifier]]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for kind, modifiers in table.items():
-            for modifier in modifiers:
-                bit = self.modifier(modifier)
-                found[bit] = found.get(bit, 0) | self.both(self.bit[kind])
-        return found
+        return _united(
+            (self.modifier(modifier), self.both(self.bit[kind]))
+            for kind, modifiers in table.items()
+            for modifier in modifiers
+        )
 
     def verbs(self) -> dict[str, dict[str, list[Entry]]]:
         found: dict[str, dict[str, list[Entry]]] = {form: {} for form in FORMS}
@@ -179,20 +178,25 @@ class _Builder:
         return found
 
 
+def _united(pairs: Iterable[tuple[_T, int]]) -> dict[_T, int]:
+    """Key → the union of its sets."""
+    found: dict[_T, int] = {}
+    for key, mask in pairs:
+        found[key] = found.get(key, 0) | mask
+    return found
+
+
 def _sets(table: Mapping[str, Iterable[str]]) -> dict[str, int]:
     """Word → one bit per key under which it stands."""
-    found: dict[str, int] = {}
-    for index, words in enumerate(table.values()):
-        for word in words:
-            found[word] = found.get(word, 0) | 1 << index
-    return found
+    return _united((word, 1 << i) for i, words in enumerate(table.values()) for word in words)
 
 
 def build_tables(lexicon: Lexicon, *, mixed: bool) -> Tables:
     """Tables of a lexicon; with ``mixed`` conjuncts of unlike class go together."""
     make = _Builder(lexicon)
     everything = (1 << make.shift) - 1
-    nouns, names, adjectives = make.nouns(), make.names(), make.adjectives()
+    nouns, names = make.nouns(), make.by_kind(lexicon.names, numbers=1)
+    adjectives = make.by_kind(lexicon.adjectives, numbers=2)
     complements = make.complements()
     pronouns = make.by_number(lexicon.pronouns, make.kinds(lexicon.persons))
     determiners = make.by_number(lexicon.determiners, everything)
@@ -245,9 +249,6 @@ def content_lemmas(lexicon: Lexicon) -> dict[str, str]:
     found |= {word.lemma: word.lemma for own in plain for word in own}
     entries = [entry for own in lexicon.complements.values() for entry in own]
     return found | {entry.adjective.lemma: entry.adjective.lemma for entry in entries}
-
-
-_T = TypeVar("_T")
 
 
 def _distinct(lists: Iterable[Iterable[_T]]) -> tuple[_T, ...]:

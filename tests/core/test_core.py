@@ -304,6 +304,22 @@ def test_unreadable_parquet_is_told(tmp_path: Path) -> None:
         list(schema.read_rejects(tmp_path / "f"))
 
 
+@given(
+    lengths=st.lists(st.integers(0, 5)), sizes=st.lists(st.integers(1, 7), min_size=1, max_size=9)
+)
+def test_rows_are_regrouped_in_their_order(lengths: list[int], sizes: list[int]) -> None:
+    """Batches of the sizes asked for, the last one smaller where the rows are used up."""
+    numbers = iter(range(sum(lengths)))
+    batches = [
+        pa.record_batch([pa.array([next(numbers) for _ in range(length)], pa.int64())], ["n"])
+        for length in lengths
+    ]
+    found = [batch.column("n").to_pylist() for batch in parquet.regroup(batches, sizes)]
+    assert [n for part in found for n in part] == list(range(min(sum(lengths), sum(sizes))))
+    assert all(len(part) == size for part, size in zip(found[:-1], sizes, strict=False))
+    assert min(map(len, found), default=1) > 0
+
+
 @pytest.mark.parametrize(
     ("title", "columns"),
     [

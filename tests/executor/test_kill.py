@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from pipeline.core import files
+from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.tally import Tally
 from pipeline.executor.launch import Worker, device
 from pipeline.executor.run import OnBatch, run_units
@@ -73,7 +74,7 @@ def die_at(call: int, window: str) -> None:
 def make_units(out: Path) -> None:
     """Three units of a few rows, without a model."""
     schema = pa.schema([pa.field("number", pa.int64())])
-    folder = UnitFolder(out, 3, {"kept": schema, "rejects": schema}, {"settings": {"seed": 0}})
+    folder = UnitFolder(out, 3, {"kept": schema, "rejects": schema}, Fingerprint({"seed": 0}))
 
     def make(index: int, on_batch: OnBatch) -> None:
         on_batch(50, 0)

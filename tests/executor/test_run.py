@@ -12,10 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.launch import working
-from pipeline.executor.run import OnBatch, open_board, run_units
+from pipeline.executor.monitor import Store
+from pipeline.executor.run import OnBatch, run_units
 from pipeline.executor.units import UnitFolder
 
 Mishap = Callable[[int], None]
@@ -25,7 +27,7 @@ def make_units(out: Path, mishap: Mishap = lambda _: None, seed: int = 0) -> Non
     """Six units of one row by this worker and others; ``mishap`` befalls it when it has one in hand."""
     with working(out, 1) as worker:
         schema = pa.schema([pa.field("number", pa.int64())])
-        folder = UnitFolder(out, 6, {"kept": schema}, {"settings": {"seed": seed}})
+        folder = UnitFolder(out, 6, {"kept": schema}, Fingerprint({"seed": seed}))
 
         def make(index: int, on_batch: OnBatch) -> None:
             mishap(worker.rank)
@@ -39,9 +41,9 @@ def make_two(out: Path, mishap: Mishap) -> None:
     """Two folders of six units, one after the other, as ``preparse`` has them; a mishap in the first."""
     with working(out, 1) as worker:
         schema = pa.schema([pa.field("number", pa.int64())])
-        boards = [open_board(worker) for _ in range(2)]
-        for number, board in enumerate(boards):
-            folder = UnitFolder(out / str(number), 6, {"kept": schema}, {"settings": {}})
+        stores = [Store(worker) for _ in range(2)]
+        for number, store in enumerate(stores):
+            folder = UnitFolder(out / str(number), 6, {"kept": schema}, Fingerprint())
 
             def make(index: int, on_batch: OnBatch, at: int = number, to: Any = folder) -> None:
                 if at == 0:
@@ -49,7 +51,7 @@ def make_two(out: Path, mishap: Mishap) -> None:
                 on_batch(1, 0)
                 to.write(index, {"kept": [{"number": index}]}, Tally(1))
 
-            about = {"what": "test", "items": "rows", "board": board}
+            about = {"what": "test", "items": "rows", "store": store}
             run_units(worker, folder, [1] * 6, lambda made=make: made, **about)
 
 
@@ -104,7 +106,7 @@ def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
 def test_a_worker_lost_in_a_first_run_does_not_stop_the_second(
     tmp_path: Path, forks: Any, start: Any
 ) -> None:
-    """Boards are opened by all at once, so before anyone can be lost."""
+    """Stores are opened by all at once, so before anyone can be lost."""
     out = tmp_path / "out"
     children = start(*[partial(make_two, out, stop)] * 4)
     for child in (*children[:1], *children[2:]):

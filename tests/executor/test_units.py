@@ -6,6 +6,7 @@ import resource
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ import pytest
 from pipeline.core import files
 from pipeline.core.errors import InputError, WorkerError
 from pipeline.core.files import read_json, sha256_of
-from pipeline.core.fingerprint import differences
+from pipeline.core.fingerprint import Fingerprint, differences
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
-from pipeline.executor.display import Dashboard, Reading
+from pipeline.executor.display import Dashboard, Progress
 from pipeline.executor.launch import Worker, device
-from pipeline.executor.monitor import LocalBoard
+from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, run_units
 from pipeline.executor.units import UnitFolder, resume_line
 
@@ -29,17 +30,16 @@ SCHEMAS = {
     "rows": pa.schema([pa.field("number", pa.int64(), nullable=False)]),
     "rejects": pa.schema([pa.field("number", pa.int64()), pa.field("reason", pa.string())]),
 }
-ABOUT = {
-    "settings": {"beams": 1, "seed": 0},
-    "model": "sha256:a",
-    "inputs": {"trees": "b"},
-    "code": "c",
-    "versions": {"torch": "2"},
-}
+FINGERPRINT = Fingerprint(
+    settings={"beams": 1, "seed": 0},
+    inputs={"trees": "b"},
+    model="sha256:a",
+    versions={"torch": "2"},
+)
 
 
-def units(out: Path, count: int = 3, **about: Any) -> UnitFolder:
-    return UnitFolder(out, count, SCHEMAS, {**ABOUT, **about})
+def units(out: Path, count: int = 3, **change: Any) -> UnitFolder:
+    return UnitFolder(out, count, SCHEMAS, replace(FINGERPRINT, **change))
 
 
 def work(folder: UnitFolder) -> list[int]:
@@ -79,12 +79,15 @@ def test_manifest_sums_the_units(made: UnitFolder) -> None:
     manifest = read_json(made.folder / MANIFEST)
     assert manifest["tally"] == {"seen": 16, "kept": 15, "refused": {"odd": 1}}
     assert manifest["notes"] == {"notes": 3}
-    assert manifest["fingerprint"] == made.fingerprint
+    assert manifest["fingerprint"] == made.fingerprint.digest
     for shard in manifest["shards"]:
         path = made.folder / shard["file"]
         assert shard["sha256"] == sha256_of(path)
         assert shard["rows"] == pq.read_metadata(path).num_rows
-        assert pq.read_schema(path).metadata[b"conjoin.fingerprint"].decode() == made.fingerprint
+        assert (
+            pq.read_schema(path).metadata[b"conjoin.fingerprint"].decode()
+            == made.fingerprint.digest
+        )
 
 
 def test_finished_units_are_left_alone(made: UnitFolder) -> None:
@@ -132,9 +135,12 @@ def test_truncated_and_lost_files_are_found(made: UnitFolder) -> None:
         ({"settings": {"beams": 4, "seed": 0}}, "beams 1 → 4"),
         ({"model": "sha256:z"}, "model weights changed"),
         ({"inputs": {"trees": "z"}}, "input trees changed"),
-        ({"code": "z"}, "code changed"),
+        ({"algorithm": 2}, "algorithm 1 → 2"),
         ({"versions": {"torch": "3"}}, "torch 2 → 3"),
-        ({"settings": {"beams": 4}, "code": "z"}, "beams 1 → 4, seed 0 → unset, code changed"),
+        (
+            {"settings": {"beams": 4}, "algorithm": 2},
+            "beams 1 → 4, seed 0 → unset, algorithm 1 → 2",
+        ),
     ],
 )
 def test_stale_units_say_what_changed(
@@ -223,26 +229,26 @@ def test_a_write_that_the_system_refuses_is_one_line(tmp_path: Path) -> None:
 def test_a_worker_without_worker_0_stops_unless_all_is_done(
     made: UnitFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Losing the board ends the work in one line, but not after the last unit."""
+    """Losing the store ends the work in one line, but not after the last unit."""
 
-    def gone(_: LocalBoard) -> int:
+    def gone(_: Store) -> int:
         raise WorkerError("worker 0 has gone")
 
-    monkeypatch.setattr(LocalBoard, "take", gone)
+    monkeypatch.setattr(Store, "take", gone)
     assert work(made) == []
     made.record(1).unlink()
     with pytest.raises(WorkerError, match="worker 0 has gone"):
         work(made)
 
 
-def test_a_reading_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rates and the time left are of this run; items of earlier runs only count as done."""
     clock = [0.0]
     monkeypatch.setattr("pipeline.executor.display.time.monotonic", lambda: clock[0])
     display = Dashboard("generate", "pairs", 12_000)
     clock[0] = 10.0
-    reading = Reading(9_000, 3_000, 96_000, 960, 40, [None, None, 75.0])
-    assert display.line(reading) == (
+    progress = Progress(9_000, 3_000, 96_000, 960, 40, [None, None, 75.0])
+    assert display.line(progress) == (
         "9000/12000 pairs  300 pairs/s  9.6k tokens/s  rejected 4 %  10 s left  "
         "workers 2/3 (2 lost 75 s)"
     )

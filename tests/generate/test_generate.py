@@ -14,8 +14,9 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsE
 from pipeline.core.files import folder_lock, read_json, sha256_of, write_json
 from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates, read_rejects
 from pipeline.core.types import Candidate, Span
+from pipeline.generate.free_infilling import CUT, WITHOUT
 from pipeline.generate.settings import Generate
-from pipeline.generate.stage import CUT, WITHOUT, run
+from pipeline.generate.stage import run
 
 ROOT = Path(__file__).resolve().parents[2]
 

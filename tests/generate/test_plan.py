@@ -11,7 +11,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
-from pipeline.core.types import Sentence, Source, Span
+from pipeline.core.types import Sentence, SourceSentence, Span
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans
@@ -46,16 +46,16 @@ def test_units_are_the_draws_of_all_sentences_in_order(corpus: Path, unit: int) 
         reference
         for each in map(sentence, range(23))
         for reference in draw_spans(
-            Source(each.sentence_id, each.words, each.license),
+            SourceSentence(each.sentence_id, each.words, each.license),
             tree=parse_tree(each.tree or ""),
             references=2,
             seed=0,
         )
     ]
     plan = plan_of(corpus, unit=unit)
-    found = [plan.references(i)[0] for i in range(plan.units)]
+    found = [plan.references(i)[0] for i in range(len(plan.sizes))]
     assert [reference for each in found for reference in each] == expected
-    assert [len(each) for each in found] == [plan.pairs_at_most(i) for i in range(plan.units)]
+    assert [len(each) for each in found] == list(plan.sizes)
     assert max(map(len, found)) == min(unit, 46)
 
 
@@ -86,7 +86,7 @@ def test_gold_trees_are_those_of_the_sentences_that_preparse_parsed(corpus: Path
     with pytest.raises(InputError, match="trees of other sentences"):
         plan_of(corpus)
     plan = plan_of(corpus, trees="treebank", unit=8)
-    found = [plan.references(unit) for unit in range(plan.units)]
+    found = [plan.references(unit) for unit in range(len(plan.sizes))]
     assert [reference for each, _ in found for reference in each] == expected
     assert [without for _, without in found] == [0, 0, 1, 0, 0, 0, 1]
     manifest = corpus / "trees" / "manifest.json"
@@ -122,19 +122,19 @@ def test_given_spans_come_in_the_order_of_u(corpus: Path) -> None:
         for start in (3, 0)
     ]
     plan = plan_of(corpus, spans="given", given=given(corpus, *rows), unit=4)
-    found = [plan.references(i) for i in range(plan.units)]
+    found = [plan.references(i) for i in range(len(plan.sizes))]
     assert [[(r.sentence_id, r.span) for r in references] for references, _ in found] == [
         [(f"s{n}", Span(start, start + 2)) for n in (3, 4) for start in (3, 0)],
         [("s20", Span(3, 5)), ("s20", Span(0, 2))],
     ]
-    assert [plan.pairs_at_most(i) for i in range(2)] == [4, 2]
+    assert plan.sizes == (4, 2)
     assert not any(without for _, without in found)
 
 
 def test_limit_takes_the_first_sentences(corpus: Path) -> None:
     """`--limit` counts sentences of U."""
     plan = plan_of(corpus, limit=7, unit=8)
-    ids = [r.sentence_id for i in range(plan.units) for r in plan.references(i)[0]]
+    ids = [r.sentence_id for i in range(len(plan.sizes)) for r in plan.references(i)[0]]
     assert list(dict.fromkeys(ids)) == [f"s{n}" for n in range(7)]
 
 

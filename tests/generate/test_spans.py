@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import InputError
-from pipeline.core.types import Reference, Source, Span
+from pipeline.core.types import Reference, SourceSentence, Span
 from pipeline.generate.spans import (
     constituent_spans,
     draw_spans,
@@ -25,8 +25,8 @@ TREE = parse_tree(BRACKETS)
 WORDS = ("The", "parser", "read", "ten", "trees", "in", "the", "bank", "quickly", ".")
 
 
-def sentence(sentence_id: str = "s1") -> Source:
-    return Source(sentence_id, WORDS, "CC0")
+def sentence(sentence_id: str = "s1") -> SourceSentence:
+    return SourceSentence(sentence_id, WORDS, "CC0")
 
 
 def test_constituents_exclude_root_and_other_labels() -> None:

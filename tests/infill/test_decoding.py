@@ -280,7 +280,7 @@ def test_t5_n_best_equals_a_naive_beam_search(ending_t5: Path, index: int) -> No
 def test_t5_with_one_beam_is_greedy(ending_t5: Path) -> None:
     """One beam and one fill is Eq. 2's argmax, with the same scores."""
     greedy = fill(infiller(("t5", ending_t5), GREEDY), REFERENCES)
-    one = fill(infiller(("t5", ending_t5), Decoding("n-best", beam_search=1)), REFERENCES)
+    one = fill(infiller(("t5", ending_t5), Decoding("n-best", beams=1)), REFERENCES)
     assert same(one, greedy)
     naive = [naive_beams(ending_t5, reference, 1)[0] for reference in REFERENCES]
     assert [(fill.text, fill.cut) for (fill,) in greedy] == [(t, cut) for _, t, cut in naive]

@@ -252,7 +252,7 @@ def test_tiles_change_nothing(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) 
     sizes: list[int] = []
     decode_tile = BertInfiller._decode_tile
 
-    def spied(self: BertInfiller, encoded: list[masked_lm._Source]) -> list[list[Fill]]:
+    def spied(self: BertInfiller, encoded: list[masked_lm.MaskedPair]) -> list[list[Fill]]:
         sizes.append(len(encoded))
         return decode_tile(self, encoded)
 

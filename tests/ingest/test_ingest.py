@@ -12,8 +12,9 @@ from pipeline.core.files import read_json, sha256_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.draws import draw, drawable
+from pipeline.ingest.readers import READERS
 from pipeline.ingest.settings import Ingest
-from pipeline.ingest.stage import READERS, run
+from pipeline.ingest.stage import run
 from pipeline.text.natural import join_words
 from pipeline.tools import corpora
 from pipeline.tools.settings import Corpora

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -481,7 +482,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
 def test_a_finished_model_is_trained_again_only_if_something_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same command again leaves it; other settings, text or code make another."""
+    """The same command again leaves it; other settings, text or algorithm make another."""
     corpus = _corpus(tmp_path)
     asked = {**TINY, "steps": 2, "eval_every": 2}
 
@@ -497,7 +498,7 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
     assert trained()
     (corpus / "models/bert/seed-0/model.safetensors").write_bytes(b"")
     assert trained()
-    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
     assert trained()
     _corpus(tmp_path, train=90)
     assert trained()
@@ -579,7 +580,7 @@ def test_text_may_be_none_of_the_corpus_own(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_run_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Other settings or text: one line names them. Other code is used, and said."""
+    """Other settings or text: one line names them. Another algorithm is used, and said."""
     corpus = _corpus(tmp_path)
     asked = {**TINY, "checkpoint_every": 4}
     _kill_after(9, monkeypatch)
@@ -590,12 +591,12 @@ def test_a_checkpoint_of_another_run_is_not_used(
         InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
     ):
         run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
-    monkeypatch.setattr("pipeline.pretrain.stage.code_digest", lambda _: "other")
+    monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
     run(Pretrain(corpus=corpus, **asked))
-    said = "taken up at step 8: not the same run as without a break (code changed)"
+    said = "taken up at step 8: not the same run as without a break (algorithm 1 → 2)"
     assert said in capsys.readouterr().out
     run(Pretrain(corpus=corpus, **asked))
-    assert "already there" not in capsys.readouterr().out, "no one version of the code made it"
+    assert "already there" not in capsys.readouterr().out, "no one version made it"
 
 
 def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
@@ -629,8 +630,9 @@ def test_the_probe_of_a_tiny_model_rises_on_the_embedded_corpus(tmp_path: Path) 
     assert last["n"] == first["n"] > 40
     assert first["category"] < 0.05
     assert last["category"] > first["category"] + 0.1
-    assert last["recovered"] > first["recovered"]
-    assert last["sense"] > first["sense"]
+    # One question of sixty more or less is decided by how a processor rounds, so looks are averaged.
+    for share in ("recovered", "sense"):
+        assert fmean(probe[share] for probe in probes[-5:]) > first[share]
     card = json.loads((corpus / "models/t5/seed-0/pretrain.json").read_text())
     assert card["probe"] == last
 

@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, sha256_of
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
-from pipeline.core.types import Coordination, Reference, Sentence, Source, Span
+from pipeline.core.types import Coordination, Reference, Sentence, SourceSentence, Span
 from pipeline.infill import BertInfiller, T5Infiller, Task
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
 from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
@@ -97,7 +97,7 @@ def _parsed(corpus: Path) -> list[str]:
 
 def _both() -> tuple[Hidden, Hidden]:
     found, _ = natural_coordinations(WORDS, parse_tree(TREE))
-    return hidden_conjuncts(Source("t/0", WORDS, "CC0-1.0"), found[0])
+    return hidden_conjuncts(SourceSentence("t/0", WORDS, "CC0-1.0"), found[0])
 
 
 def test_a_tree_without_tags_gives_its_coordination() -> None:
@@ -134,7 +134,7 @@ def test_the_sentence_of_generation_lacks_what_is_hidden() -> None:
         assert hidden == Hidden(Reference("t/0", words, span, "NP", "CC0-1.0"), "and", text)
     inner = ("we", "saw", "``", "old", "''", "and", "small", "(", "red", ")", "lamps", ".")
     given = Coordination(5, "and", "ADJP", (Span(2, 5), Span(6, 10)))
-    one, two = hidden_conjuncts(Source("t/1", inner, ""), given)
+    one, two = hidden_conjuncts(SourceSentence("t/1", inner, ""), given)
     assert (one.text, two.text) == ("small (red)", '"old"')
     assert " ".join(one.reference.words) == "we saw `` old '' lamps ."
     assert " ".join(two.reference.words) == "we saw small ( red ) lamps ."

@@ -14,6 +14,7 @@ from shared_corpora import candidate_folder, source
 
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import write_json
+from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import (
     CANDIDATES,
@@ -96,13 +97,8 @@ def leaking_folder(corpus: Path) -> Path:
     reference = Reference("toy/000000", every[0].words, Span(3, 5), "NP", every[0].license)
     made.append(make_candidate(reference, Fill("a boat", None, None, None), ODD_COORDINATOR))
     out = corpus / "candidates/t5-sync/seed-0"
-    about = {
-        "settings": {"lm": "t5", "sync": True},
-        "model": "sha256:00",
-        "inputs": {},
-        "code": "0",
-    }
-    folder = UnitFolder(out, 1, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
+    made_of = Fingerprint({"lm": "t5", "sync": True}, model="sha256:00")
+    folder = UnitFolder(out, 1, {"candidates": CANDIDATES, "rejects": REJECTS}, made_of)
     folder.begin()
     kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
     refused = [row for row in made if isinstance(row, Reject)]
@@ -344,7 +340,7 @@ def stand_off_of(corpus: Path, made: list[Candidate | Reject], words: str) -> Pa
     """What became of rows when the corpus has one sentence of these words under their id."""
     folder = UnitFolder(
         corpus / "candidates/t5-sync/seed-0", 1, {"candidates": CANDIDATES, "rejects": REJECTS},
-        {"settings": {"lm": "t5", "sync": True}, "model": "sha256:00", "inputs": {}, "code": "0"},
+        Fingerprint({"lm": "t5", "sync": True}, model="sha256:00"),
     )  # fmt: skip
     folder.begin()
     kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,8 @@ from test_report import build, metrics_from, metrics_of, system_of
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
 from pipeline.core.runs import read_runs
-from pipeline.report.acceptance import acceptance_table
 from pipeline.report.charts import key_of
-from pipeline.report.language_models import (
-    language_models,
-    model_curves,
-    model_gallery,
-    read_models,
-)
+from pipeline.report.language_models import model_curves, model_tables, read_models, unkept
 from pipeline.report.paper_tables import ablation_table, accuracy_table
 from pipeline.report.results import (
     full_method,
@@ -31,6 +24,7 @@ from pipeline.report.results import (
 )
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
+from pipeline.report.training_curves import acceptance_table
 
 
 def write_model(corpus: Path, name: str, top: float, **card: Any) -> Path:
@@ -150,10 +144,9 @@ def test_other_generators_stand_in_both_tables_and_are_compared_with_the_plain_o
 
 def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Path) -> None:
     """Every figure of the cards stands in its row; a ready model is named; an old one has dashes."""
-    (section,), missing = language_models(read_models(corpus))
-    rows = {
-        table.title: {row.cells[0]: row.cells[1:] for row in table.rows} for table in section.tables
-    }
+    models = read_models(corpus)
+    tables, missing = model_tables(models), list(unkept(models))
+    rows = {table.title: {row.cells[0]: row.cells[1:] for row in table.rows} for table in tables}
     assert list(rows["What they are"]) == ["BERT", "BERT (hub)", "T5", "T5 (adapted on twins)"]
     assert rows["What they are"]["BERT (hub)"][1:3] == (
         "– (ready, used as it is)", "google-bert/bert-large-cased",
@@ -172,45 +165,10 @@ def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Pat
         "30.0", "40", "90.0", "40.0", "40.0", "40.0", "40.0", "1.0",
     )  # fmt: skip
     assert rows["How well they fill"]["BERT"] == ("–",) * 8
-    assert "two for each coordinator" in section.tables[1].note
-    assert "refused: equal 2, no words 3; of dev or test: equal 2" in section.tables[1].note
+    assert "two for each coordinator" in tables[1].note
+    assert "refused: equal 2, no words 3; of dev or test: equal 2" in tables[1].note
     assert len(missing) == 3
     assert all("BERT." in text and "T5" not in text and "hub" not in text for text in missing)
-
-
-def test_pictures_have_one_line_for_each_model_with_a_history(corpus: Path) -> None:
-    """The alternative text tells the ends, and the file of the picture is written."""
-    gallery = model_gallery(read_models(corpus))
-    assert gallery
-    assert [panel.title for panel in gallery.panels] == [
-        "Fill probe: recovered", "Fill probe: category", "Fill probe: length", "Fill probe: sense",
-        "Perplexity: T5, corrupted spans", "Perplexity: T5, twins of natural coordinations",
-    ]  # fmt: skip
-    assert "T5 ends at 40; T5 (adapted on twins) ends at 60" in gallery.panels[0].alt
-    assert "BERT" not in gallery.panels[0].alt
-    assert "million tokens" in gallery.panels[0].svg
-    assert [key.name for key in gallery.keys] == ["T5", "T5 (adapted on twins)"]
-    assert gallery.keys[0].colour != gallery.keys[1].colour
-    assert (corpus / "report/pictures/language-models.svg").is_file()
-    page = (corpus / "report/report.html").read_text()
-    assert len(re.findall("Fill probe: ", page)) >= 4
-
-
-def test_perplexities_stand_together_only_where_they_compare(tmp_path: Path) -> None:
-    """One picture for a model and what it was trained on to; another objective or vocabulary: another."""
-    for name, card in (
-        ("bert", {}), ("t5", {}), ("t5-more", {"base": "models/t5"}),
-        ("t5-twins", {"base": "models/t5", "objective": "twins"}), ("t5-hub", {"vocabulary": 900}),
-    ):  # fmt: skip
-        write_model(tmp_path, name, 0.4, **card)
-    gallery = model_gallery(read_models(tmp_path))
-    assert gallery
-    panels = {p.title: p.alt for p in gallery.panels if p.title.startswith("Perplexity")}
-    together = panels.pop("Perplexity: T5, corrupted spans, vocabulary of 800")
-    assert "T5 ends at 30; T5 (trained on) ends at 30" in together
-    assert len(panels) == 3
-    assert not [alt for alt in panels.values() if ";" in alt]
-    assert len({key.colour for key in gallery.keys}) == 5
 
 
 def test_echo_is_shown_where_a_probe_has_it(tmp_path: Path) -> None:
@@ -220,8 +178,7 @@ def test_echo_is_shown_where_a_probe_has_it(tmp_path: Path) -> None:
     card = json.loads((folder / "pretrain.json").read_text())
     card["probe"]["echo"] = 0.125
     write_json(folder / "pretrain.json", card)
-    ((section,), _) = language_models(read_models(tmp_path))
-    table = section.tables[-1]
+    table = model_tables(read_models(tmp_path))[-1]
     place = table.columns.index("echo, %")
     assert {row.cells[0]: row.cells[place] for row in table.rows} == {"BERT": "–", "T5": "12.5"}
     assert "no echo; echo: it mostly says" in table.note

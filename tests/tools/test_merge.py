@@ -30,7 +30,7 @@ from pipeline.tools.merge import union
 from pipeline.tools.merge.command import run
 from pipeline.tools.merge.union import DROPPED
 from pipeline.tools.settings import Merge
-from pipeline.train.candidate_source import find_source
+from pipeline.train.candidate_location import find_location
 
 Row = dict[str, Any]
 
@@ -154,7 +154,7 @@ def test_a_merged_folder_is_a_corpus_like_others(tmp_path: Path) -> None:
     ]
     out = tmp_path / "out"
     manifest = merged(out, *places)
-    source = find_source(out)
+    source = find_location(out)
     assert source.rows() == sum(len(batch) for *_, batch in source.pieces()) == len(accepted(out))
     found = summarise(find_shards(out), None)
     assert found["rows"] == {"accepted": manifest["rows"]["train"], "rejected": 7}

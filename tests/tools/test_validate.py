@@ -29,10 +29,10 @@ from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate
 from pipeline.tools import rehydrate
 from pipeline.tools.settings import Validate
-from pipeline.tools.validate import checker, identity
+from pipeline.tools.validate import checker
 from pipeline.tools.validate import command as validate
 from pipeline.tools.validate import files as reading
-from pipeline.tools.validate.rows import SPECIAL_IN_FILL
+from pipeline.tools.validate.rules import SPECIAL_IN_FILL
 from pipeline.tools.validate.violations import printable
 
 Damage = Callable[[Path], object]
@@ -464,8 +464,7 @@ def test_rows_are_named_and_counted(
 def test_a_duplicate_names_the_first(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three times the same row are two violations that name the first, also beyond what memory holds."""
-    monkeypatch.setattr(identity, "_FLUSH", 7)
+    """Three times the same row are two violations that name the first, also from batch to batch."""
     monkeypatch.setattr(reading, "_BATCH", 5)
     folder = tmp_path / "release"
     shutil.copytree(made / "release", folder)
@@ -495,10 +494,10 @@ def test_what_nobody_thought_of_is_a_violation_too(
 ) -> None:
     """A check that breaks on some rows says on which, and does not end the check."""
 
-    def breaks(batch: pa.RecordBatch) -> Any:
+    def breaks(_: object, batch: pa.RecordBatch, *__: object) -> Any:
         raise OverflowError(f"{len(batch)} rows")
 
-    monkeypatch.setattr(checker, "text_faults", breaks)
+    monkeypatch.setattr(checker, "faults", breaks)
     found = violations(made / "release", capsys)
     assert set(found) == {"rows that cannot be checked"}
     assert found["rows that cannot be checked"]["count"] == 3

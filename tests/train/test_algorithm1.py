@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
-from pipeline.train.algorithm1 import (
-    Acceptance,
-    BestShare,
-    Constants,
-    Delta,
-    Trial,
-    Verdict,
-    algorithm1,
-    inspect,
-)
+from pipeline.train.acceptance import Acceptance, BestShare, Delta
+from pipeline.train.algorithm1 import Constants, Trial, Verdict, algorithm1, inspect
 from pipeline.train.stream import Drawn, LabelledStream
 
 WORDS = ("a", "and", "b")

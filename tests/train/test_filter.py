@@ -15,8 +15,8 @@ from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.train import scoring
-from pipeline.train.optimizer import Descent, Schedule
-from pipeline.train.scoring import Jury, fit_temperature, held_out_judges
+from pipeline.train.optimizer import Optimizer, Schedule
+from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -46,11 +46,11 @@ def create(tiny_bert: Path, seed: int = 0) -> Predictor:
     return Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=seed).eval()
 
 
-def train(predictor: Predictor, numbers: Schedule, updates: int = 4) -> Descent:
-    descent = Descent(predictor, numbers, numbers.seed)
+def train(predictor: Predictor, numbers: Schedule, updates: int = 4) -> Optimizer:
+    optimizer = Optimizer(predictor, numbers, numbers.seed)
     for step in range(updates):
-        descent.update(EXAMPLES, step)
-    return descent
+        optimizer.update(EXAMPLES, step)
+    return optimizer
 
 
 def naive_loss(model: Predictor, examples: Sequence[Example], temperature: float) -> float:
@@ -73,9 +73,9 @@ def test_temperature_is_the_softmax_of_divided_scores(tiny_bert: Path) -> None:
     for index, scores in own.items():
         root = scores.exp().sqrt()
         torch.testing.assert_close(divided[index].exp(), root / root.sum())
-    assert Jury(model).probability(*ASKED) == model.probability(*ASKED)
-    assert Jury(model).predict(*ASKED[:2]) == model.predict(*ASKED[:2])
-    hot = Jury(model, temperature=2.0)
+    assert Ensemble(model).probability(*ASKED) == model.probability(*ASKED)
+    assert Ensemble(model).predict(*ASKED[:2]) == model.predict(*ASKED[:2])
+    hot = Ensemble(model, temperature=2.0)
     assert [p.span for p in hot.predict(*ASKED[:2]) if p] == [
         p.span for p in model.predict(*ASKED[:2]) if p
     ]
@@ -124,7 +124,7 @@ def test_nothing_to_fit_a_temperature_to(tiny_bert: Path) -> None:
 def test_jury_gives_the_mean(tiny_bert: Path) -> None:
     """The model and its judges have one voice each; what none can read has no score."""
     models = [create(tiny_bert, seed) for seed in range(3)]
-    together = Jury(models[0], models[1:])
+    together = Ensemble(models[0], models[1:])
     each = [model.probability(*ASKED) for model in models]
     for mean, *values in zip(together.probability(*ASKED), *each, strict=True):
         assert mean == pytest.approx(sum(v for v in values if v is not None) / 3)
@@ -175,9 +175,9 @@ def test_average_is_bias_corrected(tiny_bert: Path) -> None:
     model, beta = create(tiny_bert), 0.8
     average = Average(model, beta, model.encoding)
     assert average.model.encoding is model.encoding
-    descent, weights = Descent(model, schedule(), 0), []
+    optimizer, weights = Optimizer(model, schedule(), 0), []
     for step in range(5):
-        descent.update(EXAMPLES, step)
+        optimizer.update(EXAMPLES, step)
         average.update()
         weights.append(model.scorer.first.weight.detach().clone())
         factors = [beta ** (step - s) for s in range(step + 1)]

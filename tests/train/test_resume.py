@@ -16,7 +16,8 @@ from tiny import build, digest, history, release, scored, settings
 from pipeline.core import files
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, write_json
-from pipeline.executor.checkpoints import Snapshots
+from pipeline.core.fingerprint import Fingerprint
+from pipeline.executor.checkpoints import Checkpoints
 from pipeline.predictor.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner
@@ -182,15 +183,15 @@ def test_a_damaged_checkpoint_is_passed_over(
     """The one before it is taken, and the damaged one is named."""
     folder = interrupted(corpus, tmp_path)
     damage(folder / "step-00000040" / file)
-    snapshots = Snapshots(folder, {}, 2)
+    checkpoints = Checkpoints(folder, Fingerprint(), 2)
     with pytest.raises(InputError, match=r"step-00000030: this checkpoint is of another run"):
-        snapshots.latest(torch.device("cpu"))
+        checkpoints.latest(torch.device("cpu"))
     if damage is not replace_by_file:
-        assert [fault.split(":")[0] for fault in snapshots.damaged] == ["step-00000040"]
+        assert [fault.split(":")[0] for fault in checkpoints.damaged] == ["step-00000040"]
     if file == "tensors.pt":
         train.run(settings(corpus, out=tmp_path, checkpoint_every=10, resume=True))
         told = capsys.readouterr()
-        assert "checkpoint passed over: step-00000040: tensors.pt was changed" in told.err
+        assert "checkpoint passed over: step-00000040: tensors.pt: sha256 differs" in told.err
         assert "resumed after step 30" in told.out
 
 
@@ -265,16 +266,16 @@ def test_without_resume_it_starts_over(
 
 def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     """The oldest go as new ones come; tensors and numbers come back as they were."""
-    snapshots = Snapshots(tmp_path / "s", {"settings": {"seed": 1}}, keep=2)
+    checkpoints = Checkpoints(tmp_path / "s", Fingerprint({"seed": 1}), keep=2)
     rows = pa.table({"a": [1, 2]})
-    assert snapshots.latest(torch.device("cpu")) is None
+    assert checkpoints.latest(torch.device("cpu")) is None
     for step in (5, 10, 15):
-        snapshots.write(step, ({"w": torch.tensor([step / 3])}, {"loss": step / 7}, rows))
+        checkpoints.write(step, ({"w": torch.tensor([step / 3])}, {"loss": step / 7}, rows))
     assert [p.name for p in sorted((tmp_path / "s").iterdir())] == [
         "step-00000010",
         "step-00000015",
     ]
-    found = snapshots.latest(torch.device("cpu"))
+    found = checkpoints.latest(torch.device("cpu"))
     assert found is not None
     assert found[0]["w"].equal(torch.tensor([5.0]))
     assert found[1] == {"loss": 15 / 7}

@@ -11,8 +11,9 @@ import pytest
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
-from pipeline.train.algorithm1 import Constants, Delta, Verdict, inspect
-from pipeline.train.scoring import Jury
+from pipeline.train.acceptance import Delta
+from pipeline.train.algorithm1 import Constants, Verdict, inspect
+from pipeline.train.scoring import Ensemble
 from pipeline.train.stream import Drawn
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
@@ -22,7 +23,9 @@ class World:
     """A random predictor as M, and random candidates of 5 to 30 words as U."""
 
     def __init__(self, encoder: Path) -> None:
-        self.jury = Jury(Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval())
+        self.ensemble = Ensemble(
+            Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval()
+        )
         self.rounds: list[int] = []
 
     def sample(self, index: int) -> Drawn:
@@ -36,7 +39,7 @@ class World:
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         self.rounds.append(len(candidates))
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self.jury.probability(words, ks, [c.extent for c in candidates])
+        scores = self.ensemble.probability(words, ks, [c.extent for c in candidates])
         assert None not in scores
         return [
             Verdict(Example(c.words, (c.coordinator,), (c.extent,)), score or 0.0)

@@ -1,1 +1,45 @@
-"""Readers of source formats, one module each."""
+"""The registry of readers: one module per source format, and here which settings it takes.
+
+A new reader is a module in this folder, a line here, and an entry in ``core/corpora.py``, which has
+its licence and what ``conjoin corpora`` and a release say of it.
+"""
+
+from collections.abc import Callable, Iterator
+
+from pipeline.core.corpora import CORPORA
+from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence
+from pipeline.ingest.readers.genia import read_genia
+from pipeline.ingest.readers.ptb import read_ptb
+from pipeline.ingest.readers.ptb_ext import read_ptb_ext
+from pipeline.ingest.readers.text import read_text
+from pipeline.ingest.settings import Ingest
+from pipeline.world import generate_sentences
+
+READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
+    "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
+    "genia": lambda s, tally: read_genia(s.source, tally, split_lists=s.split_lists),
+    "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
+    "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
+    "text": lambda s, tally: read_text(s.source, tally, segment=s.segment, license_=_licence(s)),
+}
+"""Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
+
+
+def more_text(settings: Ingest) -> Iterator[Sentence]:
+    """Further sentences that are written as raw text only: the world can make as many as wanted."""
+    if settings.reader == "world":
+        s = settings
+        yield from generate_sentences(s.source, s.raw, s.seed, first=s.sentences)
+
+
+def _counted(sentences: Iterator[Sentence], tally: Tally) -> Iterator[Sentence]:
+    for sentence in sentences:
+        tally.keep()
+        yield sentence
+
+
+def _licence(settings: Ingest) -> str:
+    # A forgotten --license must not give rows that look free to share.
+    unnamed = settings.license == Ingest.model_fields["license"].default
+    return CORPORA[settings.reader].licence if unnamed else settings.license

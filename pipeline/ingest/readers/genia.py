@@ -31,6 +31,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from pipeline.core.console import Meter
+from pipeline.core.corpora import CORPORA
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
@@ -116,9 +117,6 @@ def _neighbour(children: list[Element], coordinator: int) -> set[int]:
         return {index} if exchangeable else set()
     return set()
 
-
-GENIA_LICENSE = "CC-BY-3.0 AND LicenseRef-PubMed"
-"""Annotation by the GENIA Project, text of the abstracts under PubMed's terms."""
 
 SHIPPED_SPLIT = Path(__file__).resolve().parents[2] / "resources" / "genia_split"
 
@@ -312,5 +310,5 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
         tags=tuple(tags),
         tree=f"(S1 {tree})",
         coordinations=tuple(genia_coordinations(element, spans)),
-        license=GENIA_LICENSE,
+        license=CORPORA["genia"].licence,
     )

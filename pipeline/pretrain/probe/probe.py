@@ -1,9 +1,13 @@
-"""What a language model's fills are worth: held against the conjuncts that people wrote."""
+"""The fill probe: what a language model's fills are worth, compared with conjuncts people wrote.
+
+``build_probe`` makes the questions of a corpus: its dev coordinations, a judge of categories fitted on
+its conjuncts, and senses from its text. ``Probe`` asks a model and judges the fills.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +15,33 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from pipeline.core.console import say
 from pipeline.core.files import digest_of
+from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Family
-from pipeline.core.types import CATEGORIES, Reject
+from pipeline.core.tally import Tally
+from pipeline.core.types import CATEGORIES, Reject, Sentence
 from pipeline.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.infill.candidates import make_candidate
+from pipeline.models.optim import evaluating
 from pipeline.pretrain.probe.categories import Judge
-from pipeline.pretrain.probe.questions import Held, is_echo
+from pipeline.pretrain.probe.questions import (
+    Held,
+    held_out,
+    in_lower_case,
+    is_echo,
+    ordered,
+    phrases,
+    rng_of,
+)
 from pipeline.pretrain.probe.word_vectors import Senses
+
+UNKNOWN = "no word of the conjunct is known from the text"
+ALONE = "no other conjunct to compare its sense with"
+
+_JUDGED = ("category", "length", "sense", "echo", "exact")
+_RIVALS = 20
+_Known = tuple[Held, NDArray[np.float32]]
 
 ENOUGH = 0.75
 """Share of comparisons that a fill right in sense wins; a fill of random sense does so in 2 of 7."""
@@ -29,12 +52,12 @@ _SHARES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How often the twins gave back what was taken out; shares of all ``n`` coordinations.
+class ProbeResult:
+    """How often the fills recover what was taken out; shares of all ``n`` coordinations.
 
     ``filled`` is the share with a usable fill, ``refused`` says why the others have none; they
     count as wrong. ``category``, ``length`` and ``sense`` are the shares right in each,
-    ``echo`` is the share of fills that only say the shown conjunct again (:mod:`.echo`);
+    ``echo`` is the share of fills that only say the shown conjunct again (``is_echo``);
     ``recovered`` are right in all three and no echo, ``exact`` equal to the conjunct but for case.
     ``nearer`` is the mean share of the comparisons of sense that were won, ``judge`` the share of
     the conjuncts themselves in which the judge finds the right category: the most that ``category``
@@ -98,7 +121,7 @@ class Probe:
         self._judge, self._senses, self._accuracy = judge, senses, accuracy
 
     def digest(self) -> str:
-        """Digest of all that the readings of a model depend on, beside it and the code.
+        """Digest of all that the results of a model depend on, beside it and the code.
 
         It is of words: vectors are a function of them, but for rounding that differs by machine.
         """
@@ -111,15 +134,15 @@ class Probe:
 
     def measure(
         self, family: Family, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-    ) -> Reading:
-        """What the model fills in, greedily and with synchronized twins, held against the conjuncts.
+    ) -> ProbeResult:
+        """What the model fills in, greedily and with synchronized twins, compared with the conjuncts.
 
-        The model may be training: its modules' modes are what they were, afterwards. Fills depend
+        The model may be in training: its modules get their modes back afterwards. Fills depend
         on the model alone; no random numbers are drawn.
         """
         make: Callable[..., Infiller[Any]] = BertInfiller if family == "bert" else T5Infiller
         fills: list[Fill] = [Fill("")] * len(self.questions)
-        with _evaluating(model):
+        with evaluating(model), torch.no_grad():
             for word in sorted({question.held.coordinator for question in self.questions}):
                 places = [i for i, q in enumerate(self.questions) if q.held.coordinator == word]
                 infiller = make(model, tokenizer, Task(word))
@@ -128,8 +151,8 @@ class Probe:
                     fills[place] = found[0]
         return self.read(fills)
 
-    def read(self, fills: Sequence[Fill]) -> Reading:
-        """The reading of a fill for each question, whoever wrote them."""
+    def read(self, fills: Sequence[Fill]) -> ProbeResult:
+        """The result of given fills, one for each question."""
         refused: Counter[str] = Counter()
         answers: dict[int, tuple[str, ...]] = {}
         for i, (question, each) in enumerate(zip(self.questions, fills, strict=True)):
@@ -141,7 +164,7 @@ class Probe:
                 answers[i] = outcome.words[span.start : span.end]
         return self._read(answers, refused)
 
-    def _read(self, answers: Mapping[int, tuple[str, ...]], refused: Counter[str]) -> Reading:
+    def _read(self, answers: Mapping[int, tuple[str, ...]], refused: Counter[str]) -> ProbeResult:
         categories = dict(zip(answers, self._judge.categories(list(answers.values())), strict=True))
         right: Counter[str] = Counter()
         recovered: Counter[str] = Counter()
@@ -154,7 +177,7 @@ class Probe:
                 "category": categories[i] == question.held.category,
                 "length": _like_length(len(words), len(question.held.conjunct)),
                 "sense": won >= ENOUGH,
-                "exact": _lower(words) == _lower(question.held.conjunct),
+                "exact": in_lower_case(words) == in_lower_case(question.held.conjunct),
                 "echo": is_echo(words, question.held.first),
             }
             right.update(name for name, fit in fits.items() if fit)
@@ -162,15 +185,11 @@ class Probe:
                 recovered[question.held.category] += 1
         n = len(self.questions)
         asked = Counter(question.held.category for question in self.questions)
-        return Reading(
+        return ProbeResult(
             n=n,
             filled=len(answers) / n,
-            category=right["category"] / n,
-            length=right["length"] / n,
-            sense=right["sense"] / n,
             recovered=recovered.total() / n,
-            echo=right["echo"] / n,
-            exact=right["exact"] / n,
+            **{name: right[name] / n for name in _JUDGED},
             nearer=nearer / n,
             judge=self._accuracy,
             by_category={c: (recovered[c], asked[c]) for c in CATEGORIES if asked[c]},
@@ -189,18 +208,89 @@ def _like_length(found: int, wanted: int) -> bool:
     return wanted <= 2 * found and found <= 2 * wanted
 
 
-def _lower(words: Sequence[str]) -> list[str]:
-    return [word.lower() for word in words]
+def build_probe(corpus: Path, count: int, seed: int) -> Probe | None:
+    """The probe of a corpus, deterministic; None, and a line that says why, if nothing can be probed.
+
+    Args:
+        corpus: folder with ``sentences.parquet`` and ``text.txt``.
+        count: coordinations to ask for; all there are, if fewer.
+        seed: of the draw, of the rivals and of the word vectors.
+
+    Raises:
+        InputError: one of the files is missing or damaged.
+    """
+    splits: dict[str, list[Sentence]] = {"train": [], "dev": []}
+    for sentence in read_sentences(
+        corpus / "sentences.parquet", lambda s: s.split in splits and bool(s.coordinations)
+    ):
+        splits[sentence.split].append(sentence)
+    held, tally = held_out(splits["dev"])
+    learnt = phrases(splits["train"], seed)
+    if not held or not learnt or not count:
+        _say_why_not(corpus, held, count, tally)
+        return None
+    senses = Senses.read(corpus / "text.txt", seed)
+    questions = _questions(held, senses, count, seed, tally)
+    if not questions:
+        _say_why_not(corpus, [], count, tally)
+        return None
+    judge = Judge(learnt)
+    accuracy = judge.accuracy([(each.conjunct, each.category) for each in held])
+    say(
+        f"probe: {len(questions):,} of {tally.kept:,} coordinations of the dev split"
+        f"{_left_out(tally)}; the judge of categories is right on {accuracy:.1%} of its conjuncts"
+    )
+    known = [(each.reference.sentence_id, each.conjunct, each.category) for each in held]
+    material = digest_of([seed, known, learnt, senses.source])
+    return Probe(questions, judge, senses, accuracy, material)
 
 
-@contextmanager
-def _evaluating(model: PreTrainedModel) -> Iterator[None]:
-    """Without dropout and gradients; then every module in the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        model.eval()  # type: ignore[no-untyped-call]
-        with torch.no_grad():
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
+def _say_why_not(corpus: Path, held: Sequence[Held], count: int, tally: Tally) -> None:
+    why = "its training split has no conjunct to learn categories from"
+    if not count:
+        why = "none was asked for"
+    elif not held:
+        why = (
+            "its dev split has no coordination of two conjuncts with and, or that can be asked for"
+        )
+    say(f"no probe of {corpus}: {why}{_left_out(tally)}")
+
+
+def _left_out(tally: Tally) -> str:
+    parts = [f"{count:,} {reason}" for reason, count in tally.rows()[1:]]
+    return f" (left out: {'; '.join(parts)})" if parts else ""
+
+
+def _questions(
+    held: Sequence[Held], senses: Senses, count: int, seed: int, tally: Tally
+) -> list[Question]:
+    """The first ``count`` in the order of the draw that can be judged; the tally counts the others."""
+    known: list[_Known] = []
+    for each in ordered(held, seed):
+        vector = senses.of(each.conjunct)
+        if vector is None:
+            _refuse(tally, UNKNOWN)
+        else:
+            known.append((each, vector))
+    found: list[Question] = []
+    for each, vector in known:
+        rivals = _rivals(each, known, seed)
+        if not rivals:
+            _refuse(tally, ALONE)
+        elif len(found) < count:
+            others = tuple(other.conjunct for other, _ in rivals)
+            found.append(Question(each, vector, np.stack([v for _, v in rivals]), others))
+    return found
+
+
+def _refuse(tally: Tally, reason: str) -> None:
+    tally.keep(-1)
+    tally.refuse(reason)
+
+
+def _rivals(held: Held, known: Sequence[_Known], seed: int) -> list[_Known]:
+    """Up to 20 other conjuncts of the same category, of other words; of any, if there is none."""
+    words = in_lower_case(held.conjunct)
+    others = [other for other in known if in_lower_case(other[0].conjunct) != words]
+    pool = [other for other in others if other[0].category == held.category] or others
+    return rng_of(held, seed).sample(pool, min(_RIVALS, len(pool)))

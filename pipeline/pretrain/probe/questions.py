@@ -1,9 +1,8 @@
 """What the probe asks: natural coordinations of the dev split without their second conjunct.
 
-Is a fill only A said again? Near-copies of the shown conjunct are right in all that the probe judges.
-
-In category, length and sense A is much like B: on GENIA "A A" and "the A" would be recovered every
-second time. An echo says nothing that was not there, as twins that copy what they see do.
+``is_echo`` finds fills that only repeat A, the conjunct that is shown. A is much like B in category,
+length and sense, which is all that the probe judges: on GENIA "A A" and "the A" would count as
+recovered every second time, though they say nothing new.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Reference, Sentence
-from pipeline.pretrain.probe.categories import NO_PHRASE, Example, category_of
+from pipeline.pretrain.probe.categories import NO_PHRASE, Phrase, category_of
 
 COORDINATORS = ("and", "or")
 SHORTEST = 6
@@ -56,7 +55,7 @@ class Held:
 
 
 def held_out(sentences: Iterable[Sentence]) -> tuple[list[Held], Tally]:
-    """Every coordination of some sentences that the probe can ask for, and why not the others."""
+    """The coordinations of some sentences that the probe can ask for; the tally counts the others."""
     found, tally = [], Tally()
     for sentence in sentences:
         for each in sentence.coordinations:
@@ -88,14 +87,14 @@ def _held(sentence: Sentence, each: Coordination) -> Held | str:
     return Held(reference, word, sentence.words[second.start : second.end], category)
 
 
-def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
+def phrases(sentences: Sequence[Sentence], seed: int) -> list[Phrase]:
     """What the judge learns from: conjuncts, and word sequences that are no phrase.
 
     For every three conjuncts there is about one such sequence of a conjunct's length: words in a row
     from anywhere in a sentence, or words of a sentence in any order. A single word is one that is
     frequent and never a conjunct by itself, because most single words could be.
     """
-    found: list[Example] = []
+    found: list[Phrase] = []
     for sentence in sentences:
         for each in sentence.coordinations:
             for span in each.conjuncts:
@@ -108,8 +107,8 @@ def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
     if not found:
         return []
     sources = [sentence.words for sentence in sentences if len(sentence.words) > 2]
-    phrases = {_lower(words) for words, _ in found}
-    alone = _never_alone(sources, phrases)
+    known = {in_lower_case(words) for words, _ in found}
+    alone = _never_alone(sources, known)
     lengths = [len(words) for words, _ in found]
     wanted = len(found) // _NO_PHRASES
     for number in range(wanted if sources else 0):
@@ -120,7 +119,7 @@ def examples(sentences: Sequence[Sentence], seed: int) -> list[Example]:
         length = max(2, min(length, len(words) - 1))
         start = rng.randrange(len(words) - length + 1)
         row = words[start : start + length] if number % 2 else tuple(rng.sample(words, length))
-        if _lower(row) not in phrases:
+        if in_lower_case(row) not in known:
             found.append((row, NO_PHRASE))
     return found
 
@@ -136,7 +135,8 @@ def _never_alone(sources: Sequence[tuple[str, ...]], phrases: set[tuple[str, ...
     ]
 
 
-def _lower(words: Sequence[str]) -> tuple[str, ...]:
+def in_lower_case(words: Sequence[str]) -> tuple[str, ...]:
+    """The words in lower case."""
     return tuple(word.lower() for word in words)
 
 
@@ -163,12 +163,12 @@ _FUNCTION = frozenset({
     "are", "was", "were", "be", "been", "being", "has", "have", "had", "do", "does", "did", "it", "they",
     "we", "which", "who",
 })  # fmt: skip
-"""Words that tell no two phrases apart. If they counted, "its C-terminal domain" would be an echo of
+"""Words that do not distinguish phrases. If they counted, "its C-terminal domain" would be an echo of
 "its N-terminal domain", and "other cells" none of "T cells"."""
 
 
 def is_echo(fill: Sequence[str], first: Sequence[str]) -> bool:
-    """Whether a fill says no more than A: case-folded, and by content words.
+    """Whether a fill only repeats A: case-folded, and by content words.
 
     It is an echo if more than half of its words are words of A, each however often, or if all words
     of A are among them. Where there are function words alone they are the words; punctuation never is.

@@ -1,4 +1,4 @@
-"""What words mean, as far as their neighbours tell: vectors of phrases from a corpus's own text."""
+"""Vectors of phrases from the co-occurrences of words in a corpus's own text."""
 
 import hashlib
 from collections import Counter
@@ -22,7 +22,7 @@ class Senses:
     """Vectors of phrases: the mean of their words', frequent words weighing less.
 
     A word's weight is a / (a + its probability) with a = 0.001 (Arora et al., 2017), so that
-    function words need no list; what all words share is taken off.
+    function words need no list; the mean of all words is subtracted.
 
     Args:
         vectors: a row for each word of ``words``, ``[words, width]``.

@@ -1,9 +1,8 @@
 """The page's server: on the loopback interface, for this machine's own browser and no other site.
 
 A page elsewhere could have its name resolve to 127.0.0.1 and read the corpus from a visitor's
-machine; requests for any other host than this one are therefore refused.
-
-The page: served with files beside it, or as one file with all that it needs.
+machine; requests for any other host than this one are therefore refused. The page is served with files
+beside it, or written as one file with all that it needs.
 """
 
 import base64

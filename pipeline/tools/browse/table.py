@@ -1,36 +1,24 @@
-"""A corpus as a table that can be asked many small questions, whatever its size.
+"""A corpus as a table that can be asked many small questions, and the questions: ``View`` and its answers.
 
-Its rows are copied once into a database file in a temporary folder: there they are compressed, and
-a question reads only the columns it is about. Memory is bounded; the disk holds about what the
-Parquet files do, and is freed at the end.
-
-Questions to a corpus table: what is in it, and the rows and counts of a ``View``.
-
-What a reader types reaches SQL as a parameter, never as text.
-
-What a reader asked to see: filters, order and page, as the page's link and the server have it.
+The rows are copied once into a database file in a temporary folder: there they are compressed, and a
+question reads only the columns it is about. Memory is bounded; the disk holds about what the Parquet files
+do, and is freed at the end. What a reader types reaches SQL as a parameter, never as text.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import require_columns
 from pipeline.core.schema import CANDIDATES
-from pipeline.corpus.engine import engine, rows_of
+from pipeline.corpus.engine import columns_of, engine, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import generations
-
-_STAND_OFF = "run `conjoin rehydrate` on it first, with the source at hand"
 
 
 @contextmanager
@@ -45,17 +33,23 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
     Raises:
         InputError: the release is stand-off, or a file is damaged or has other columns.
     """
-    _require_text(shards)
+    columns = columns_of(shards, CANDIDATES, optional=("words",))
+    if shards.kind == "stand-off" or "words" not in columns:
+        raise InputError(
+            "a stand-off release: it has no text to show", path=shards.place,
+            remedy="run `conjoin rehydrate` on it first, with the source at hand",
+        )  # fmt: skip
     with (
         TemporaryDirectory(prefix="conjoin-browse-") as scratch,
-        _plain_errors(shards.place),
-        engine() as database,
+        engine(files=(*shards.accepted, *shards.rejects)) as database,
     ):
         database.execute(f"ATTACH '{scratch}/corpus.duckdb' AS corpus")
-        columns = {str(row[0]) for row in database.execute(f"DESCRIBE {_all(shards)}").fetchall()}
+        described = database.execute(f"DESCRIBE SELECT * FROM {rows_of(shards)}").fetchall()  # noqa: S608 - our own paths
         known = generations(shards)
         only = next(iter(known)) if len(known) == 1 else None
-        generation = "coalesce(generation, $only)" if "generation" in columns else "$only::VARCHAR"
+        generation = "$only::VARCHAR"
+        if "generation" in {row[0] for row in described}:
+            generation = "coalesce(generation, $only)"
         database.execute(_TABLE.format(rows=rows_of(shards), generation=generation), {"only": only})
         yield database
 
@@ -98,40 +92,6 @@ CREATE TABLE corpus.rows AS SELECT
     reason IS NULL AS judged
 FROM {rows}
 """
-
-
-def _all(shards: Shards) -> str:
-    return f"SELECT * FROM {rows_of(shards)}"  # noqa: S608 - our own paths
-
-
-def _require_text(shards: Shards) -> None:
-    for path in (*shards.accepted, *shards.rejects):
-        try:
-            schema = pq.read_schema(path)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
-            ) from error
-        if shards.kind == "stand-off" or _without_words(schema):
-            raise InputError(
-                "a stand-off release: it has no text to show", path=shards.place, remedy=_STAND_OFF
-            )
-        require_columns(schema, CANDIDATES, path)
-
-
-def _without_words(schema: pa.Schema) -> bool:
-    return "words" not in schema.names and "candidate_id" in schema.names
-
-
-@contextmanager
-def _plain_errors(place: Path) -> Iterator[None]:
-    """A file whose footer can be read, and the rest cannot, is the user's to mend as well."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise InputError(
-            f"cannot be read: {error}", path=place, remedy="get or make it again"
-        ) from error
 
 
 BINS = 200

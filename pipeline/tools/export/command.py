@@ -2,26 +2,23 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.candidate_checks import check
 from pipeline.core.console import Meter, say, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic, atomic_folder
+from pipeline.core.parquet import read_batches
+from pipeline.core.schema import CANDIDATES
 from pipeline.core.tally import Tally
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
-from pipeline.corpus.rows import strays
-from pipeline.tools.export.formats import (
-    FIRST,
-    FORMS,
-    Row,
-    Unwritable,
-    replaceable_export,
-    rows_in,
-    rows_to_export,
-    write_brat,
-)
+from pipeline.corpus.rows import RELEASED, strays
+from pipeline.tools.export.formats import FORMATS, Row
 from pipeline.tools.settings import Export
 
 
@@ -41,40 +38,30 @@ def run(settings: Export) -> None:
             path=shards.place,
             remedy="name another corpus",
         )
-    _check_out(settings, shards)
+    if settings.out == Path("-"):
+        raise InputError("standard output is not written to", remedy="name a file with --out")
+    apart(settings.out, shards.place)
+    form = FORMATS[settings.format]
+    form.check(settings.out)
     if left_out := strays(shards):
         warn(left_out)
-    total = min(rows_in(shards), settings.limit or sys.maxsize)
-    with Meter("export, candidates", total) as meter:
-        licences: set[str] = set()
-        rows = _counted(islice(rows_to_export(shards), settings.limit), meter, licences)
-        if settings.format == "brat":
-            with atomic_folder(settings.out) as folder:
-                write_brat(folder, rows, tally)
-                _require_some(settings, tally)
-        else:
-            with (
-                atomic(settings.out) as path,
-                path.open("w", encoding="utf-8", newline="\n") as file,
-            ):
-                for text in _texts(rows, settings.format, tally):
-                    file.write(text)
-                _require_some(settings, tally)
+    total = min(_rows_in(shards), settings.limit or sys.maxsize)
+    licences: set[str] = set()
+    with Meter("export, candidates", total) as meter, form.opened(settings.out) as out:
+        rows = islice(rows_to_export(shards), settings.limit)
+        form.write(out, _counted(rows, meter, licences), tally)
+        if not tally.kept:
+            why = ", ".join(reason for reason, _ in tally.rows()[1:]) or "there is none"
+            raise InputError(
+                f"no candidate to write as {settings.format} ({why})", path=settings.place,
+                remedy="choose another --format or corpus",
+            )  # fmt: skip
     left = "; left out: " + ", ".join(f"{n:,} with {why}" for why, n in tally.rows()[1:])
     what = "candidate" if tally.kept == 1 else "candidates"
     say(f"{tally.kept:,} {what} written to {settings.out}{left if tally.refused else ''}")
     for expression in sorted(licences):
         if not terms(expression).redistributable:
             warn(f"licence {expression}: do not pass its text on: {terms(expression).why}")
-
-
-def _texts(rows: Iterable[Row], form: str, tally: Tally) -> Iterator[str]:
-    for row in rows:
-        try:
-            yield FORMS[form](row)
-            tally.keep()
-        except Unwritable as reason:
-            tally.refuse(str(reason))
 
 
 def _counted(rows: Iterable[Row], meter: Meter, licences: set[str]) -> Iterator[Row]:
@@ -84,34 +71,59 @@ def _counted(rows: Iterable[Row], meter: Meter, licences: set[str]) -> Iterator[
         meter.advance()
 
 
-def _require_some(settings: Export, tally: Tally) -> None:
-    if not tally.kept:
-        why = ", ".join(reason for reason, _ in tally.rows()[1:]) or "there is none"
+def rows_to_export(shards: Shards) -> Iterator[Row]:
+    """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
+
+    Raises:
+        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
+            corpus is a stand-off release, or has only rejects.
+    """
+    if shards.kind == "stand-off":
         raise InputError(
-            f"no candidate to write as {settings.format} ({why})", path=settings.place,
-            remedy="choose another --format or corpus",
+            "this is a stand-off release, which has no text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate` and export that",
         )  # fmt: skip
+    runs = _only_run(shards)
+    for path in shards.accepted:
+        schema = _schema(path)
+        required = [field.name for field in schema if not field.nullable]
+        first = 0
+        for batch in read_batches(path, schema):
+            check(batch.select(required), str(path), first)
+            first += len(batch)
+            for row in batch.to_pylist():
+                row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
+                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
+                yield row | {name: run for name, run in runs.items() if name not in row}
 
 
-def _check_out(settings: Export, shards: Shards) -> None:
-    if settings.out == Path("-"):
-        raise InputError("standard output is not written to", remedy="name a file with --out")
-    out = apart(settings.out, shards.place)
-    if settings.format == "brat":
-        replaceable_export(settings.out)
-    elif out.is_dir():
-        raise InputError("this is a folder", path=settings.out, remedy="name a file in it")
-    elif out.exists() and not _is_export(out):
+def _rows_in(shards: Shards) -> int:
+    """How many usable candidates the files say they have; damaged ones have none."""
+    total = 0
+    for path in shards.accepted:
+        with suppress(pa.ArrowException, OSError):
+            total += pq.read_metadata(path).num_rows
+    return total
+
+
+def _only_run(shards: Shards) -> dict[str, str]:
+    """``generation`` of all rows, where ``generate`` wrote the folder and so no row says it."""
+    fingerprint = (shards.manifest or {}).get("fingerprint")
+    return {"generation": fingerprint[:16]} if isinstance(fingerprint, str) else {}
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return CANDIDATES  # ``read_batches`` will say what is wrong
+    if "reason" in names:
         raise InputError(
-            "this file is no earlier export", path=settings.out,
-            remedy="choose another --out, or remove it yourself",
+            "these are rejects", path=path, remedy="name the candidates: only they are exported"
+        )
+    if "fill_words" in names and "words" not in names:
+        raise InputError(
+            "this is of a stand-off release, which has no text", path=path,
+            remedy="rebuild the release with `conjoin rehydrate` and export that",
         )  # fmt: skip
-
-
-def _is_export(path: Path) -> bool:
-    """Whether a file is empty, or begins as an export in any format does."""
-    if not path.is_file():  # a pipe, a device
-        return False
-    with path.open("rb") as file:
-        begin = file.read(max(map(len, FIRST)))
-    return not begin or begin.startswith(tuple(mark.encode() for mark in FIRST))
+    return RELEASED if "generation" in names else CANDIDATES

@@ -1,99 +1,103 @@
-"""Candidates as text that other tools read: JSON lines, CoNLL-U and PTB.ext brackets.
+"""The formats of ``conjoin export``: JSON lines, CoNLL-U and PTB.ext brackets in a file, brat in a folder.
 
-Each form is a function from a candidate to its text. What a form cannot say it refuses with a reason.
-
-Candidates as a folder that brat opens: text, stand-off annotations, and their configuration.
-
-The format is that of https://brat.nlplab.org/standoff.html: ``T`` lines are stretches of text with
-character offsets, an ``E`` line is a coordination whose trigger is the coordinator and whose
-arguments are the conjuncts, an ``A`` line its label, a ``#`` line a note.
+A text format is a function from a candidate to its text and a line in ``FORMATS``; what the format cannot
+hold is refused with a reason. brat's is that of https://brat.nlplab.org/standoff.html: ``T`` lines are
+stretches of text with character offsets, an ``E`` line is a coordination whose trigger is the coordinator
+and whose arguments are the conjuncts, an ``A`` line its label, a ``#`` line a note.
 """
 
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from pipeline.core.candidate_checks import check
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import read_batches
-from pipeline.core.schema import CANDIDATES
+from pipeline.core.files import atomic, atomic_folder
 from pipeline.core.tally import Tally
 from pipeline.core.types import REFERENCE_LABELS
-from pipeline.corpus.layout import Shards
-from pipeline.corpus.rows import RELEASED
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.trees import base_label, unescape
+
+_T = TypeVar("_T")
 
 Row = Mapping[str, Any]
 """A candidate as its columns, with spans as pairs ``(start, end)``."""
 
 
 class Unwritable(ValueError):  # noqa: N818 - it says what a row is, and is no failure
-    """A candidate that a form cannot hold; the reason is its text."""
+    """A candidate that a format cannot hold; the reason is its text."""
 
 
-def rows_to_export(shards: Shards) -> Iterator[Row]:
-    """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
+class Format(Protocol):
+    """A format that candidates can be written in."""
 
-    Raises:
-        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
-            corpus is a stand-off release, or has only rejects.
+    def check(self, out: Path) -> None:
+        """Hold what stands at ``out`` against what an export may replace: nothing, or an earlier one.
+
+        Raises:
+            InputError: it is something else.
+        """
+
+    def opened(self, out: Path) -> AbstractContextManager[Path]:
+        """A temporary file or folder that takes the place of ``out`` if nothing is raised."""
+
+    def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
+        """Write the candidates that it can hold, and count the others with the reason."""
+
+
+def _written(rows: Iterable[Row], write: Callable[[Row], _T], tally: Tally) -> Iterator[_T]:
+    """What is written of each row; rows that are ``Unwritable`` are counted."""
+    for row in rows:
+        try:
+            yield write(row)
+            tally.keep()
+        except Unwritable as reason:
+            tally.refuse(str(reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One file that has the text of each candidate.
+
+    Attributes:
+        text: of a candidate.
+        first: what every such file begins with, by which an earlier export is known.
     """
-    if shards.kind == "stand-off":
-        raise InputError(
-            "this is a stand-off release, which has no text", path=shards.place,
-            remedy="rebuild it with `conjoin rehydrate` and export that",
-        )  # fmt: skip
-    runs = _only_run(shards)
-    for path in shards.accepted:
-        schema = _schema(path)
-        required = [field.name for field in schema if not field.nullable]
-        first = 0
-        for batch in read_batches(path, schema):
-            check(batch.select(required), str(path), first)
-            first += len(batch)
-            for row in batch.to_pylist():
-                row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
-                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
-                yield row | {name: run for name, run in runs.items() if name not in row}
+
+    text: Callable[[Row], str]
+    first: str
+
+    def check(self, out: Path) -> None:
+        """See ``Format``: no folder, and no file but an empty one or an export in any text format."""
+        if out.is_dir():
+            raise InputError("this is a folder", path=out, remedy="name a file in it")
+        if out.exists() and not _is_text_export(out):
+            raise InputError(
+                "this file is no earlier export", path=out,
+                remedy="choose another --out, or remove it yourself",
+            )  # fmt: skip
+
+    def opened(self, out: Path) -> AbstractContextManager[Path]:
+        """See ``Format``."""
+        return atomic(out)
+
+    def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
+        """See ``Format``."""
+        with out.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_written(rows, self.text, tally))
 
 
-def rows_in(shards: Shards) -> int:
-    """How many usable candidates the files say they have; damaged ones have none."""
-    total = 0
-    for path in shards.accepted:
-        with suppress(pa.ArrowException, OSError):
-            total += pq.read_metadata(path).num_rows
-    return total
-
-
-def _only_run(shards: Shards) -> dict[str, str]:
-    """``generation`` of all rows, where ``generate`` wrote the folder and so no row says it."""
-    fingerprint = (shards.manifest or {}).get("fingerprint")
-    return {"generation": fingerprint[:16]} if isinstance(fingerprint, str) else {}
-
-
-def _schema(path: Path) -> pa.Schema:
-    try:
-        names = pq.read_schema(path).names
-    except (pa.ArrowException, OSError):
-        return CANDIDATES  # ``read_batches`` will say what is wrong
-    if "reason" in names:
-        raise InputError(
-            "these are rejects", path=path, remedy="name the candidates: only they are exported"
-        )
-    if "fill_words" in names and "words" not in names:
-        raise InputError(
-            "this is of a stand-off release, which has no text", path=path,
-            remedy="rebuild the release with `conjoin rehydrate` and export that",
-        )  # fmt: skip
-    return RELEASED if "generation" in names else CANDIDATES
+def _is_text_export(path: Path) -> bool:
+    if not path.is_file():  # a pipe, a device
+        return False
+    firsts = [each.first.encode() for each in FORMATS.values() if isinstance(each, Text)]
+    with path.open("rb") as file:
+        begin = file.read(max(map(len, firsts)))
+    return not begin or begin.startswith(tuple(firsts))
 
 
 def jsonl(row: Row) -> str:
@@ -188,73 +192,61 @@ _ESCAPES = (
     ("(", "-LRB-"), (")", "-RRB-"), ("[", "-LSB-"), ("]", "-RSB-"), ("{", "-LCB-"), ("}", "-RCB-"),
     ("/", "\\/"), ("*", "\\*"),
 )  # fmt: skip
-"""As in the treebank, and as ``ground.trees.unescape`` takes them back."""
-
-FIRST = ('{"candidate_id": "', "# sent_id = ", "(S1 (")
-"""What the text of each form begins with, by which an earlier export is known."""
-
-FORMS: dict[str, Callable[[Row], str]] = {"jsonl": jsonl, "conllu": conllu, "ptb-ext": ptb_ext}
-
+"""As in the treebank, and as ``text.trees.unescape`` takes them back."""
 
 CONFIGURATION = "annotation.conf"
 _MARK = "# Written by conjoin export."
 _SENTENCES = 100  # of a document: what brat shows without delay
 
 
-def replaceable_export(out: Path) -> None:
-    """Hold a folder against what an export may replace: nothing, or an earlier export.
+class Brat:
+    """A folder of documents of a hundred sentences, each on a line, with stand-off annotations."""
 
-    Raises:
-        InputError: there is a file, or a folder with something else in it.
-    """
-    if out.is_dir() and any(out.iterdir()):
-        mark = out / CONFIGURATION
-        if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):
+    def check(self, out: Path) -> None:
+        """See ``Format``: no file, and no folder with something else in it."""
+        if out.is_dir() and any(out.iterdir()):
+            mark = out / CONFIGURATION
+            if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):
+                raise InputError(
+                    "this folder is not empty, and no earlier export", path=out,
+                    remedy="choose another --out, or remove it yourself",
+                )  # fmt: skip
+        elif out.exists() and not out.is_dir():
             raise InputError(
-                "this folder is not empty, and no earlier export", path=out,
-                remedy="choose another --out, or remove it yourself",
-            )  # fmt: skip
-    elif out.exists() and not out.is_dir():
-        raise InputError(
-            "brat needs a folder, this is a file", path=out, remedy="choose another --out"
-        )
+                "brat needs a folder, this is a file", path=out, remedy="choose another --out"
+            )
+
+    def opened(self, out: Path) -> AbstractContextManager[Path]:
+        """See ``Format``."""
+        return atomic_folder(out)
+
+    def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
+        """See ``Format``."""
+        labels = dict.fromkeys(REFERENCE_LABELS)
+        kept, number = _written(rows, _for_brat, tally), 0
+        while part := list(islice(kept, _SENTENCES)):
+            text: list[str] = []
+            notes: list[str] = []
+            base = 0
+            for index, row in enumerate(part, 1):
+                sentence = " ".join(row["words"])
+                notes += _annotations(row, index, base)
+                text.append(f"{sentence}\n")
+                base += len(sentence) + 1
+                labels[row["label"]] = None
+            for suffix, lines in ((".txt", text), (".ann", notes)):
+                path = out / f"candidates-{number:05d}{suffix}"
+                path.write_text("".join(lines), encoding="utf-8", newline="\n")
+            number += 1
+        (out / CONFIGURATION).write_text(_configuration(labels), encoding="utf-8")
 
 
-def write_brat(folder: Path, rows: Iterable[Row], tally: Tally) -> None:
-    """Write documents of a hundred sentences, each on a line, into an empty folder."""
-    labels = dict.fromkeys(REFERENCE_LABELS)
-    for number, part in enumerate(_parts(rows, tally)):
-        text: list[str] = []
-        notes: list[str] = []
-        base = 0
-        for index, row in enumerate(part, 1):
-            sentence = " ".join(row["words"])
-            notes += _annotations(row, index, base)
-            text.append(f"{sentence}\n")
-            base += len(sentence) + 1
-            labels[row["label"]] = None
-        for suffix, lines in ((".txt", text), (".ann", notes)):
-            path = folder / f"candidates-{number:05d}{suffix}"
-            path.write_text("".join(lines), encoding="utf-8", newline="\n")
-    (folder / CONFIGURATION).write_text(_configuration(labels), encoding="utf-8")
-
-
-def _parts(rows: Iterable[Row], tally: Tally) -> Iterator[list[Row]]:
-    part: list[Row] = []
-    for row in rows:
-        if any(set(word) & set("\t\n\r") for word in row["words"]):
-            tally.refuse("a word with a tab or line end")
-            continue
-        if not is_value(row["label"]):
-            tally.refuse("a label that brat cannot have")
-            continue
-        tally.keep()
-        part.append(row)
-        if len(part) == _SENTENCES:
-            yield part
-            part = []
-    if part:
-        yield part
+def _for_brat(row: Row) -> Row:
+    if any(set(word) & set("\t\n\r") for word in row["words"]):
+        raise Unwritable("a word with a tab or line end")
+    if not is_value(row["label"]):
+        raise Unwritable("a label that brat cannot have")
+    return row
 
 
 def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
@@ -275,8 +267,8 @@ def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
     for name, (start, end) in zip(names[1:], spans, strict=True):
         yield f"{name}\tConjunct {stretch(start, end)}"
     roles = (f"Conjunct{number if number > 1 else ''}" for number in range(1, len(names)))
-    told = " ".join(f"{role}:{name}" for role, name in zip(roles, names[1:], strict=True))
-    yield f"E{index}\tCoordination:{names[0]} {told}\n"
+    arguments = " ".join(f"{role}:{name}" for role, name in zip(roles, names[1:], strict=True))
+    yield f"E{index}\tCoordination:{names[0]} {arguments}\n"
     yield f"A{index}\tLabel E{index} {row['label']}\n"
     origin = f"candidate {row['candidate_id']} of {row['sentence_id']}, {row['license']}"
     yield f"#{index}\tAnnotatorNotes E{index}\t{' '.join(origin.split())}\n"
@@ -295,3 +287,12 @@ Coordination\tConjunct+:Conjunct
 [attributes]
 Label\tArg:<EVENT>, Value:{"|".join(labels)}
 """
+
+
+FORMATS: dict[str, Format] = {
+    "ptb-ext": Text(ptb_ext, "(S1 ("),
+    "conllu": Text(conllu, "# sent_id = "),
+    "brat": Brat(),
+    "jsonl": Text(jsonl, '{"candidate_id": "'),
+}
+"""The choices of ``--format`` (``tools/settings.py`` lists them again: it must be light to import)."""

@@ -1,11 +1,7 @@
 """Several corpora as one folder of candidates: provenance is kept, equal rows are kept once.
 
-Rows of several corpora in shards of a folder: those that are new, in the order of the corpora.
-
-Which rows of several corpora are new, and which say again what an earlier row says.
-
-A 128-bit key of every row goes into a table of DuckDB, which keeps on disk what does not fit its
-memory; what stays in Python's is a byte a row.
+Which rows are new is told by a 128-bit key of every row in a table of DuckDB, which keeps on disk what does
+not fit its memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.
 """
 
 from bisect import bisect_right
@@ -29,7 +25,7 @@ from pipeline.core.parquet import MANIFEST, value_counts
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.tally import Tally
 from pipeline.corpus.digest import RowDigest
-from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine
+from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, parquet
 from pipeline.corpus.layout import Shards, apart, shown_place
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows
 from pipeline.corpus.rows import (
@@ -158,24 +154,15 @@ def _regrouped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator
 _FETCHED = 100_000  # row numbers at once
 
 
-@dataclass(frozen=True, slots=True)
-class Novelty:
-    """Which rows to keep: the first of each content, in the order of the corpora and their files.
-
-    Attributes:
-        accepted: for every usable candidate whether it is new, shape (rows of all corpora,).
-        rejects: the same for the rejects.
-    """
-
-    accepted: npt.NDArray[np.bool_]
-    rejects: npt.NDArray[np.bool_]
-
-
-def find_novelty(corpora: Sequence[Shards]) -> Novelty:
-    """Find the first row of each content.
+def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
+    """Finds the first row of each content, in the order of the corpora and their files.
 
     A reject is equal to another reject, never to a candidate, if their content, reference, fill and
     reason are.
+
+    Returns:
+        For every usable candidate whether it is new, shape (rows of all corpora,); the same for the
+        rejects.
 
     Raises:
         InputError: a file is damaged, or two rows have the same id and not the same content.
@@ -195,8 +182,8 @@ def find_novelty(corpora: Sequence[Shards]) -> Novelty:
                 database.execute(
                     f"""INSERT INTO seen SELECT ?, ? + file_row_number, md5_number(candidate_id),
                     {CONTENT}, {REFUSAL if rejected else 0}
-                    FROM read_parquet(?, file_row_number = true)""",  # noqa: S608 - our own keys
-                    [rejected, begin, str(file)],
+                    FROM {parquet(file)}""",  # noqa: S608 - our own keys and paths
+                    [rejected, begin],
                 )
         _refuse_clash(database, files, begins)
         masks = [np.zeros(part[-1], dtype=bool) for part in begins]
@@ -206,7 +193,7 @@ def find_novelty(corpora: Sequence[Shards]) -> Novelty:
         while rows := found.fetchmany(_FETCHED):
             for rejected in (False, True):
                 masks[rejected][[row for refused, row in rows if refused == rejected]] = True
-    return Novelty(*masks)
+    return masks
 
 
 def _begins(files: Sequence[Path]) -> Iterator[int]:
@@ -237,8 +224,8 @@ def _refuse_clash(
         places.append((files[rejected][index], row - begins[rejected][index]))
     (first, at), (second, there) = places
     ((name,),) = database.execute(
-        "SELECT candidate_id FROM read_parquet(?, file_row_number = true) WHERE file_row_number = ?",
-        [str(first), at],
+        f"SELECT candidate_id FROM {parquet(first)} WHERE file_row_number = ?",  # noqa: S608 - our own path
+        [at],
     ).fetchall()
     raise InputError(
         f"row {there} (from 0) has the id {name} of row {at} of {first}, but not its content",
@@ -272,14 +259,14 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
     apart(out, *(shards.place for shards in corpora))
     corpora = [_sound(shards) for shards in corpora]
     runs = _united_runs(corpora)
-    novelty = find_novelty(corpora)
+    accepted, rejects = find_novelty(corpora)
     merged = {
-        "train": MergedRows("candidates", RELEASED, novelty.accepted),
-        "rejected": MergedRows("rejects", RELEASED_REJECTS, novelty.rejects),
+        "train": MergedRows("candidates", RELEASED, accepted),
+        "rejected": MergedRows("rejects", RELEASED_REJECTS, rejects),
     }
     with (
         atomic_folder(out) as folder,
-        Meter("merge, rows", len(novelty.accepted) + len(novelty.rejects)) as meter,
+        Meter("merge, rows", len(accepted) + len(rejects)) as meter,
     ):
         merged["train"].write(folder, map(read_accepted, corpora), meter)
         merged["rejected"].write(folder, map(read_rejects, corpora), meter)
@@ -370,7 +357,7 @@ def _manifest(
         },
         "merged": [
             {
-                # The whole path is nobody's business whom the corpus is given to.
+                # The whole path would tell how this machine is arranged.
                 "place": shown_place(shards.place.absolute()),
                 "kind": shards.kind,
                 "rows": each("rows", index),

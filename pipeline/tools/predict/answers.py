@@ -1,13 +1,15 @@
-"""Predictions for a stream of sentences, block by block: sorted by length inside, given in order.
+"""Predictions for a stream of sentences, and their forms as text.
 
-An answer as text: lines of tab-separated fields, a JSON object, or annotated CoNLL-U.
+Sentences are predicted block by block, sorted by length inside, and given in order. An answer is
+written as tab-separated fields, a JSON object, or annotated CoNLL-U.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
+from typing import Any
 
 from pipeline.core.metrics import as_conjuncts
 from pipeline.core.types import COORDINATORS, Span, bracketed
@@ -67,26 +69,22 @@ def answers(
     """
     source = iter(sentences)
     while given := list(islice(source, block)):
-        asked = [
-            (sentence.words, k)
+        places = [
+            [k for k, word in enumerate(sentence.words) if word.lower() in coordinators]
             for sentence in given
-            for k, word in enumerate(sentence.words)
-            if word.lower() in coordinators
         ]
-        words, ks = [words for words, _ in asked], [k for _, k in asked]
+        words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
+        ks = [k for own in places for k in own]
         found = n_best(predictor, words, ks, n, batch_tokens)
         reasons = predictor.obstacles(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
-        entries = iter(
-            [
-                Skipped(k, reason or "") if best is None else Found(k, best)
-                for k, best, reason in zip(ks, found, reasons, strict=True)
-            ]
+        entries = (
+            Skipped(k, reason or "") if best is None else Found(k, best)
+            for k, best, reason in zip(ks, found, reasons, strict=True)
         )
-        for sentence in given:
-            count = sum(word.lower() in coordinators for word in sentence.words)
+        for sentence, own in zip(given, places, strict=True):
             nothing = Skipped(None, NONE if sentence.words else NO_WORDS)
-            yield Answer(sentence, tuple(islice(entries, count)) or (nothing,))
+            yield Answer(sentence, tuple(islice(entries, len(own))) or (nothing,))
 
 
 def n_best(
@@ -136,36 +134,18 @@ def tsv(answer: Answer) -> str:
 def jsonl(answer: Answer) -> str:
     """One object on one line; offsets count words from 0 and are half-open."""
     words = answer.sentence.words
-    skipped = [
-        {
-            "coordinator": entry.coordinator,
-            "word": None if entry.coordinator is None else words[entry.coordinator],
-            "reason": entry.reason,
-        }
-        for entry in answer.entries
-        if isinstance(entry, Skipped)
-    ]
-    found = []
+    found: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
     for entry in answer.entries:
-        if isinstance(entry, Found):
-            best = [
-                {
-                    "start": one.span.start,
-                    "end": one.span.end,
-                    "probability": _short(one.probability),
-                }
-                for one in entry.best
-            ]
-            conjuncts = as_conjuncts(words, entry.coordinator, entry.best[0].span)
-            found.append(
-                {
-                    "coordinator": entry.coordinator,
-                    "word": words[entry.coordinator],
-                    "conjuncts": [[span.start, span.end] for span in conjuncts],
-                    **best[0],
-                    "alternatives": best,
-                }
-            )
+        word = None if entry.coordinator is None else words[entry.coordinator]
+        place = {"coordinator": entry.coordinator, "word": word}
+        if isinstance(entry, Skipped):
+            skipped.append({**place, "reason": entry.reason})
+            continue
+        best = [{**asdict(one.span), "probability": _short(one.probability)} for one in entry.best]
+        conjuncts = as_conjuncts(words, entry.coordinator, entry.best[0].span)
+        spans = [[span.start, span.end] for span in conjuncts]
+        found.append({**place, "conjuncts": spans, **best[0], "alternatives": best})
     sentence = {
         "sentence_id": answer.sentence.name,
         "line": answer.sentence.line,

@@ -18,9 +18,9 @@ from pipeline.tools.settings import Predict
 
 
 def run(settings: Predict) -> None:
-    """Print the structures of every coordinator; at the end, on standard error, what was done.
+    """Print the structures of every coordinator, and at the end a summary on standard error.
 
-    Whoever reads the output may stop (``| head``): then this ends too, without a word.
+    When the reader of the output stops (``| head``), this ends too, without a message.
 
     Raises:
         InputError: the file is missing, without sentences, or malformed somewhere.
@@ -52,7 +52,7 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
         coordinators=frozenset(word.lower() for word in settings.coordinators),
         n=settings.n_best,
         batch_tokens=settings.batch_tokens,
-        # Who types a sentence wants to see what becomes of it.
+        # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
     )
     with ExitStack() as stack:

@@ -1,8 +1,7 @@
-"""The cells of dvc.yaml, and DVC's judgement of them: what is up to date, and what it then records.
+"""The cells of dvc.yaml, and what DVC says of them: which are up to date, and what it then records.
 
-Commands of dvc.yaml, read back as settings.
-
-Whether the raw text that a grid's language models are to read is there, before hours go by.
+``settings_of`` reads a cell's command back as settings; ``check_texts`` looks whether the raw text that
+a grid's language models read is there, before hours are spent.
 """
 
 import logging
@@ -46,7 +45,9 @@ class Cells:
     """
 
     def __init__(self) -> None:
-        logging.getLogger("dvc").setLevel(logging.WARNING)  # its news of dvc.lock is not ours
+        logging.getLogger("dvc").setLevel(
+            logging.WARNING
+        )  # it would report every change of dvc.lock
         try:
             self._repo = Repo()
             graph = self._repo.index.graph
@@ -194,7 +195,7 @@ def settings_of(command: str, kind: type[_S]) -> _S:
 
 
 def check_texts(cells: Iterable[Cell]) -> None:
-    """Hold ``texts`` of every language model that is trained on raw text here against the disk.
+    """Check that ``texts`` of every language model that is trained on raw text here exist.
 
     Raises:
         InputError: a file or folder is not there; the line says what to put in it.

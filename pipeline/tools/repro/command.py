@@ -50,7 +50,7 @@ def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[
 
         def show(running: Mapping[Cell, float], done: Sequence[Done]) -> None:
             memory.look()
-            # At once, for the report is a cell and tells of the others.
+            # At once, because the report is a cell too and shows the times of the others.
             if ran := [(d.cell, d.seconds, d.cpu) for d in done[len(finished) :] if d.ran]:
                 durations.record(ran, pipeline.all)
             finished[:] = done

@@ -1,4 +1,4 @@
-"""What cells take: what ``repro`` measured of them, of cells like them, or a rough guess.
+"""How long cells take: what ``repro`` measured of them, of similar cells, or a rough guess.
 
 A measurement counts for a cell only while the stage's sections of params.yaml are what they were.
 """

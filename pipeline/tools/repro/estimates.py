@@ -1,39 +1,37 @@
-"""What cells of a grid would take and leave behind, each figure with where it comes from.
+"""Estimates of what the cells of a grid take and leave behind, each with where it comes from.
 
-Short probes of training and generation, with the real code at the real shape.
+Where nothing was measured before, ``probe_training`` and ``probe_generation`` time the real code at the
+real shape for a few seconds.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import torch
 
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.files import read_json
-from pipeline.core.parquet import MANIFEST, write_rows
-from pipeline.core.schema import CANDIDATES, candidate_row, read_sentences
-from pipeline.core.types import Candidate, Reference, Sentence
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
+from pipeline.core.settings import Settings
+from pipeline.core.types import Sentence
 from pipeline.evaluate.settings import Evaluate
-from pipeline.generate import dry_run
-from pipeline.generate.dry_run import Probe
+from pipeline.generate.dry_run import Probe, probe_source
 from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
-from pipeline.infill import fill, load_infiller, task_of
-from pipeline.infill.candidates import make_candidates
+from pipeline.generate.sources import source_of
 from pipeline.ingest.draws import draw, drawable
-from pipeline.models.loading import locate
 from pipeline.predictor.encoding import instances
 from pipeline.predictor.model import best_device
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.train.data import fresh_predictor
-from pipeline.train.distributed import Team
+from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import learnable, validation_accuracy
-from pipeline.train.optimizer import Descent, Schedule
+from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
@@ -62,9 +60,9 @@ class TrainingSpeed:
     def seconds(self, settings: Train, validation: int) -> float:
         """A run's seconds, start-up and early stopping aside.
 
-        Candidates are as long as labelled sentences here. Which are believed is not known before:
-        of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as halfway
-        between the smallest and the largest batch, and as many as K_max are scored.
+        Candidates are taken to be as long as labelled sentences. How many are accepted is not known
+        before: of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as
+        halfway between the smallest and the largest batch, and as many as K_max are scored.
 
         Args:
             settings: of the run.
@@ -78,10 +76,10 @@ class TrainingSpeed:
             rounds, update = 1, self.full
         elif settings.accept == "quantile":
             update = self.full
-        jury = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        scorers = judges + 1 if judges > 1 else 1  # M itself, and so many judges
         return (
-            warm * self.full * jury
-            + (settings.steps - warm) * (update + rounds * self.round * jury)
+            warm * self.full * scorers
+            + (settings.steps - warm) * (update + rounds * self.round * scorers)
             + settings.steps // settings.eval_every * validation * self.validation
         )
 
@@ -103,16 +101,16 @@ def probe_training(settings: Train) -> TrainingSpeed:
         predictor = fresh_predictor(settings, settings.seed, best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
-        team = Team(0, 1, predictor.device, settings.mixed_precision)
+        group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
         stream = LabelledStream(learned, settings.seed)
-        descent = Descent(predictor, Schedule.of(settings), 0, team)
+        optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
 
         def update(size: int) -> Callable[[int], object]:
-            return lambda n: descent.update(stream.sample(n * size, size), 0)
+            return lambda n: optimizer.update(stream.sample(n * size, size), 0)
 
         def score(n: int) -> None:
             words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
-            with team.autocast():
+            with group.autocast():
                 predictor.probability(words, ks, extents)
 
         few = settings.n_batch - settings.k
@@ -121,7 +119,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         a_round = _seconds(score) if settings.k else 0.0
 
         def validate(_: int) -> None:
-            with team.autocast():
+            with group.autocast():
                 validation_accuracy(predictor, measured)
 
         validation = _seconds(validate)
@@ -131,7 +129,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         torch.set_num_threads(threads)
 
 
-def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
+def probe_generation(settings: Generate) -> tuple[Probe, int]:
     """Time the first pairs of a run; returns the probe and how many pairs there are at most.
 
     Raises:
@@ -139,30 +137,11 @@ def probe_generation(settings: Generate) -> tuple[dry_run.Probe, int]:
         ModelError: the language model is not there.
         SettingsError: a decoding that cannot give as many fills.
     """
-    plan, task = make_plan(settings), task_of(settings)
-    where = locate(settings.model or f"models/{settings.lm}", settings.corpus, settings.seed)
-    dtype, device = getattr(torch, settings.dtype), best_device()
-    infiller = load_infiller(settings.family, where, task, dtype=dtype, device=device)
-    pairs = sum(map(plan.pairs_at_most, range(plan.units)))
-    units = (plan.references(unit)[0] for unit in range(plan.units))
-    sample = next((references for references in units if references), None)
-    if sample is None:
+    source = source_of(settings)
+    tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
+    if tried is None:
         raise InputError("no tree has a reference span", path=settings.corpus)
-    with TemporaryDirectory() as scratch:
-        path = Path(scratch) / "candidates.parquet"
-
-        def work(references: Sequence[Reference]) -> int:
-            fills = fill(infiller, references, settings.batch_tokens)
-            rows = [
-                candidate_row(row)
-                for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, settings.coordinator)
-                if isinstance(row, Candidate)
-            ]
-            write_rows(path, CANDIDATES, rows)
-            return path.stat().st_size
-
-        return dry_run.probe(work, sample, enough=_ENOUGH), pairs
+    return tried, sum(source.sizes)
 
 
 def _is_labelled(sentence: Sentence) -> bool:
@@ -184,6 +163,7 @@ PROBE = "probe"
 _GATHER = {"evaluate", "audit", "report"}
 _MIN_WORDS = "of_10_words_or_more"
 _STATES = 4  # times the weights in a checkpoint: they, the best ones, two of AdamW's
+_S = TypeVar("_S", bound=Settings)
 _T = TypeVar("_T")
 
 
@@ -195,10 +175,10 @@ class Figure:
     source: str
 
 
-class Outlook:
+class Estimates:
     """Estimates for cells.
 
-    Commands are read when this is made, so while params.yaml is as the cells will see it.
+    Commands are read when this is made, so while params.yaml is as the cells will read it.
 
     Args:
         cells: of the grid.
@@ -211,10 +191,11 @@ class Outlook:
 
     def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
         self._durations, self._probing = durations, probing
-        self.training = {c: settings_of(c.command, Train) for c in _of("train", cells)}
-        self.generation = {c: settings_of(c.command, Generate) for c in _of("generate", cells)}
-        self._evaluation = {c: settings_of(c.command, Evaluate) for c in _of("evaluate", cells)}
+        self.training = _settings(cells, Train)
+        self.generation = _settings(cells, Generate)
+        self._evaluation = _settings(cells, Evaluate)
         self._tried: dict[str, Any] = {}
+        self._obstacles: dict[str, None] = {}
 
     def time(self, cell: Cell) -> Duration | None:
         """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
@@ -249,8 +230,7 @@ class Outlook:
     def pairs(self, settings: Generate) -> Figure:
         """Pairs that a run of generation would fill, at most."""
         try:
-            plan = make_plan(settings)
-            return Figure(sum(map(plan.pairs_at_most, range(plan.units))), "trees")
+            return Figure(sum(make_plan(settings).sizes), "trees")
         except ConjoinError:
             seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
         if seeds is None:
@@ -299,35 +279,36 @@ class Outlook:
         return Figure(None, "no trees or no language model yet")
 
     def _speed(self, settings: Train) -> TrainingSpeed | None:
-        names = ("corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads")
-        key = f"train {[getattr(settings, name) for name in names]}"
-        return self._try(key, lambda: probe_training(settings))
+        names = {"corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads"}
+        return self._try(
+            f"train {settings.model_dump(include=names)}", lambda: probe_training(settings)
+        )
 
     def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
         key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
         return self._try(key, lambda: probe_generation(settings))
 
-    def _try(self, key: str, probe: Callable[[], _T]) -> _T | None:
+    def _try(self, key: str, measure: Callable[[], _T]) -> _T | None:
         """A probe's result, made once; None where something that it needs is not there yet."""
         if not self._probing:
             return None
         if key not in self._tried:
             try:
-                self._tried[key] = probe()
+                self._tried[key] = measure()
             except (ConjoinError, OSError) as error:
                 self._tried[key] = None
-                self._tried.setdefault("obstacles", {})[str(error)] = None
+                self._obstacles[str(error)] = None
         found: _T | None = self._tried[key]
         return found
 
     @property
     def obstacles(self) -> list[str]:
         """Why probes could not be made."""
-        return list(self._tried.get("obstacles", ()))
+        return list(self._obstacles)
 
 
-def _of(stage: str, cells: Iterable[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.stage == stage]
+def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:
+    return {cell: settings_of(cell.command, kind) for cell in cells if cell.stage == kind.stage}
 
 
 def _out(settings: Train) -> Path:

@@ -1,8 +1,8 @@
 """The cells that a command is about: those of dvc.yaml under params.yaml, a preset and options.
 
-params.yaml with other values for a while: what ``dvc exp run -S`` leaves changed, put back.
-
-Presets: the grids of the paper's tables and figures, as values to put over params.yaml.
+Presets are the grids of the paper's tables and figures: values to put over params.yaml.
+``params_over`` changes params.yaml for the length of a block and restores it, which
+``dvc exp run -S`` does not.
 """
 
 import json
@@ -113,16 +113,7 @@ def _put_back() -> None:
     _KEPT.unlink()
 
 
-GRID = (
-    "corpora",
-    "lms",
-    "generations",
-    "releases",
-    "labelled",
-    "seeds",
-    "lm_seeds",
-    "systems",
-)
+GRID = ("corpora", "lms", "generations", "releases", "labelled", "seeds", "lm_seeds", "systems")
 """The keys of params.yaml that span the matrix: a preset sets these and nothing else."""
 
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*|\d+")
@@ -201,7 +192,7 @@ def _hydra(value: Any) -> str:
 
 @contextmanager
 def grid(settings: Grid) -> Iterator[tuple[Cells, list[Cell], dict[str, Any]]]:
-    """The pipeline, the cells that are not skipped, and params.yaml as the block sees it.
+    """The pipeline, the cells that are not skipped, and params.yaml as it is inside the block.
 
     Raises:
         InputError: there is no DVC pipeline here, or another grid is at work.

@@ -2,9 +2,8 @@
 
 A cell of the embedded world works for ten seconds, and a fresh process takes seven to import torch
 and transformers. So cells run in processes forked from one that has imported them. This is for the
-cores of one machine; beyond it DVC's own queue or a cluster's scheduler takes over.
-
-How long cells take in lanes, if each takes as long as said: ``lanes.run_cells`` without the work.
+cores of one machine; beyond it use DVC's own queue or a cluster's scheduler. ``makespan`` computes how
+long cells would take so, from the seconds of each.
 """
 
 import importlib
@@ -43,7 +42,9 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class _Running:
+    """A cell at work; its process sends the CPU seconds it ``spent`` at the end."""
+
     cell: Cell
     process: Any  # multiprocessing's forkserver process has no public type
     spent: Connection
@@ -63,7 +64,7 @@ def run_cells(
 ) -> None:
     """Run every cell that is not up to date after those it needs, at most ``jobs`` at a time.
 
-    Needs that are not among ``cells`` are taken for granted. Earlier cells go first, so the order of
+    Needs that are not among ``cells`` count as up to date. Earlier cells go first, so the order of
     ``cells`` is the priority.
 
     Args:
@@ -84,44 +85,44 @@ def run_cells(
     context = get_context("forkserver")
     context.set_forkserver_preload([enter, *preload])
     names = {cell.name for cell in cells}
-    waiting, lanes = list(cells), list[_Lane]()
+    waiting, running = list(cells), list[_Running]()
     done: list[Done] = []
     try:
-        while waiting or lanes:
+        while waiting or running:
             made = {d.cell.name for d in done}
             ready = next((c for c in waiting if c.needs & names <= made), None)
-            if ready and len(lanes) < jobs:
+            if ready and len(running) < jobs:
                 waiting.remove(ready)
                 if pipeline.begin(ready):
-                    lanes.append(_begin(context, ready, logs, enter))
+                    running.append(_begin(context, ready, logs, enter))
                 else:
                     done.append(Done(ready))
                 continue
-            ended = [lane for lane in lanes if lane.process.exitcode is not None]
-            for lane in ended:
-                lanes.remove(lane)
-                if lane.process.exitcode == 0:
-                    pipeline.finish(lane.cell)
-                    done.append(_done(lane))
-            for lane in ended:
-                _complain(lane)
+            ended = [job for job in running if job.process.exitcode is not None]
+            for job in ended:
+                running.remove(job)
+                if job.process.exitcode == 0:
+                    pipeline.finish(job.cell)
+                    done.append(_done(job))
+            for job in ended:
+                _raise_if_failed(job)
             now = time.monotonic()
-            on_look({lane.cell: now - lane.begun for lane in lanes}, done)
+            on_look({job.cell: now - job.begun for job in running}, done)
             time.sleep(_POLL)
     finally:
-        for lane in lanes:
-            lane.process.terminate()
-            lane.process.join()
+        for job in running:
+            job.process.terminate()
+            job.process.join()
         on_look({}, done)
 
 
-def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Lane:
+def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Running:
     log = logs / f"{cell.name}.log"
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(cell.command, log, enter, theirs))
     process.start()
     theirs.close()
-    return _Lane(cell, process, ours, log, time.monotonic())
+    return _Running(cell, process, ours, log, time.monotonic())
 
 
 def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
@@ -136,36 +137,30 @@ def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
         else:
             sys.exit(subprocess.call(command, shell=True))  # noqa: S602 - as DVC runs it
     finally:
-        spent.send(
-            sum(
-                usage.ru_utime + usage.ru_stime
-                for usage in map(
-                    resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-                )
-            )
-        )
+        every = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        spent.send(sum(usage.ru_utime + usage.ru_stime for usage in every))
 
 
-def _done(lane: _Lane) -> Done:
-    seconds = time.monotonic() - lane.begun
+def _done(job: _Running) -> Done:
+    seconds = time.monotonic() - job.begun
     try:
-        cpu = float(lane.spent.recv())
+        cpu = float(job.spent.recv())
     except EOFError:  # the command became another program, as `generate --processes 2` does
         cpu = 0.0
-    return Done(lane.cell, seconds, cpu, ran=True)
+    return Done(job.cell, seconds, cpu, ran=True)
 
 
-def _complain(lane: _Lane) -> None:
-    code = lane.process.exitcode
+def _raise_if_failed(job: _Running) -> None:
+    code = job.process.exitcode
     if not code:
         return
-    text = lane.log.read_text(encoding="utf-8", errors="replace")
+    text = job.log.read_text(encoding="utf-8", errors="replace")
     lines = [line for line in text.splitlines() if line.strip()] or ["it printed nothing"]
     ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
     what = f"killed by signal {-code} (out of memory?)" if code < 0 else (ours or lines)[-1]
     raise CellError(
-        f"{lane.cell.name} failed: {what}",
-        remedy=f"its log is {lane.log}; what is done stays done",
+        f"{job.cell.name} failed: {what}",
+        remedy=f"its log is {job.log}; what is done stays done",
     )
 
 
@@ -174,9 +169,9 @@ def makespan(cells: Sequence[Cell], seconds: Mapping[str, float], jobs: int) -> 
 
     Args:
         cells: earlier ones go first among those whose needs are done; needs that are not among them
-            are taken for granted.
+            count as done.
         seconds: cell → its seconds.
-        jobs: lanes.
+        jobs: how many at a time.
     """
     names = {cell.name for cell in cells}
     waiting, running = list(cells), list[tuple[float, str]]()

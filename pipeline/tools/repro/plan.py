@@ -11,7 +11,7 @@ from pipeline.core.errors import InputError
 from pipeline.generate.dry_run import duration, size
 from pipeline.tools.repro.cells import Cell, check_texts
 from pipeline.tools.repro.durations import Duration, Durations
-from pipeline.tools.repro.estimates import Outlook
+from pipeline.tools.repro.estimates import Estimates
 from pipeline.tools.repro.grid import PARAMS, as_exp_run, grid, preset_values
 from pipeline.tools.repro.parallel import makespan
 from pipeline.tools.repro.settings import Plan
@@ -39,15 +39,15 @@ def run(settings: Plan) -> None:
     with grid(settings) as (pipeline, cells, document):
         values = preset_values(document, settings.preset, settings.corpus, PARAMS)
         stale = pipeline.stale(cells)
-        outlook = Outlook(cells, Durations(document), probing=settings.probe)
+        estimates = Estimates(cells, Durations(document), probing=settings.probe)
         absent = _absent_text(cells)
-    times = {cell.name: outlook.time(cell) for cell in cells if cell in stale}
+    times = {cell.name: estimates.time(cell) for cell in cells if cell in stale}
     planned = _Planned(cells, stale, times)
     name = f"{settings.preset or 'params.yaml'} on {', '.join(document.get('corpora', []))}"
     _tell_time(planned, settings, name)
-    _tell_candidates(outlook)
-    _tell_disk(planned, outlook, settings.jobs)
-    for obstacle in outlook.obstacles:
+    _tell_candidates(estimates)
+    _tell_disk(planned, estimates, settings.jobs)
+    for obstacle in estimates.obstacles:
         say(f"no probe yet: {obstacle}")
     if absent:
         say(f"not to be run yet: {absent}")
@@ -95,10 +95,10 @@ def _seconds(known: Duration | None) -> float:
     return known.seconds if known else 0.0
 
 
-def _tell_candidates(outlook: Outlook) -> None:
+def _tell_candidates(estimates: Estimates) -> None:
     rows = []
     shown = set()
-    for settings in outlook.training.values():
+    for settings in estimates.training.values():
         folder = settings.candidates
         if settings.mode == "baseline" or folder is None:
             continue
@@ -106,7 +106,7 @@ def _tell_candidates(outlook: Outlook) -> None:
         if (line := (settings.system, settings.corpus, draws)) in shown:
             continue
         shown.add(line)
-        there = outlook.candidates(Path(folder))
+        there = estimates.candidates(Path(folder))
         rows.append(
             (f"{settings.system or settings.mode} ({settings.corpus.name})", draws,
              f"{there.value:,.0f}" if there.value else _UNKNOWN,
@@ -120,12 +120,12 @@ def _tell_candidates(outlook: Outlook) -> None:
         )
 
 
-def _tell_disk(planned: _Planned, outlook: Outlook, jobs: int) -> None:
+def _tell_disk(planned: _Planned, estimates: Estimates, jobs: int) -> None:
     trained, generated = planned.todo("train"), planned.todo("generate")
     rows = []
     total = 0.0
-    runs = [outlook.run_size(outlook.training[cell]) for cell in trained]
-    shards = [outlook.shards_size(outlook.generation[cell]) for cell in generated]
+    runs = [estimates.run_size(estimates.training[cell]) for cell in trained]
+    shards = [estimates.shards_size(estimates.generation[cell]) for cell in generated]
     for what, figures in (("runs", runs), ("candidates", shards)):
         if not figures:
             continue
@@ -133,7 +133,7 @@ def _tell_disk(planned: _Planned, outlook: Outlook, jobs: int) -> None:
         total += 2 * sum(known)
         sources = ", ".join(dict.fromkeys(figure.source for figure in figures))
         rows.append((what, len(figures), size(2 * sum(known)) if known else _UNKNOWN, sources))
-    passing = [outlook.checkpoints_size(outlook.training[cell]) for cell in trained]
+    passing = [estimates.checkpoints_size(estimates.training[cell]) for cell in trained]
     if passing:
         most = max(passing, key=lambda figure: figure.value or 0.0)
         lanes = min(jobs, len(trained))

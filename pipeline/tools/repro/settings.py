@@ -35,19 +35,15 @@ class Grid(Settings):
 
 
 class Repro(Grid):
-    """Run the cells of dvc.yaml like ``dvc repro``, several at a time, and time them."""
+    """Run `dvc repro` with several cells at a time, and time every stage."""
 
     stage: ClassVar[str] = "repro"
-    summary: ClassVar[str] = "Run `dvc repro` with several cells at a time, and time every stage."
 
 
 class Plan(Grid):
-    """What the cells of a grid would cost."""
+    """Print what a preset will cost before it runs: cells, candidates, time, disk."""
 
     stage: ClassVar[str] = "plan"
-    summary: ClassVar[str] = (
-        "Print what a preset will cost before it runs: cells, candidates, time, disk."
-    )
     arguments: ClassVar[tuple[str, ...]] = ("preset",)
 
     probe: bool = Field(

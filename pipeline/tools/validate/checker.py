@@ -1,25 +1,27 @@
 """The check of a whole corpus: files, manifest, and every row of every shard, in bounded memory."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import Fault, null_rows
+from pipeline.core.candidate_checks import Fault, faults, null_rows
 from pipeline.core.console import Meter
+from pipeline.core.types import COORDINATORS
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
 from pipeline.tools.validate.files import Reading, Sums, check_files, open_shard, take_stock
-from pipeline.tools.validate.identity import IDENTITY, Seen, content_digests, hex_ids
+from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
 from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
-from pipeline.tools.validate.rows import Rules, row_faults, text_faults
+from pipeline.tools.validate.rules import RULES, Expected, standing
 from pipeline.tools.validate.violations import Example, Violations, printable
 
 
@@ -35,21 +37,23 @@ def check_corpus(place: Path, found: Violations) -> Totals:
     """
     shards, sums, totals = take_stock(place, found), Sums(), Totals()
     check_files(shards, sums, found)
-    with ExitStack() as stack:
-        seen = Seen(lambda: stack.enter_context(engine()))
-        _Checker(shards, found, totals, seen).run()
+    with engine() as database:
+        _Checker(shards, found, totals, database).run()
     check_manifest(shards, totals, sums, found)
     return totals
 
 
 class _Checker:
-    def __init__(self, shards: Shards, found: Violations, totals: Totals, seen: Seen) -> None:
-        self._shards, self._found, self._totals, self._seen = shards, found, totals, seen
+    def __init__(
+        self, shards: Shards, found: Violations, totals: Totals, database: duckdb.DuckDBPyConnection
+    ) -> None:
+        self._shards, self._found, self._totals = shards, found, totals
+        self._database, self._seen = database, Seen(database)
         self._files = [*shards.accepted, *shards.rejects]
         self._runs = runs_of(shards.manifest)
         entries = entries_of(shards.manifest or {}) or {}
         self._digested = any("digest" in entry for entry in entries.values())
-        self._rules = {rejects: self._rules_of(rejects) for rejects in (False, True)}
+        self._expected = {rejects: asdict(self._expects(rejects)) for rejects in (False, True)}
 
     def run(self) -> None:
         readings = [
@@ -68,27 +72,24 @@ class _Checker:
                         meter.advance(len(batch))
         for twin in self._seen.twins():
             first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
-            name = self._name(self._files[twin.file])
-            example = Example(printable(name), twin.row, None, printable(f"as {first}"))
-            self._found.add_all(twin.kind, 1, [example])
+            self._found.add(twin.kind, self._name(self._files[twin.file]), f"as {first}", twin.row)
 
     def _name(self, path: Path) -> str:
         place = self._shards.place
         return path.name if path == place else path.relative_to(place).as_posix()
 
-    def _rules_of(self, rejects: bool) -> Rules:
+    def _expects(self, rejects: bool) -> Expected:
         runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
         told = [run.get("settings") for run in runs.values()]
         settings = [each for each in told if isinstance(each, dict)]
-        return Rules(
+        inserted = {str(each.get("coordinator", "and")).lower() for each in settings}
+        return Expected(
             rejects=rejects,
             shared=self._shards.kind == "release",
-            generations=None if self._runs is None else frozenset(runs),
-            coordinators=frozenset(
-                str(each.get("coordinator", "and")).lower() for each in settings
-            ),
-            rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
+            generations=None if self._runs is None else tuple(sorted(runs)),
+            coordinators=tuple(sorted(COORDINATORS | inserted)),
             any_label=any(each.get("spans") == "given" for each in settings),
+            rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
         )
 
     def _check_fingerprint(self, reading: Reading) -> None:
@@ -122,56 +123,48 @@ class _Checker:
         for key, count in _texts(fitting, "generation").items():
             if key in (self._runs or {}):  # others are violations, and may be without number
                 self._totals.generations[key, config] += count
-        self._count(reading, fitting, held.rows, [*large, *alien])
+        places = held.rows + np.arange(len(batch))
         missing = list(_nulls(fitting, reading.schema))
-        self._count(reading, fitting, held.rows, missing)
+        self._count(reading, fitting, places, [*large, *alien, *missing])
+        if not fitting.schema.names:
+            return
         sound = np.ones(len(batch), dtype=bool)
         for fault in (*alien, *missing):
             sound[fault.rows] = False  # of these rows nothing else can be told
-        rows = np.flatnonzero(sound)
-        whole = fitting if sound.all() else fitting.take(pa.array(rows))
-        places = held.rows + rows
-        self._count(reading, whole, places, row_faults(whole, self._rules[reading.rejects]))
-        self._count(reading, whole, places, text_faults(whole))
-        self._identify(reading, whole, places, number)
-
-    def _identify(
-        self, reading: Reading, batch: pa.RecordBatch, places: npt.NDArray[np.int64], number: int
-    ) -> None:
-        names = set(batch.schema.names)
-        if "candidate_id" not in names or not len(batch):
-            return
-        ids, contents = batch.column("candidate_id"), None
-        if names >= set(IDENTITY):
-            contents = content_digests(batch)
-            due = hex_ids(contents)
-            wrong = np.flatnonzero(np.asarray(pc.not_equal(ids, due)))
-            fault = Fault("id differs from content", wrong, lambda row: f"it should be {due[row]}")
-            self._count(reading, batch, places, [fault])
-        if not reading.rejects:  # fills that came out the same are rejects with the same id
-            self._seen.add(ids, contents, number, places)
+        whole = fitting if sound.all() else fitting.filter(pa.array(sound))
+        whole = _with_computed(whole, places[sound])
+        found = faults(self._database, whole, RULES, self._expected[reading.rejects])
+        self._count(reading, whole, places[sound], found)
+        if "candidate_id" in whole.schema.names and not reading.rejects:
+            self._seen.add(whole, number)  # rejects whose fills came out the same have the same id
 
     def _count(
         self,
         reading: Reading,
         batch: pa.RecordBatch,
-        places: int | npt.NDArray[np.int64],
-        faults: Iterator[Fault] | list[Fault],
+        places: npt.NDArray[np.int64],
+        found: Iterable[Fault],
     ) -> None:
         ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else None
-        for fault in faults:
-            if not len(fault.rows):
-                continue
-            rows = np.unique(fault.rows)
+        for fault in found:
             examples = []
-            for row in rows[: self._found.wanted(fault.kind)].tolist():
-                place = places + row if isinstance(places, int) else int(places[row])
+            for row in fault.rows[: self._found.wanted(fault.kind)].tolist():
                 known = None if ids is None else _text(ids[row])
                 shown = None if known is None else printable(known)
-                examples.append(
-                    Example(printable(reading.name), place, shown, printable(fault.told(row)))
-                )
-            self._found.add_all(fault.kind, len(rows), examples)
+                told = printable(fault.told(row))
+                examples.append(Example(printable(reading.name), int(places[row]), shown, told))
+            self._found.add_all(fault.kind, len(fault.rows), examples)
+
+
+def _with_computed(batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """The rows with ``place`` (in their file), ``standing`` and ``due``, as far as they can be known."""
+    names = set(batch.schema.names)
+    batch = batch.append_column("place", pa.array(places))
+    if "license" in names:
+        batch = batch.append_column("standing", standing(batch.column("license")))
+    if names.issuperset(IDENTITY):
+        batch = batch.append_column("due", content_ids(batch))
+    return batch
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> Counter[str]:

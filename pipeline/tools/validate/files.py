@@ -1,8 +1,7 @@
-"""The folder of a corpus that may be broken: what lies there, and whether it is what its lists say.
+"""The files of a corpus that may be broken: whether they are those of its lists, and their rows.
 
-Unlike ``layout.find_shards`` this goes on where something is wrong, and says so.
-
-Parquet files that may be anything, read as far as they can be.
+Unlike ``layout.find_shards`` and ``parquet.read_batches`` this goes on where something is wrong, and says
+so: Parquet files may be anything, and are read as far as they can be.
 """
 
 import json
@@ -20,8 +19,8 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST, RECORDS, require_columns
 from pipeline.core.schema import CANDIDATES, REJECTS
-from pipeline.corpus.layout import Kind, Shards, find_shards
-from pipeline.corpus.manifest import CHECKSUMS, is_release, manifest_faults, read_sums
+from pipeline.corpus.layout import Shards, find_shards, lying_in
+from pipeline.corpus.manifest import CHECKSUMS, manifest_faults, read_sums
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
 from pipeline.tools.validate.violations import Violations
 
@@ -37,23 +36,16 @@ def take_stock(place: Path, found: Violations) -> Shards:
     if not place.is_dir():
         return find_shards(place)  # a file, or nothing
     manifest = _manifest(place / MANIFEST, found)
-    released = is_release(place, manifest)
-    layouts = ("data/*.parquet", "rejected/*.parquet") if released else _FOLDER
-    accepted, rejects = (tuple(sorted(place.glob(layout))) for layout in layouts)
-    if not accepted and not rejects and manifest is None:
+    shards = lying_in(place, manifest, split="")
+    if not shards.accepted and not shards.rejects and manifest is None:
         return find_shards(place)  # which says what may be named
     if (place / RECORDS).is_dir() and not (place / MANIFEST).exists():
         found.add("generation not finished", MANIFEST, "run `conjoin generate` again")
-    kind: Kind = "candidates"
-    if released:
-        kind = "stand-off" if (manifest or {}).get("stand_off") else "release"
+    released = shards.kind != "candidates"
     for fault in manifest_faults(manifest, released=released) if manifest is not None else ():
         wrong = "manifest incomplete" if fault.missing else "manifest unreadable"
         found.add(wrong, MANIFEST, fault.what)
-    return Shards(place, kind, accepted, rejects, manifest)
-
-
-_FOLDER = ("candidates-*.parquet", "rejects-*.parquet")
+    return shards
 
 
 def _manifest(path: Path, found: Violations) -> Mapping[str, Any] | None:
@@ -143,7 +135,7 @@ def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
             found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
 
 
-_BATCH = 4096  # rows
+_BATCH = 16_384  # rows: DuckDB plans the rules anew for every batch
 _BUFFER = 2**20  # bytes; see ``pipeline.core.parquet``
 
 

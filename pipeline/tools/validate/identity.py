@@ -11,7 +11,6 @@ from json.encoder import encode_basestring
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,12 +19,9 @@ from pipeline.corpus.digest import raw_texts
 IDENTITY = ("sentence_id", "words", "coordinator", "conjuncts", "reference")
 """The columns of which an id is the hash."""
 
-_SIZE = 12  # bytes of an id, 24 hex digits
-_FLUSH = 65_536  # rows that go into the database at once
 
-
-def content_digests(batch: pa.RecordBatch) -> bytes:
-    """What the ids of the rows should be: 12 bytes of each.
+def content_ids(batch: pa.RecordBatch) -> pa.StringArray:
+    """What the ids of the rows should be, by their content: 24 hex digits of each.
 
     Args:
         batch: rows without nulls in the columns of ``IDENTITY``.
@@ -40,15 +36,8 @@ def content_digests(batch: pa.RecordBatch) -> bytes:
         "]]",
     ]  # fmt: skip
     texts = pc.binary_join_element_wise(*parts, "")
-    return b"".join([hashlib.sha256(text).digest()[:_SIZE] for text in raw_texts(texts)])
-
-
-def hex_ids(digests: bytes) -> pa.StringArray:
-    """Digests as ids are written."""
-    count = len(digests) // _SIZE
-    ends = np.arange(count + 1, dtype=np.int32) * (2 * _SIZE)
-    return pa.StringArray.from_buffers(
-        count, pa.py_buffer(ends), pa.py_buffer(digests.hex().encode())
+    return pa.array(
+        [hashlib.sha256(text).hexdigest()[:24] for text in raw_texts(texts)], pa.string()
     )
 
 
@@ -82,121 +71,53 @@ class Twin:
 
 
 class Seen:
-    """Ids and contents of all rows so far: a few in memory, many in a database that spills to the disk.
+    """Ids and contents of all rows so far, 128 bits of each, in a database that spills to the disk.
 
     Args:
-        connect: opens the database, if it comes to that.
+        database: an empty one of ``corpus.engine``.
     """
 
-    def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection]) -> None:
-        self._connect = connect
-        self._database: duckdb.DuckDBPyConnection | None = None
-        self._parts: list[pa.Table] = []
-        self._waiting = 0
-        self._alien = False
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        database.execute("CREATE TABLE seen (number BIGINT, id UHUGEINT, content UHUGEINT)")
 
-    def add(
-        self, ids: pa.StringArray, contents: bytes | None, file: int, rows: npt.NDArray[np.int64]
-    ) -> None:
+    def add(self, batch: pa.RecordBatch, file: int) -> None:
         """Take rows in.
 
         Args:
-            ids: their ids.
-            contents: their ``content_digests``; None where the words are not there.
+            batch: rows with ``candidate_id``, ``place`` (their number in the file) and, if the words
+                are there, ``due``.
             file: number of the file.
-            rows: of that file.
         """
-        keys = _keys(ids)
-        content = pa.nulls(len(ids), pa.binary()) if contents is None else _fixed(contents)
-        self._alien |= contents is not None and not pc.all(pc.equal(keys, content)).as_py()
-        files = pa.array(np.full(len(ids), file), pa.int32())
-        part = pa.table([keys, content, files, pa.array(rows)], ["id", "content", "file", "place"])
-        self._parts.append(part)
-        self._waiting += len(ids)
-        if self._waiting >= _FLUSH:
-            self._flush()
+        content = "md5_number(due)" if "due" in batch.schema.names else "NULL"
+        self._database.register("batch", pa.Table.from_batches([batch]))
+        self._database.execute(
+            f"INSERT INTO seen SELECT $first + place, md5_number(candidate_id), {content} FROM batch",  # noqa: S608 - ours
+            {"first": file * _FILE},
+        )
+        self._database.unregister("batch")
 
     def twins(self) -> Iterator[Twin]:
         """Rows whose id, or content under another id, stands in an earlier row."""
-        if self._database is None and self._waiting == self._distinct() and not self._alien:
-            return
-        database = self._flush()
-        yield from _twins(database, _SAME_ID)
-        if self._alien:  # where every id is that of its content, equal contents have equal ids
-            yield from _twins(database, _SAME_CONTENT)
+        yield from self._repeats("id", "count(*) > 1", _SAME_ID, "true")
+        # Where every id is that of its content, equal contents have equal ids.
+        if self._database.execute("SELECT 1 FROM seen WHERE id <> content LIMIT 1").fetchone():
+            other = "min(id) <> max(id)", "'duplicate content'", "seen.id <> known.id"
+            yield from self._repeats("content", *other)
 
-    def _distinct(self) -> int:
-        """Different ids among the rows in memory."""
-        ids = [part.column("id") for part in self._parts]
-        chunks = [chunk for column in ids for chunk in column.chunks]
-        return int(pc.count_distinct(pa.chunked_array(chunks, pa.binary())).as_py())
-
-    def _flush(self) -> duckdb.DuckDBPyConnection:
-        if self._database is None:
-            self._database = self._connect()
-            self._database.execute(_TABLE)
-        if self._parts:
-            self._database.register("part", pa.concat_tables(self._parts))
-            self._database.execute("INSERT INTO seen SELECT * FROM part")
-            self._database.unregister("part")
-        self._parts, self._waiting = [], 0
-        return self._database
+    def _repeats(self, key: str, twice: str, kind: str, condition: str) -> Iterator[Twin]:
+        found = self._database.execute(
+            f"""WITH firsts AS (
+                SELECT {key}, min(number) AS first FROM seen GROUP BY {key} HAVING {twice}
+            )
+            SELECT {kind}, seen.number, first FROM seen JOIN firsts USING ({key})
+            JOIN seen AS known ON known.number = first
+            WHERE seen.number > first AND {condition} ORDER BY seen.number"""  # noqa: S608 - ours
+        )
+        while rows := found.fetchmany(4096):
+            for told, number, first in rows:
+                yield Twin(told, *divmod(number, _FILE), *divmod(first, _FILE))
 
 
-def _twins(database: duckdb.DuckDBPyConnection, query: str) -> Iterator[Twin]:
-    found = database.execute(query)
-    while rows := found.fetchmany(4096):
-        yield from (Twin(*row) for row in rows)
-
-
-_TABLE = "CREATE TABLE seen (id BLOB, content BLOB, file INTEGER, place BIGINT)"
-
-_SAME_ID = """
-WITH twice AS (SELECT id FROM seen GROUP BY id HAVING count(*) > 1),
-ranked AS (
-    SELECT id, content, file, place, row_number() OVER w AS number, first_value(content) OVER w AS known,
-           first_value(file) OVER w AS first_file, first_value(place) OVER w AS first_place
-    FROM seen SEMI JOIN twice USING (id)
-    WINDOW w AS (PARTITION BY id ORDER BY file, place)
-)
-SELECT CASE WHEN content = known THEN 'duplicate row' ELSE 'duplicate id' END,
-       file, place, first_file, first_place
-FROM ranked WHERE number > 1 ORDER BY file, place
-"""
-
-_SAME_CONTENT = """
-WITH twice AS (
-    SELECT content FROM seen WHERE content IS NOT NULL GROUP BY content HAVING count(DISTINCT id) > 1
-),
-ranked AS (
-    SELECT id, file, place, first_value(id) OVER w AS known,
-           first_value(file) OVER w AS first_file, first_value(place) OVER w AS first_place
-    FROM seen SEMI JOIN twice USING (content)
-    WINDOW w AS (PARTITION BY content ORDER BY file, place)
-)
-SELECT 'duplicate content', file, place, first_file, first_place
-FROM ranked WHERE id != known ORDER BY file, place
-"""
-
-
-def _keys(ids: pa.StringArray) -> pa.Array:
-    """Ids as bytes, half as long where they are what ids should be: 1,000,000 take little room."""
-    if pc.all(pc.match_substring_regex(ids, "^[0-9a-f]{24}$")).as_py():
-        return _fixed(bytes.fromhex("".join(ids.to_pylist())))
-    keys = [_key(each) for each in ids.to_pylist()]
-    return pa.array(keys, pa.binary())
-
-
-def _key(candidate_id: str) -> bytes:
-    if len(candidate_id) == 2 * _SIZE and not set(candidate_id) - set("0123456789abcdef"):
-        return bytes.fromhex(candidate_id)
-    plain = candidate_id.encode()
-    return plain if len(plain) != _SIZE else plain + b"\0"  # never equal to a short form
-
-
-def _fixed(digests: bytes) -> pa.Array:
-    count = len(digests) // _SIZE
-    fixed = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(_SIZE), count, [None, pa.py_buffer(digests)]
-    )
-    return fixed.cast(pa.binary())
+_FILE = 2**40  # numbers of rows that each file has to itself
+_SAME_ID = "CASE WHEN seen.content = known.content THEN 'duplicate row' ELSE 'duplicate id' END"

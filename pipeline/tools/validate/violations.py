@@ -1,7 +1,8 @@
 """What is wrong with a corpus: every violation counted by kind, the first few of each kept to show."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 _WIDTH = 160  # characters of a hostile text that are shown
@@ -24,12 +25,6 @@ class Example:
     what: str
 
 
-@dataclass
-class _Kind:
-    count: int = 0
-    examples: list[Example] = field(default_factory=list)
-
-
 class Violations:
     """Violations by kind.
 
@@ -39,41 +34,32 @@ class Violations:
 
     def __init__(self, examples: int) -> None:
         self._most = examples
-        self._kinds: dict[str, _Kind] = {}
+        self._counts: Counter[str] = Counter()
+        self._examples: defaultdict[str, list[Example]] = defaultdict(list)
 
     def __len__(self) -> int:
-        return sum(kind.count for kind in self._kinds.values())
+        return self._counts.total()
 
     def wanted(self, kind: str) -> int:
         """How many more examples of a kind would be kept."""
-        return self._most - len(self._kinds[kind].examples) if kind in self._kinds else self._most
+        return self._most - len(self._examples[kind])
 
-    def add(
-        self,
-        kind: str,
-        file: str,
-        what: str,
-        row: int | None = None,
-        candidate_id: str | None = None,
-    ) -> None:
+    def add(self, kind: str, file: str, what: str, row: int | None = None) -> None:
         """Count one violation."""
-        shown = None if candidate_id is None else printable(candidate_id)
-        self.add_all(kind, 1, [Example(printable(file), row, shown, printable(what))])
+        self.add_all(kind, 1, [Example(printable(file), row, None, printable(what))])
 
     def add_all(self, kind: str, count: int, examples: Sequence[Example]) -> None:
         """Count several of a kind, of which these may be shown."""
-        found = self._kinds.setdefault(kind, _Kind())
-        found.count += count
-        found.examples += examples[: self._most - len(found.examples)]
+        self._counts[kind] += count
+        self._examples[kind] += examples[: self.wanted(kind)]
 
     def counts(self) -> dict[str, int]:
         """Violations by kind, most frequent first, ties in alphabetical order."""
-        kinds = sorted(self._kinds.items(), key=lambda item: (-item[1].count, item[0]))
-        return {name: kind.count for name, kind in kinds}
+        return dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
 
     def examples(self, kind: str) -> list[Example]:
         """The first violations of a kind."""
-        return self._kinds[kind].examples
+        return self._examples[kind]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: ``{kind: {"count": …, "examples": [{"file", "row", "candidate_id", "what"}]}}``."""

@@ -34,10 +34,10 @@ _KINDS = (
 
 
 class UnreachableError(InputError):
-    """The hub does not answer, so that nobody knows the dataset's present revision."""
+    """The hub does not answer, so the dataset's present revision is not known."""
 
 
-class Source(Protocol):
+class CandidateLocation(Protocol):
     """Candidates somewhere, in an order of their own."""
 
     identity: str
@@ -57,8 +57,8 @@ class Source(Protocol):
         """All candidates, with the columns of ``COLUMNS``."""
 
 
-def find_source(source: str | Path) -> Source:
-    """The source of a name.
+def find_location(source: str | Path) -> CandidateLocation:
+    """The location of a name.
 
     A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
     (``owner/name@main``) it never is.
@@ -92,12 +92,10 @@ class _Folder:
                 "a stand-off release, which leaves its sentences' words out", path=self._folder,
                 remedy="rebuild it with `conjoin rehydrate` first",
             )  # fmt: skip
-        states = [(path, path.stat()) for path in shards]
+        names = (path.relative_to(self._folder).as_posix() for path in shards)
+        states = (path.stat() for path in shards)
         return digest_of(
-            [
-                [path.relative_to(self._folder).as_posix(), state.st_size, state.st_mtime_ns]
-                for path, state in states
-            ]
+            [[n, s.st_size, s.st_mtime_ns] for n, s in zip(names, states, strict=True)]
         )
 
     def rows(self) -> int:
@@ -106,7 +104,7 @@ class _Folder:
             try:
                 total += pq.read_metadata(path).num_rows
             except (pa.ArrowException, OSError):
-                return 0  # whoever reads the file will say what is wrong with it
+                return 0  # reading the file will raise what is wrong with it
         return total
 
     def pieces(self) -> Iterator[Piece]:
@@ -123,37 +121,32 @@ class _Hub:
     def __init__(self, name: str) -> None:
         self.identity = f"hub:{name}"
         self._name = name
-        self._repository, _, self._revision = name.partition("@")
+        self._repository, _, revision = name.partition("@")
+        self._revision = revision or None
 
     def key(self) -> str:
         import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
 
+        what = "neither a folder here, nor can the hub be reached to look for a dataset"
         try:
-            builder = datasets.load_dataset_builder(
-                self._repository, revision=self._revision or None
-            )
+            builder = datasets.load_dataset_builder(self._repository, revision=self._revision)
         except ConnectionError as error:
-            raise UnreachableError(
-                "neither a folder here, nor can the hub be reached to look for a dataset",
-                path=self._name, remedy=_KINDS,
-            ) from error  # fmt: skip
+            raise UnreachableError(what, path=self._name, remedy=_KINDS) from error
         except Exception as error:  # of many libraries, down to HTTP and YAML
-            raise InputError(
-                f"neither a folder here nor a dataset of the hub that can be read: {error}",
-                path=self._name, remedy=_KINDS,
-            ) from error  # fmt: skip
+            what = f"neither a folder here nor a dataset of the hub that can be read: {error}"
+            raise InputError(what, path=self._name, remedy=_KINDS) from error
         return digest_of([builder.hash])
 
     def rows(self) -> int:
         return 0
 
     def pieces(self) -> Iterator[Piece]:
-        import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
+        import datasets  # noqa: PLC0415 - as above
 
         first = 0
         try:
             stream = datasets.load_dataset(
-                self._repository, revision=self._revision or None, split="train", streaming=True
+                self._repository, revision=self._revision, split="train", streaming=True
             )
             for table in stream.with_format("arrow").iter(_BATCH):
                 for batch in table.to_batches():

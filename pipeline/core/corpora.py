@@ -1,0 +1,121 @@
+"""The corpora that conjoin can read: where each comes from, its licence, and whom a release must name."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """How a release names a source.
+
+    Attributes:
+        source: what it is, with its reference.
+        url: where it can be had.
+        attribution: the sentence that its terms ask for, or its authors' wish; empty if there is none.
+    """
+
+    source: str
+    url: str = ""
+    attribution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus, as ``conjoin corpora`` describes it.
+
+    Attributes:
+        reader: its reader's name, which its sentence ids begin with.
+        name: what it is, and whose.
+        source: where it comes from.
+        place: where to put it, the second argument of ``conjoin ingest``.
+        licence: SPDX expression that its rows have, if no other is named; whether their text may be
+            redistributed follows from it.
+        remark: what the expression does not say.
+        notice: how a release of its candidates names it.
+    """
+
+    reader: str
+    name: str
+    source: str
+    place: str
+    licence: str
+    remark: str
+    notice: Notice
+
+
+_LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
+_DOW_JONES = (
+    "Text (c) 1987-1989 Dow Jones & Company, Inc.; annotation (c) Trustees of the University of "
+    "Pennsylvania. Available to licensees of the Linguistic Data Consortium (LDC99T42)."
+)
+_ALL = (
+    Corpus(
+        reader="world",
+        name="the embedded miniature world, English-like sentences from a grammar",
+        source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
+        place="data/raw/world",
+        licence="Apache-2.0",
+        remark="conjoin's own",
+        notice=Notice(
+            "the miniature world that comes with conjoin (English-like sentences that a grammar made)",
+            attribution="(c) the conjoin authors, under the Apache License 2.0.",
+        ),
+    ),
+    Corpus(
+        reader="genia",
+        name="GENIA Treebank v1, 1,999 PubMed abstracts (Tateisi et al., 2005)",
+        source="http://www.geniaproject.org/genia-corpus/treebank, GENIA_treebank_v1.tar.gz; "
+        "split by D. McClosky, shipped as lists of PubMed ids",
+        place="data/raw/genia (the .tar.gz or what is in it; in its folder text/ any English, .txt, "
+        ".txt.gz or .txt.xz, that language models may learn from)",
+        licence="CC-BY-3.0 AND LicenseRef-PubMed",
+        remark="annotation CC BY 3.0, (c) GENIA Project, redistributable with attribution; "
+        "text of the abstracts: PubMed terms",
+        notice=Notice(
+            "the GENIA Treebank v1, abstracts of PubMed (Tateisi et al., 2005)",
+            "http://www.geniaproject.org/genia-corpus/treebank",
+            "GENIA Treebank: (c) GENIA Project, under CC BY 3.0. Abstracts: from PubMed of the U.S. "
+            "National Library of Medicine, each (c) its authors or publisher. conjoin changed the "
+            "sentences by inserting text.",
+        ),
+    ),
+    Corpus(
+        reader="ptb",
+        name="Penn Treebank 3, Wall Street Journal (Marcus et al., 1993); "
+        "coordination found by a heuristic",
+        source=f"{_LDC}, folder parsed/mrg/wsj",
+        place="data/raw/ptb (the folders 00 to 24 of .mrg files)",
+        licence="LDC-User-Agreement",
+        remark="the LDC User Agreement of LDC99T42",
+        notice=Notice(
+            "the Wall Street Journal section of the Penn Treebank 3 (Marcus et al., 1993)",
+            _LDC,
+            _DOW_JONES,
+        ),
+    ),
+    Corpus(
+        reader="ptb-ext",
+        name="PTB.ext, the Penn Treebank with coordination annotated (Ficler & Goldberg, 2016); "
+        "the paper's PTB",
+        source="made by https://github.com/Jess1ca/CoordinationExtPTB from the trees of LDC99T42 "
+        "with the noun phrase bracketing of Vadas & Curran (2007)",
+        place="data/raw/ptb-ext/PTB.ext",
+        licence="LDC-User-Agreement",
+        remark="the LDC User Agreement of LDC99T42",
+        notice=Notice(
+            "PTB.ext (Ficler and Goldberg, 2016), which annotates coordination in the Penn Treebank",
+            "https://github.com/Jess1ca/CoordinationExtPTB",
+            _DOW_JONES,
+        ),
+    ),
+    Corpus(
+        reader="text",
+        name="your own text: one sentence per line, or running (--segment punkt, stanza)",
+        source="yours",
+        place="data/raw/text (.txt, .txt.gz, .txt.xz)",
+        licence="unknown",
+        remark="name it with --license; redistribution is as that licence says",
+        notice=Notice("plain text that whoever made the corpus supplied"),
+    ),
+)
+CORPORA = {corpus.reader: corpus for corpus in _ALL}
+"""By the name of their reader."""

@@ -1,0 +1,80 @@
+"""Sources of candidates: the ways of making them, one module each behind one protocol (§3).
+
+The stage knows only this protocol: it hands out units to workers, writes their rows and keeps the
+folder. Another source is a module beside ``free_infilling``, a line in ``SOURCES`` and, since there is
+only one kind so far, the setting that chooses among them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
+from pipeline.core.types import Candidate, Reject
+from pipeline.executor.run import OnBatch
+from pipeline.generate.free_infilling import FreeInfilling
+from pipeline.generate.settings import Generate
+
+Rows = Sequence[Candidate | Reject]
+Notes = Mapping[str, int]
+"""Counts of what no row says, by what is counted."""
+
+_Item = TypeVar("_Item")
+
+
+class CandidateSource(Protocol[_Item]):
+    """A way of making candidates, made from the settings of a run.
+
+    Work is planned in units before any worker starts; a unit is some items, such as reference spans.
+    The rows of a unit are a pure function of the settings, the inputs and the unit's number.
+
+    Attributes:
+        sizes: items of each unit, at most.
+        inert: settings that change no row, given the others: they make no shard stale.
+    """
+
+    sizes: Sequence[int]
+    inert: Set[str]
+
+    def inputs(self) -> dict[str, Any]:
+        """Digests of the files that the rows depend on."""
+
+    def model(self) -> str | None:
+        """The identity of the model that writes, if there is one."""
+
+    def items(self, unit: int) -> tuple[Sequence[_Item], Notes]:
+        """The items of a unit, and counts of what has none.
+
+        Raises:
+            InputError: the inputs cannot be read.
+        """
+
+    def prepare(
+        self, device: torch.device
+    ) -> Callable[[Sequence[_Item], OnBatch], tuple[Rows, Notes]]:
+        """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
+
+
+SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {"free": FreeInfilling}
+
+
+def source_of(settings: Generate) -> CandidateSource[Any]:
+    """The source of a run; free infilling, as long as it is the only one.
+
+    Raises:
+        ConjoinError: of the source: its inputs or its model are missing, or settings do not go together.
+    """
+    return SOURCES["free"](settings)
+
+
+SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
+"""The kinds of files of a unit."""
+
+
+def tables(rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each kind of file."""
+    return {
+        "candidates": [candidate_row(row) for row in rows if isinstance(row, Candidate)],
+        "rejects": [reject_row(row) for row in rows if isinstance(row, Reject)],
+    }

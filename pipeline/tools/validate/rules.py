@@ -1,0 +1,202 @@
+r"""What can be wrong with a row of a corpus: one table of rules, each a condition in SQL.
+
+The kinds are documented in docs/sharing.md. The rules are held against rows without nulls where none may
+be. Besides the columns of the files they name three that Python computes: ``due`` (the id that the content
+should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``), and those of ``_DERIVED``
+in ``core.candidate_checks``. What a corpus holds reaches the conditions as columns and parameters only.
+
+Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.core.candidate_checks import SPAN_RULES, Rule
+from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
+from pipeline.corpus.licences import terms
+from pipeline.text.natural import split_words
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What holds of the rows of one file: the parameters of the rules.
+
+    Attributes:
+        rejects: they are rejects, of which less can be asked.
+        shared: they are of a release with text, which only some licences permit.
+        generations: values that ``generation`` may have; None: nothing says which.
+        coordinators: words, in lower case, that may stand at the coordinator.
+        any_label: reference spans were given, under any label.
+        rebuilt: the text of a stand-off release was put back by somebody who has the source: its
+            licence does not permit to hand it on.
+    """
+
+    rejects: bool = False
+    shared: bool = False
+    generations: tuple[str, ...] | None = None
+    coordinators: tuple[str, ...] = tuple(sorted(COORDINATORS))
+    any_label: bool = False
+    rebuilt: bool = False
+
+
+def standing(licences: pa.StringArray) -> pa.StringArray:
+    """Of each row's licence: ``known``, ``unknown``, or ``barred``: known, and not to be handed on."""
+    codes = pc.dictionary_encode(licences)
+    found = map(terms, codes.dictionary.to_pylist())
+    kinds = [
+        "unknown" if not t.known else "known" if t.redistributable else "barred" for t in found
+    ]
+    return pa.array(kinds, pa.string()).take(codes.indices)
+
+
+_LONG = 10_000  # characters: no model wrote such a fill
+SPECIAL_IN_FILL = "special token in the fill"
+"""As in ``infill.base``, which needs torch; a test holds the two together."""
+
+_MARKS = "MASK|CLS|SEP|PAD|UNK|mask|pad|unk|/s"
+_SENTINEL = (
+    r"\[(MASK|CLS|SEP|PAD|UNK|unused\d+)\]|<(mask|pad|unk|/?s|extra_id_\d+)>|extra_id_\d"
+    r"|<\|[a-z_]+\|>|\x{2581}"
+)
+_CUT_SENTINEL = (
+    rf"(^|\x1f)(\[\x1f({_MARKS})\x1f\]|<\x1f({_MARKS})\x1f>)(\x1f|$)"  # into three words
+)
+_NOT_REFUSED = (
+    f"cause IS DISTINCT FROM '{SPECIAL_IN_FILL}'"  # rejects that were, may have a sentinel
+)
+_PLAIN = "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*( [A-Za-z0-9]+(-[A-Za-z0-9]+)*)*$"
+"""Fills of which the words are what stands between spaces, contractions apart."""
+_CONTRACTED = r"(?i)\b(cannot|gimme|gonna|gotta|lemme|wanna)\b"
+
+
+def _blank(name: str) -> str:
+    return rf"regexp_full_match({name}, '[\s\v\x1c-\x1f\x{{85}}\p{{Z}}]*')"
+
+
+def _score_rules(name: str) -> list[Rule]:
+    told = f"{name} = {{{name}!r}}"
+    return [
+        Rule("score not finite", name, f"NOT isfinite({name})", told),
+        # A sum of logarithms in float32 may be a little above zero.
+        Rule("positive log-probability", name, f"isfinite({name}) AND {name} > 1e-3", told),
+    ]
+
+
+def _text_rules(name: str, text: str) -> list[Rule]:
+    told = f"{name}: {{{name}}}"
+    return [
+        Rule("mask or sentinel in text", name,
+             f"regexp_matches({text}, '{_SENTINEL}') AND {_NOT_REFUSED}", told),
+        Rule("control character in text", name, rf"regexp_matches({text}, '\p{{Cc}}')", told),
+        Rule("replacement character in text", name, rf"regexp_matches({text}, '\x{{FFFD}}')", told),
+    ]  # fmt: skip
+
+
+def _word_rules(name: str) -> list[Rule]:
+    joined, told = f"array_to_string({name}, chr(31))", f"{name}: {{{name}}}"
+    return [
+        *_text_rules(name, f"array_to_string({name}, ' ')"),
+        Rule("mask or sentinel in text", name,
+             f"regexp_matches({joined}, '{_CUT_SENTINEL}') AND {_NOT_REFUSED}", told),
+        Rule("word with whitespace", name, rf"regexp_matches({joined}, '[\s\p{{Z}}]')", told),
+        Rule("empty word", name, f"list_contains({name}, '')", told),
+    ]  # fmt: skip
+
+
+def _fill_rule(needs: str, words: str, asked: str) -> Rule:
+    """The fill, cut into words, is the last conjunct; most fills need no tokenizer to tell."""
+    sure = (
+        f"fill = array_to_string({words}, ' ') AND regexp_matches(fill, '{_PLAIN}') "
+        f"AND NOT regexp_matches(fill, '{_CONTRACTED}')"
+    )
+    return Rule(
+        "fill differs from its conjunct",
+        needs,
+        f"{asked} AND NOT coalesce({sure}, false)",
+        lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}",
+        lambda row: _words(row["fill"]) != _inserted(row),
+    )
+
+
+def _inserted(row: Mapping[str, Any]) -> list[str]:
+    """The words of the last conjunct."""
+    if "fill_words" in row:
+        return list(row["fill_words"])
+    return list(row["words"][row["conjuncts"][-1]["start"] : row["conjuncts"][-1]["end"]])
+
+
+@lru_cache(4096)
+def _words(fill: str | None) -> list[str] | None:
+    if fill is None or len(fill) > _LONG:
+        return None
+    try:
+        return split_words(fill)
+    except TimeoutError:  # nltk stops regular expressions after 5 seconds
+        return None
+
+
+_AROUND = "list_bool_or(list_transform(list_zip(ends[:-2], starts[2:]), lambda s: {}))".format
+
+_STRUCTURE = [
+    *SPAN_RULES,
+    Rule("text between conjuncts is not the coordinator", "coordinator conjuncts",
+         _AROUND("s[1] <= k AND k < s[2] AND NOT (s[1] = k AND s[2] = k + 1)"),
+         "coordinator {coordinator}, conjuncts {conjuncts}"),
+    # Generation inserts after the reference span, which so stays where it was in the source.
+    Rule("reference differs from its conjunct", "coordinator conjuncts reference",
+         "conjuncts[1] <> reference", "reference {reference}, conjuncts {conjuncts}"),
+    Rule("not a coordinator", "coordinator conjuncts words",
+         "k >= 0 AND k < n AND NOT list_contains($coordinators, lower(words[k + 1]))",
+         lambda row: f"the coordinator is {row['words'][row['coordinator']]!r}"),
+    # In a stand-off release the coordinator is told.
+    Rule("not a coordinator", "coordinator conjuncts word",
+         "word IS NULL OR NOT list_contains($coordinators, lower(word))",
+         "the coordinator is {word!r}"),
+]  # fmt: skip
+"""What is asked of rows with a coordinate structure: all but rejects without a usable fill."""
+
+_LABELS = ", ".join(f"'{label}'" for label in (*REFERENCE_LABELS, UNLABELLED))
+
+RULES = [
+    *(Rule("id missing", name, _blank(name), f"{name} is empty")
+      for name in ("candidate_id", "sentence_id")),
+    Rule("id differs from content", "candidate_id due", "candidate_id <> due", "it should be {due}"),
+    Rule("invalid label", "label",
+         f"NOT CASE WHEN $any_label THEN regexp_full_match(label, '{LABEL}') "
+         f"ELSE label IN ({_LABELS}) END", "{label!r}"),
+    *(rule for name in ("score", "score_append", "score_prepend") for rule in _score_rules(name)),
+    Rule("licence missing", "license", _blank("license"), "no licence"),
+    # Without the words there is nothing that a licence could forbid: a stand-off release is made for that.
+    Rule("licence unknown", "license standing words",
+         f"standing = 'unknown' AND NOT $rebuilt AND NOT {_blank('license')}", "{license!r}"),
+    Rule("text under a licence that forbids it", "license standing",
+         "standing = 'barred' AND $shared AND NOT $rebuilt", "{license!r}"),
+    Rule("generation unknown", "generation",
+         "NOT list_contains($generations::VARCHAR[], generation)", "{generation!r}"),
+    Rule("reject without reason", "reason", _blank("reason"), "the reason is empty"),
+    Rule("empty span", "reference", 'reference."start" >= reference."end"',
+         "the reference has no words"),
+    # The source has no more words than what was made of it.
+    Rule("span outside sentence", "reference",
+         'reference."start" < 0 OR coalesce(reference."end" > n, false)',
+         "the reference does not lie in the sentence"),
+    *(replace(rule, wrong=f"NOT ($rejects AND k = -1 AND len(conjuncts) = 0) AND ({rule.wrong})")
+      for rule in _STRUCTURE),
+    *_word_rules("words"),
+    Rule("no words", "words", "n = 0", "a sentence without words"),
+    *_word_rules("fill_words"),
+    *_text_rules("fill", "fill"),
+    _fill_rule("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",
+               "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
+    _fill_rule("fill fill_words", "fill_words", "fill_words IS NOT NULL"),
+    # What generation wrote is either open, as text and words, or sealed.
+    Rule("fill neither open nor sealed", "fill fill_words sealed",
+         "(fill IS NULL) <> (fill_words IS NULL) OR (fill IS NULL) = (sealed IS NULL)",
+         "fill neither open nor sealed"),
+]  # fmt: skip
+"""All that is asked of a row, in the order in which it is told."""

@@ -1,0 +1,101 @@
+"""Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule.
+
+A new rule is a class here and a line in ``RULES``; the choices of ``--accept`` are read from it.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+
+class Acceptance(Protocol):
+    """Line 8's comparison.
+
+    Attributes:
+        takes: the settings of ``train`` that it is made from, by their names.
+    """
+
+    takes: ClassVar[tuple[str, ...]]
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether a candidate with that label and score is believed; asked once of each, in order."""
+
+    @property
+    def state(self) -> Mapping[str, Sequence[float]]:
+        """What it remembers."""
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """CALCSCORE ≥ δ."""
+
+    takes: ClassVar[tuple[str, ...]] = ("delta",)
+    delta: float
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score reaches δ, whatever the label."""
+        return score >= self.delta
+
+
+class BestShare:
+    """The best ``share`` of the recent scores of the candidate's own label.
+
+    So every category is learned at the same rate, however little the model believes of it. The
+    window holds the last scores of a label, this one included; a candidate is accepted if fewer
+    than ``share`` of them are above it (equal scores share the better rank). What has no score
+    (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
+    stream and nothing else.
+
+    Args:
+        share: in (0, 1]; 1 accepts all that can be scored.
+        window: scores remembered of each label.
+    """
+
+    takes: ClassVar[tuple[str, ...]] = ("share",)
+
+    def __init__(self, share: float, window: int = 200) -> None:
+        self._share, self._window = share, window
+        self._recent: dict[str, deque[float]] = {}
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """The remembered scores of each label, oldest first."""
+        return {label: list(scores) for label, scores in self._recent.items()}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+        self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
+
+    def accepts(self, label: str, score: float) -> bool:
+        """Whether the score is among the best of its label; it is remembered."""
+        if score == -float("inf"):
+            return False
+        recent = self._recent.setdefault(label, deque(maxlen=self._window))
+        recent.append(score)
+        return sum(other > score for other in recent) < self._share * len(recent)
+
+
+RULES: dict[str, type[Acceptance]] = {"delta": Delta, "quantile": BestShare}
+
+if TYPE_CHECKING:
+    RuleName = str
+else:
+    RuleName = Literal[tuple(RULES)]
+
+
+def rule_of(name: str, settings: Any) -> Acceptance:
+    """The rule of a name, made from the settings that it takes."""
+    rule = RULES[name]
+    return rule(**{setting: getattr(settings, setting) for setting in rule.takes})

@@ -1,0 +1,87 @@
+"""Sources of candidates: the stage knows nothing but the protocol."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, get_args
+
+import pytest
+import torch
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.files import read_json
+from pipeline.core.schema import read_candidates
+from pipeline.core.types import Candidate, Reject, Span
+from pipeline.generate import sources
+from pipeline.generate.settings import Generate
+from pipeline.generate.stage import run
+from pipeline.ingest.readers import READERS
+from pipeline.ingest.settings import Ingest
+from pipeline.tools.export.formats import FORMATS
+from pipeline.tools.settings import Export
+from pipeline.train.acceptance import RULES
+from pipeline.train.settings import Train
+
+
+class Counting:
+    """A source without model or trees: numbers that are coordinated with the next."""
+
+    sizes: ClassVar[Sequence[int]] = (3, 3, 1)
+    inert: ClassVar[set[str]] = {"beams"}
+
+    def __init__(self, settings: Generate) -> None:
+        self.word = settings.coordinator
+
+    def inputs(self) -> dict[str, Any]:
+        """No files are read."""
+        return {}
+
+    def model(self) -> None:
+        """No model writes."""
+        return
+
+    def items(self, unit: int) -> tuple[list[int], dict[str, int]]:
+        """Consecutive numbers."""
+        return list(range(3 * unit, 3 * unit + self.sizes[unit])), {"numbers skipped": unit}
+
+    def prepare(self, device: torch.device) -> Callable[..., Any]:
+        """Nothing is loaded."""
+
+        def make(items: Sequence[int], on_batch: Callable[[int, int], None]) -> Any:
+            on_batch(len(items), 0)
+            return [self._row(n) for n in items], {"numbers": len(items)}
+
+        return make
+
+    def _row(self, n: int) -> Candidate | Reject:
+        words, one, two = (str(n), self.word, str(n + 1)), Span(0, 1), Span(2, 3)
+        candidate = Candidate(
+            f"{n:024x}", f"s{n}", words, 1, (one, two), "NP", one, str(n + 1), None, None, None, "CC0"
+        )  # fmt: skip
+        return Reject(candidate, "odd") if n % 2 else candidate
+
+
+def test_a_source_is_a_class_and_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Units, rows, rejects, notes, fingerprint and dry run of a source that is no infilling."""
+    monkeypatch.setitem(sources.SOURCES, "free", Counting)
+    out = tmp_path / "out"
+    run(Generate(corpus=tmp_path, out=out, dry_run=True))
+    assert "3 to make of 3" in capsys.readouterr().out
+    assert not out.exists()
+    run(Generate(corpus=tmp_path, out=out))
+    manifest = read_json(out / "manifest.json")
+    assert manifest["tally"] == {"kept": 4, "refused": {"odd": 3}, "seen": 7}
+    assert manifest["notes"] == {"numbers": 7, "numbers skipped": 3}
+    assert "beams" not in manifest["settings"]
+    words = [c.words for shard in candidate_shards(out) for c in read_candidates(shard)]
+    assert words == [(str(n), "and", str(n + 1)) for n in (0, 2, 4, 6)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "registry"),
+    [(Ingest, "reader", READERS), (Train, "accept", RULES), (Export, "format", FORMATS)],
+)
+def test_choices_are_those_of_the_registry(settings: Any, field: str, registry: Any) -> None:
+    """A reader, an acceptance rule and an export format can be chosen once they have their line."""
+    assert get_args(settings.model_fields[field].annotation) == tuple(registry)
