@@ -36,9 +36,8 @@ STAND_OFF = pa.schema(
         RELEASED.field("conjuncts"),
         RELEASED.field("label"),
         RELEASED.field("reference"),
-        pa.field("fill", pa.string()),
-        pa.field("fill_words", RELEASED.field("words").type),
-        pa.field("sealed", pa.binary()),
+        RELEASED.field("fill"),
+        pa.field("fill_words", RELEASED.field("words").type, nullable=False),
         *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
         RELEASED.field("license"),
         RELEASED.field("generation"),
@@ -47,8 +46,9 @@ STAND_OFF = pa.schema(
 """``data/train-*.parquet`` of a stand-off release, which leaves the source's sentences out.
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
-generated text and its words, both null where ``sealed`` holds them, because they repeat the source.
-The sentence is ``source[:reference.end] + [word] + fill_words + source[reference.end:]``.
+generated text and its words. The sentence is
+``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose text repeats the
+source are not there.
 """
 
 STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))

@@ -43,7 +43,7 @@ from pipeline.release.method_text import meanings, synchronized
 def samples(shards: Shards) -> list[str]:
     """One line of Markdown per label, the most frequent label first.
 
-    Of a stand-off release they show ids and what the model wrote, and nothing where that repeats the source.
+    Of a stand-off release they show ids and what the model wrote.
 
     Raises:
         InputError: a file is damaged.
@@ -59,8 +59,7 @@ def samples(shards: Shards) -> list[str]:
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
     if "words" not in row:
-        fill = "generated text sealed" if row["fill"] is None else f"generated: {code(row['fill'])}"
-        return f"{code(row['sentence_id'])}, {fill}{score}"
+        return f"{code(row['sentence_id'])}, generated: {code(row['fill'])}{score}"
     spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
     return f"{code(bracketed(row['words'], spans))}{score}"
 

@@ -64,7 +64,6 @@ _COLUMNS = {
     "reference": "the reference span in the source sentence, without what was inserted",
     "fill": "the second conjunct as the language model wrote it",
     "fill_words": "the fill's words, as they stand in the sentence",
-    "sealed": "stands for fill and words where they repeat the source: only the source opens it",
     "license": "licence of the source sentence, an SPDX expression",
     "generation": "the run that made the row: a key of `generations` in `manifest.json`",
     "reason": "why the row was refused",

@@ -17,7 +17,7 @@ from pipeline.release.card import write_documents
 from pipeline.release.package import PROVENANCE, replaceable, write_checksums
 from pipeline.release.rehydrate import write_rehydrated
 from pipeline.release.settings import Rehydrate
-from pipeline.release.survey import CONFIGS
+from pipeline.release.shards import CONFIGS
 
 
 def run(settings: Rehydrate) -> None:

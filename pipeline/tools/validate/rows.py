@@ -277,8 +277,6 @@ def text_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
         if "fill_words" in names:
             rows = where(pc.is_valid(batch.column("fill_words")))
             yield from _fill_faults(fills, batch.column("fill_words").take(pa.array(rows)), rows)
-    if {"fill", "fill_words", "sealed"} <= set(names):
-        yield from _seal_faults(batch)
 
 
 def _found(batch: pa.RecordBatch, kind: str, rows: npt.NDArray[np.int64], name: str) -> Fault:
@@ -373,12 +371,3 @@ def _words(fill: str | None) -> list[str] | None:
         return split_words(fill)
     except TimeoutError:  # nltk stops regular expressions after 5 seconds
         return None
-
-
-def _seal_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
-    """What generation wrote is either open, as text and words, or sealed."""
-    text, words, sealed = (
-        np.asarray(pc.is_valid(batch.column(name))) for name in ("fill", "fill_words", "sealed")
-    )
-    kind = "fill neither open nor sealed"
-    yield Fault(kind, np.flatnonzero((text != words) | (text == sealed)), kind)
