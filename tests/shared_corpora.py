@@ -67,7 +67,8 @@ def candidate_folder(
         "versions": {"torch": "2.13.0", "transformers": "5.23.0"}, "device": "cpu",
     }  # fmt: skip
     out = corpus / f"candidates/t5-sync/seed-{seed}"
-    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, about)
+    command = f"conjoin generate data/toy --lm t5 --sync --seed {seed}"
+    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, about, command)
     folder.begin()
     for unit in range(units):
         made = [outcome(n, license_, shift) for n in range(first, first + rows)[unit::units]]

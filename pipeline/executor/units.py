@@ -122,12 +122,14 @@ class UnitFolder:
         count: number of units.
         schemas: the schema of each kind of file, by its name (``candidates``, ``rejects``).
         about: what the rows depend on, JSON-ready, in sections whose names explain a change.
+        command: what makes such rows, for the manifest; they do not depend on it.
     """
 
     folder: Path
     count: int
     schemas: Mapping[str, pa.Schema]
     about: Mapping[str, Any]
+    command: str | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -260,7 +262,13 @@ class UnitFolder:
             for index in range(self.count)
             for name, facts in self._commit(index).files.items()
         ]
-        body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
+        body: dict[str, Any] = {
+            "tally": self.tally().to_dict(),
+            "notes": dict(self.notes()),
+            "shards": shards,
+        }
+        if self.command:
+            body["command"] = self.command
         write_json(self.folder / MANIFEST, {**self.about, "fingerprint": self.fingerprint, **body})
 
     def _name(self, index: int) -> str:

@@ -35,6 +35,12 @@ CUT = "fills cut at three times the reference's length"
 
 WITHOUT = "sentences without a reference span"
 
+_SHOWN = {"lm", "sync", "decoding", "spans", "seed"}
+"""Settings that the command in the manifest shows even where they are the default."""
+
+_OF_THE_RUN = {"processes", "out", "dry_run"}
+"""Settings that it never shows."""
+
 _SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
 
 
@@ -56,7 +62,8 @@ def run(settings: Generate) -> None:
         return load_infiller(settings.family, where, task, dtype=dtype, device=device)
 
     def units(device: torch.device) -> UnitFolder:
-        return UnitFolder(out, plan.units, _SCHEMAS, _about(settings, where, device))
+        command = settings.shown_command(settings.usual() - _SHOWN | _OF_THE_RUN)
+        return UnitFolder(out, plan.units, _SCHEMAS, _about(settings, where, device), command)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)

@@ -16,16 +16,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import ValidationError
 
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code, grid, plain
-from pipeline.core.settings import flag_of
 from pipeline.core.types import Span, bracketed
 from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
-from pipeline.generate.settings import Generate
 from pipeline.release import card_text
 from pipeline.release.card_text import prose
 from pipeline.release.croissant import croissant
@@ -64,42 +61,12 @@ def _shown(row: Mapping[str, Any]) -> str:
     return f"{code(bracketed(row['words'], spans))}{score}"
 
 
-_ALWAYS = {"lm", "sync", "decoding", "spans", "seed"}  # worth reading even if they are usual
-
-
 def commands(manifest: Mapping[str, Any]) -> list[str]:
-    """Commands that make such rows again: ``generate`` for each run, ``merge`` if need be, ``release``.
-
-    A manifest records what rows depend on, not where things lay, so the corpus is the source's name.
-    """
-    place = f"data/{manifest['sources'][0]['corpus'] if manifest['sources'] else 'CORPUS'}"
-    lines = [
-        line
-        for generation in manifest["generations"].values()
-        if (line := _generate(generation.get("settings", {}), place))
-    ]
+    """Commands that make such rows again: ``generate`` as its manifest has it, ``merge``, ``release``."""
+    lines = [str(g["command"]) for g in manifest["generations"].values() if g.get("command")]
     if merged := [str(each["place"]) for each in manifest.get("merged", [])]:
         lines.append(shlex.join(["conjoin", "merge", *merged, "--out", "MERGED"]))
     return [*dict.fromkeys(lines), manifest["command"]]
-
-
-def _generate(settings: Mapping[str, Any], place: str) -> str | None:
-    known = {
-        key: v for key, v in settings.items() if key in Generate.model_fields and v is not None
-    }
-    try:
-        made = Generate(**{**known, "corpus": place})
-    except ValidationError:
-        return None  # a run of another version of conjoin, with settings of its own
-    usual = Generate.model_fields
-    words = ["conjoin", "generate", place]
-    for name in usual:
-        if name not in known or (name not in _ALWAYS and known[name] == usual[name].default):
-            continue
-        flag = flag_of(name)
-        switch = isinstance(value := getattr(made, name), bool)
-        words += [f"--{flag}" if value else f"--no-{flag}"] if switch else [f"--{flag}", str(value)]
-    return shlex.join(words)
 
 
 _HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
-from pipeline.corpus.layout import Shards, find_shards, shown_command
+from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, canonical, terms
 from pipeline.corpus.origin import SENTENCES_FILE, facts, find_corpus, foreign_rows, sentences_of
 from pipeline.corpus.rows import generations, require_whole
@@ -120,7 +120,7 @@ def _about(settings: Release, shards: Shards, corpus: Path | None) -> Facts:
         version=settings.version,
         authors=tuple(settings.author),
         url=settings.url,
-        command=shown_command(settings),
+        command=settings.shown_command(),
         seed=settings.seed,
         shards=settings.shards,
         license=_declared(settings),
