@@ -28,7 +28,6 @@ from pipeline.release.card_text import prose
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import CONFIGS, front_matter, source_names
 from pipeline.release.licence_files import (
-    PAPER_BIBTEX,
     bibtex,
     citation_file,
     licence_file,
@@ -114,7 +113,6 @@ def card(
         sources=notices(origins),
         commands=commands(manifest),
         bibtex=bibtex(manifest),
-        paper=PAPER_BIBTEX,
     )  # fmt: skip
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from pipeline.core.markdown import code, grid
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
-    REASONS,
     TREEBANK,
     method,
     model_name,
     parser_of,
     parsers,
+    said,
     synchronized,
 )
 
@@ -254,7 +254,7 @@ def filtered(summary: Mapping[str, Any]) -> str | None:
     reasons = summary.get("reasons") or {}
     total = sum(reasons.values()) + summary["rows"]["accepted"]
     rows = [
-        [code(reason), REASONS.get(reason, "–"), count, f"{100 * count / total:.2f} %"]
+        [code(reason), said("reasons").get(reason, "–"), count, f"{100 * count / total:.2f} %"]
         for reason, count in reasons.items()
     ]
     columns = ["reason", "meaning", "rows", "of all rows"]

@@ -432,14 +432,6 @@ def test_missing_params_file_is_told(tmp_path: Path) -> None:
         Knead.build({"corpus": "c"}, tmp_path / "no.yaml")
 
 
-def test_a_published_command_shows_what_is_not_usual() -> None:
-    """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
-    made = Generate(corpus=Path("/home/me/data/toy"), lm="bert", model="/models/mine/bert", fills=1)
-    hidden = made.usual() - {"sync"}
-    shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
-    assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())
-
-
 def test_settings_make_their_own_command_line() -> None:
     """Positions, repeated flags, and switches that are off."""
     made = Knead.build({"corpus": Path("c"), "many": [3, 4], "flag": False}, None)

@@ -251,6 +251,14 @@ def test_a_second_run_is_refused_while_one_writes(
             run(settings(corpus, out=out))
 
 
+def test_a_published_command_shows_what_is_not_usual() -> None:
+    """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
+    made = Generate(corpus=Path("/home/me/data/toy"), lm="bert", model="/models/mine/bert", fills=1)
+    hidden = made.usual() - {"sync"}
+    shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
+    assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())
+
+
 def test_command_line_round_trips(corpus: Path) -> None:
     """The arguments handed to a launcher's processes make the same settings again."""
     wanted = settings(corpus, sync=False, processes=3, given=Path("x y"), limit=5)
