@@ -10,12 +10,10 @@ The documents of a release, for people and for machines: made of its manifest an
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code, grid, plain
@@ -24,7 +22,7 @@ from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.release import card_text
-from pipeline.release.card_text import prose
+from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import CONFIGS, front_matter, source_names
 from pipeline.release.licence_files import (
@@ -92,7 +90,7 @@ def card(
     """
     place = place_of(manifest)
     stand_off = bool(manifest["stand_off"])
-    return _templates().get_template("README.md.jinja").render(
+    return templates().get_template("README.md.jinja").render(
         front_matter=front_matter(folder, manifest, origins),
         manifest=manifest,
         summary=summary,
@@ -124,7 +122,7 @@ def place_of(manifest: Mapping[str, Any]) -> str:
 
 def training_program(place: str) -> str:
     """The program that the card shows: a small tagger of conjuncts, trained on the corpus."""
-    return _templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
+    return templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
 
 
 def _median(summary: Mapping[str, Any]) -> float | None:
@@ -147,20 +145,6 @@ def _kind(arrow: str) -> str:
     """A type as one reads it: without the names and flags of list elements and struct fields."""
     bare = arrow.replace(" not null", "")
     return re.sub(r"list<\w+: ", "list<", bare).replace("struct<start: int32, end: int32>", "span")
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pipeline", "resources/release"),
-        autoescape=False,  # noqa: S701 - Markdown; what comes from corpora goes through plain or code
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(plain=plain, code=code)
-    return environment
 
 
 def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
