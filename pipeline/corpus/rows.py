@@ -1,10 +1,7 @@
-"""The columns of a released corpus: those of candidates, and which generation made each row.
+"""The rows of a released corpus: their columns, the runs of ``generate`` that made them, and their files.
 
-Documented column by column in docs/release.md.
-
-Who made the rows of a corpus: the runs of ``generate`` behind it, down to each row.
-
-Whether a folder of candidates holds the files that its manifest lists, all of them and no others.
+The columns are those of candidates and which generation made each row; docs/release.md has them one by one.
+``require_whole`` holds a folder against its manifest: all files that it lists, and no others.
 """
 
 from collections.abc import Iterator, Mapping

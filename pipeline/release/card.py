@@ -1,10 +1,7 @@
-"""README.md of a release, its dataset card: every figure comes from the files, none is typed.
+"""The documents of a release, and among them README.md, its dataset card.
 
-A row of each label to look at: the first that a release has, which its shuffle makes a fair draw.
-
-The commands behind a release, as its card shows them.
-
-The documents of a release, for people and for machines: made of its manifest and its figures.
+Every figure comes from the files or the manifest, none is typed. The card shows the first row of each
+label, which the release's shuffle makes a fair draw, and the commands behind the rows.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The licence of a release in words: its file LICENSE, and whom the sources must be attributed to.
+"""Licence and citation of a release: LICENSE, CITATION.cff and BibTeX.
 
-Whom to cite: the corpus itself and the paper behind it, as CITATION.cff and as BibTeX.
+LICENSE names whom the sources must be attributed to; the citations name the corpus and the paper.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""How the rows came about, as far as it is recorded: the words that every document has for it.
-
-What each column of a release means, in one place for its card and its Croissant file.
-"""
+"""What the documents of a release say of its columns, and of how its rows came about if that is recorded."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,6 +1,6 @@
-"""The shards and the manifest of a release, from rows that may be released.
+"""The folder of a release: rows that may be released, manifest, provenance and checksums.
 
-The folder of a release: which one may be replaced, what stands in it besides rows, its checksums.
+It also says which folder may be replaced by a release.
 """
 
 import re

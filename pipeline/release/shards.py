@@ -1,6 +1,6 @@
 """The Parquet shards of a release: the same rows give the same bytes, and any prefix can be read alone.
 
-The order of a release: a seeded shuffle that depends on a row's id alone, of any number of rows.
+Their order is a seeded shuffle that depends on a row's id alone, of any number of rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
