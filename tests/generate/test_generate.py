@@ -108,6 +108,10 @@ def test_an_adapted_model_fills_spans_of_gold_trees(corpus: Path, tiny_t5: Path)
     run(wanted)
     out = corpus / "candidates/t5-twins-sync-gold/seed-0"
     first = read_json(out / "manifest.json")
+    assert first["command"].startswith("conjoin generate ")
+    for shown in ("--lm t5-twins", "--trees treebank", "--limit 4", "--sync"):
+        assert shown in first["command"]
+    assert str(corpus) not in first["command"]
     assert sum(shard["rows"] for shard in first["shards"]) == 8
     assert first["settings"]["trees"] == "treebank"
     assert first["inputs"]["sentences"] == sha256_of(corpus / "sentences.parquet")
