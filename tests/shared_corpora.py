@@ -67,7 +67,9 @@ def candidate_folder(
         versions={"torch": "2.13.0", "transformers": "5.23.0"}, machine={"device": "cpu"},
     )  # fmt: skip
     out = corpus / f"candidates/t5-sync/seed-{seed}"
-    folder = UnitFolder(out, units, {"candidates": CANDIDATES, "rejects": REJECTS}, fingerprint)
+    command = f"conjoin generate data/toy --lm t5 --sync --seed {seed}"
+    schemas = {"candidates": CANDIDATES, "rejects": REJECTS}
+    folder = UnitFolder(out, units, schemas, fingerprint, command)
     folder.begin()
     for unit in range(units):
         made = [outcome(n, license_, shift) for n in range(first, first + rows)[unit::units]]

@@ -9,7 +9,8 @@ A language model is named by its family and, after a hyphen, what distinguishes 
 """
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -40,6 +41,11 @@ def is_model_name(name: object) -> bool:
 def flag_of(name: str) -> str:
     """The option of a field: ``dry_run`` is ``--dry-run``; ``json_`` is ``--json``, a name pydantic has."""
     return name.rstrip("_").replace("_", "-")
+
+
+def shown_place(path: Path) -> str:
+    """A path as it is published: of an absolute one the last two parts, a relative one as it is."""
+    return "/".join(path.parts[1:][-2:]) if path.is_absolute() else str(path)
 
 
 class Settings(BaseModel):
@@ -89,13 +95,13 @@ class Settings(BaseModel):
             name = f"{cls.stage}.{key}" if key else cls.stage
             raise SettingsError(f"{name}{value}: {what}", path=place) from error
 
-    def command_line(self) -> list[str]:
-        """The arguments that make these very settings again, for a launcher's ``conjoin``."""
+    def command_line(self, hidden: Set[str] = frozenset()) -> list[str]:
+        """The arguments that make these settings again but for ``hidden``, for a launcher's ``conjoin``."""
         line = [self.stage, *(str(getattr(self, name)) for name in self.arguments)]
         for name in type(self).model_fields:
             value = getattr(self, name)
             flag = flag_of(name)
-            if name in self.arguments or value is None:
+            if name in self.arguments or name in hidden or value is None:
                 continue
             if isinstance(value, bool):
                 line.append(f"--{flag}" if value else f"--no-{flag}")
@@ -103,6 +109,21 @@ class Settings(BaseModel):
                 for item in value if isinstance(value, list) else [value]:
                     line += [f"--{flag}", str(item)]
         return line
+
+    def shown_command(self, hidden: Set[str] = frozenset()) -> str:
+        """The command that makes these settings again, as it is published: absolute paths are cut."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        cut = {
+            name: type(value)(shown_place(Path(value)))
+            for name, value in values.items()
+            if isinstance(value, (str, Path)) and Path(value).is_absolute()
+        }
+        return shlex.join(["conjoin", *self.model_copy(update=cut).command_line(hidden)])
+
+    def usual(self) -> set[str]:
+        """The settings that have their default values."""
+        fields = type(self).model_fields
+        return {name for name, field in fields.items() if getattr(self, name) == field.default}
 
     @classmethod
     def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:

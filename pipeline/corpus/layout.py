@@ -1,10 +1,8 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-And two rules of paths: a command never writes into what it reads, nor around it; and paths are published
-without the folders above, which say how somebody's machine is arranged.
+And where a command may write: never in what it reads, nor around it.
 """
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any, Literal
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
-from pipeline.core.settings import Settings
 from pipeline.corpus.manifest import is_release, read_manifest
 
 Kind = Literal["candidates", "release", "stand-off", "file"]
@@ -117,17 +114,3 @@ def apart(out: Path, *sources: Path) -> Path:
                 path=out, remedy="choose another --out",
             )  # fmt: skip
     return place
-
-
-def shown_place(path: Path) -> str:
-    """The last two parts of an absolute path; a relative one as it is."""
-    return "/".join(path.parts[1:][-2:]) if path.is_absolute() else str(path)
-
-
-def shown_command(settings: Settings) -> str:
-    """The command line that makes these settings, its absolute paths cut as ``shown_place`` cuts."""
-    values = {name: getattr(settings, name) for name in type(settings).model_fields}
-    cut = {
-        name: Path(shown_place(value)) for name, value in values.items() if isinstance(value, Path)
-    }
-    return shlex.join(["conjoin", *settings.model_copy(update=cut).command_line()])

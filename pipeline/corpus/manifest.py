@@ -103,6 +103,7 @@ class _Release(_Shape):
     generations: dict[str, _ReleasedRun]
     sources: list[_Source]
     merged: list[_Merged] = []
+    withheld: dict[str, dict[str, int]] = {}
 
 
 class _StandOff(_Release):

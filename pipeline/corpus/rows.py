@@ -1,7 +1,7 @@
-"""The rows of a corpus: their columns, the runs of ``generate`` that made them, and whether all are there.
+"""The rows of a released corpus: their columns, the runs of ``generate`` that made them, and their files.
 
-The columns of a release are those of candidates and ``generation``; docs/release.md has them one by one. A
-folder has all its rows if it holds the files that its manifest lists, and no others.
+The columns are those of candidates and which generation made each row; docs/release.md has them one by one.
+``require_whole`` holds a folder against its manifest: all files that it lists, and no others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,9 +33,8 @@ STAND_OFF = pa.schema(
         RELEASED.field("conjuncts"),
         RELEASED.field("label"),
         RELEASED.field("reference"),
-        pa.field("fill", pa.string()),
-        pa.field("fill_words", RELEASED.field("words").type),
-        pa.field("sealed", pa.binary()),
+        RELEASED.field("fill"),
+        pa.field("fill_words", RELEASED.field("words").type, nullable=False),
         *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
         RELEASED.field("license"),
         RELEASED.field("generation"),
@@ -44,8 +43,9 @@ STAND_OFF = pa.schema(
 """``data/train-*.parquet`` of a stand-off release, which leaves the source's sentences out.
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
-generated text and its words, both null where ``sealed`` holds them, because they repeat the source.
-The sentence is ``source[:reference.end] + [word] + fill_words + source[reference.end:]``.
+generated text and its words. The sentence is
+``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose text repeats the
+source are not there.
 """
 
 STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))

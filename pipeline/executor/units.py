@@ -65,12 +65,14 @@ class UnitFolder:
         count: number of units.
         schemas: the schema of each kind of file, by its name (``candidates``, ``rejects``).
         fingerprint: what the rows depend on.
+        command: what makes such rows, for the manifest; they do not depend on it.
     """
 
     folder: Path
     count: int
     schemas: Mapping[str, pa.Schema]
     fingerprint: Fingerprint
+    command: str | None = None
 
     def path(self, kind: str, index: int) -> Path:
         """File of one kind of a unit."""
@@ -181,8 +183,9 @@ class UnitFolder:
             for name, facts in self._output(index).require().files.items()
         ]
         body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
+        command = {"command": self.command} if self.command else {}
         about = {**self.fingerprint.to_dict(), "fingerprint": digest}
-        write_json(self.folder / MANIFEST, {**about, **body})
+        write_json(self.folder / MANIFEST, {**about, **body, **command})
 
     def _name(self, index: int) -> str:
         return f"{index:05d}-of-{self.count:05d}"

@@ -19,6 +19,12 @@ from pipeline.generate.sources import SCHEMAS, CandidateSource, source_of, table
 ALGORITHM = 1
 """Raise it when other code makes other rows of the same settings, inputs and model: shards are then stale."""
 
+_SHOWN = {"lm", "sync", "decoding", "spans", "seed"}
+"""Settings that the command in the manifest shows even where they are the default."""
+
+_OF_THE_RUN = {"processes", "out", "dry_run"}
+"""Settings that it never shows."""
+
 
 def run(settings: Generate) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
@@ -30,7 +36,9 @@ def run(settings: Generate) -> None:
     out, source = settings.out or default_out(settings), source_of(settings)
 
     def units(device: torch.device) -> UnitFolder:
-        return UnitFolder(out, len(source.sizes), SCHEMAS, _fingerprint(settings, source, device))
+        fingerprint = _fingerprint(settings, source, device)
+        command = settings.shown_command(settings.usual() - _SHOWN | _OF_THE_RUN)
+        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)

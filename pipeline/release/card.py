@@ -1,37 +1,28 @@
-"""README.md of a release, its dataset card: every figure comes from the files, none is typed.
+"""The documents of a release, and among them README.md, its dataset card.
 
-A row of each label to look at: the first that a release has, which its shuffle makes a fair draw.
-
-The commands behind a release, as its card shows them.
-
-The documents of a release, for people and for machines: made of its manifest and its figures.
+Every figure comes from the files or the manifest, none is typed. The card shows the first row of each
+label, which the release's shuffle makes a fair draw, and the commands behind the rows.
 """
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import ValidationError
 
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code, grid, plain
-from pipeline.core.settings import flag_of
 from pipeline.core.types import Span, bracketed
 from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
-from pipeline.generate.settings import Generate
 from pipeline.release import card_text
-from pipeline.release.card_text import prose
+from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import CONFIGS, front_matter, source_names
 from pipeline.release.licence_files import (
-    PAPER_BIBTEX,
     bibtex,
     citation_file,
     licence_file,
@@ -43,7 +34,7 @@ from pipeline.release.method_text import meanings, synchronized
 def samples(shards: Shards) -> list[str]:
     """One line of Markdown per label, the most frequent label first.
 
-    Of a stand-off release they show ids and what the model wrote, and nothing where that repeats the source.
+    Of a stand-off release they show ids and what the model wrote.
 
     Raises:
         InputError: a file is damaged.
@@ -59,48 +50,17 @@ def samples(shards: Shards) -> list[str]:
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
     if "words" not in row:
-        fill = "generated text sealed" if row["fill"] is None else f"generated: {code(row['fill'])}"
-        return f"{code(row['sentence_id'])}, {fill}{score}"
+        return f"{code(row['sentence_id'])}, generated: {code(row['fill'])}{score}"
     spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
     return f"{code(bracketed(row['words'], spans))}{score}"
 
 
-_ALWAYS = {"lm", "sync", "decoding", "spans", "seed"}  # worth reading even if they are usual
-
-
 def commands(manifest: Mapping[str, Any]) -> list[str]:
-    """Commands that make such rows again: ``generate`` for each run, ``merge`` if need be, ``release``.
-
-    A manifest records what rows depend on, not where things lay, so the corpus is the source's name.
-    """
-    place = f"data/{manifest['sources'][0]['corpus'] if manifest['sources'] else 'CORPUS'}"
-    lines = [
-        line
-        for generation in manifest["generations"].values()
-        if (line := _generate(generation.get("settings", {}), place))
-    ]
+    """Commands that make such rows again: ``generate`` as its manifest has it, ``merge``, ``release``."""
+    lines = [str(g["command"]) for g in manifest["generations"].values() if g.get("command")]
     if merged := [str(each["place"]) for each in manifest.get("merged", [])]:
         lines.append(shlex.join(["conjoin", "merge", *merged, "--out", "MERGED"]))
     return [*dict.fromkeys(lines), manifest["command"]]
-
-
-def _generate(settings: Mapping[str, Any], place: str) -> str | None:
-    known = {
-        key: v for key, v in settings.items() if key in Generate.model_fields and v is not None
-    }
-    try:
-        made = Generate(**{**known, "corpus": place})
-    except ValidationError:
-        return None  # a run of another version of conjoin, with settings of its own
-    usual = Generate.model_fields
-    words = ["conjoin", "generate", place]
-    for name in usual:
-        if name not in known or (name not in _ALWAYS and known[name] == usual[name].default):
-            continue
-        flag = flag_of(name)
-        switch = isinstance(value := getattr(made, name), bool)
-        words += [f"--{flag}" if value else f"--no-{flag}"] if switch else [f"--{flag}", str(value)]
-    return shlex.join(words)
 
 
 _HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")
@@ -127,7 +87,7 @@ def card(
     """
     place = place_of(manifest)
     stand_off = bool(manifest["stand_off"])
-    return _templates().get_template("README.md.jinja").render(
+    return templates().get_template("README.md.jinja").render(
         front_matter=front_matter(folder, manifest, origins),
         manifest=manifest,
         summary=summary,
@@ -148,7 +108,6 @@ def card(
         sources=notices(origins),
         commands=commands(manifest),
         bibtex=bibtex(manifest),
-        paper=PAPER_BIBTEX,
     )  # fmt: skip
 
 
@@ -160,7 +119,7 @@ def place_of(manifest: Mapping[str, Any]) -> str:
 
 def training_program(place: str) -> str:
     """The program that the card shows: a small tagger of conjuncts, trained on the corpus."""
-    return _templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
+    return templates().get_template("train.py.jinja").render(place=place).rstrip("\n")
 
 
 def _median(summary: Mapping[str, Any]) -> float | None:
@@ -183,20 +142,6 @@ def _kind(arrow: str) -> str:
     """A type as one reads it: without the names and flags of list elements and struct fields."""
     bare = arrow.replace(" not null", "")
     return re.sub(r"list<\w+: ", "list<", bare).replace("struct<start: int32, end: int32>", "span")
-
-
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pipeline", "resources/release"),
-        autoescape=False,  # noqa: S701 - Markdown; what comes from corpora goes through plain or code
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(plain=plain, code=code)
-    return environment
 
 
 def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:

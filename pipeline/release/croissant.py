@@ -5,6 +5,7 @@ provenance in W3C PROV, and what the Responsible AI extension has words for and 
 There are no dates in it, so that the same input gives the same bytes.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,31 +16,10 @@ import pyarrow.parquet as pq
 from pipeline.corpus.licences import licence_ids, terms
 from pipeline.release.front_matter import CONFIGS
 from pipeline.release.licence_files import bibtex, creators
-from pipeline.release.method_text import meanings
+from pipeline.release.method_text import meanings, resource
 
 _PARQUET = "application/x-parquet"
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
-_TERMS = (
-    "arrayShape citeAs column containedIn equivalentProperty extract field fileProperty fileObject "
-    "fileSet format includes isArray isLiveDataset jsonPath key md5 parentField path recordSet "
-    "references regex repeated replace samplingRate separator source subField transform"
-)  # of Croissant's vocabulary
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "dct": "http://purl.org/dc/terms/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "description": {"@container": "@language"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "name": {"@container": "@language"},
-    **{term: f"cr:{term}" for term in _TERMS.split()},
-}
 
 
 def croissant(
@@ -56,7 +36,7 @@ def croissant(
     """
     parts = {p: [s for s in manifest["shards"] if s["config"] == p] for p in CONFIGS}
     whole = {
-        "@context": dict(sorted(_CONTEXT.items())),
+        "@context": json.loads(resource("croissant_context.json")),
         "@type": "sc:Dataset",
         "conformsTo": _CONFORMS,
         "name": manifest["name"],

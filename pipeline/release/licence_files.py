@@ -1,6 +1,6 @@
-"""The licence of a release in words: its file LICENSE, and whom the sources must be attributed to.
+"""Licence and citation of a release: LICENSE, CITATION.cff and BibTeX.
 
-Whom to cite: the corpus itself and the paper behind it, as CITATION.cff and as BibTeX.
+LICENSE names whom the sources must be attributed to; the citations name the corpus and the paper.
 """
 
 import re
@@ -13,7 +13,7 @@ import yaml
 
 from pipeline.core.corpora import CORPORA, Notice
 from pipeline.corpus.licences import canonical, licence_ids, terms
-from pipeline.release.method_text import method
+from pipeline.release.method_text import method, said
 
 _HUB = {
     "afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
@@ -86,37 +86,6 @@ def _apache() -> str:
     return next((p.read_text(encoding="utf-8") for p in found if p.is_file()), "")
 
 
-PAPER: dict[str, Any] = {
-    "type": "conference-paper",
-    "title": "Coordination Generation via Synchronized Text-Infilling",
-    "authors": [
-        {"family-names": "Teranishi", "given-names": "Hiroki"},
-        {"family-names": "Matsumoto", "given-names": "Yuji"},
-    ],
-    "collection-title": "Proceedings of the 29th International Conference on Computational Linguistics",
-    "conference": {"name": "COLING 2022", "city": "Gyeongju", "country": "KR"},
-    "publisher": {"name": "International Committee on Computational Linguistics"},
-    "year": 2022,
-    "month": 10,
-    "start": 5914,
-    "end": 5924,
-    "url": "https://aclanthology.org/2022.coling-1.517/",
-}
-"""The paper that the method is from, as CITATION.cff has references."""
-
-PAPER_BIBTEX = """\
-@inproceedings{teranishi-matsumoto-2022-coordination,
-  title     = {Coordination Generation via Synchronized Text-Infilling},
-  author    = {Teranishi, Hiroki and Matsumoto, Yuji},
-  booktitle = {Proceedings of the 29th International Conference on Computational Linguistics},
-  year      = {2022},
-  month     = oct,
-  address   = {Gyeongju, Republic of Korea},
-  publisher = {International Committee on Computational Linguistics},
-  pages     = {5914--5924},
-  url       = {https://aclanthology.org/2022.coling-1.517/}
-}"""
-
 _CC = re.compile(r"CC0-1\.0|CC-BY(-NC)?(-SA|-ND)?-(1\.0|2\.0|2\.5|3\.0|4\.0)")
 _MAKER = "conjoin"  # made the corpus where nobody puts a name to it
 
@@ -155,7 +124,7 @@ def citation_file(manifest: Mapping[str, Any]) -> str:
         cff["license"] = licence
     if manifest["url"]:
         cff["url"] = manifest["url"]
-    cff["references"] = [PAPER]
+    cff["references"] = [said("paper")]
     return str(yaml.safe_dump(cff, sort_keys=False, allow_unicode=True, width=100))
 
 

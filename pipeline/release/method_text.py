@@ -1,10 +1,11 @@
-"""How the rows came about, as far as it is recorded: the words that every document has for it.
-
-What each column of a release means, in one place for its card and its Croissant file.
-"""
+"""What the documents of a release say of its columns, and of how its rows came about if that is recorded."""
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
+
+import yaml
 
 TREEBANK = "treebank"
 """What trees say of their parser if they came with the source."""
@@ -50,63 +51,23 @@ def parsers(manifest: Mapping[str, Any]) -> list[str | None]:
     return list(dict.fromkeys(parser_of(manifest, run) for run in taken))
 
 
-_COLUMNS = {
-    "candidate_id": "hash of the content (sentence, words, coordinator, spans); equal content has "
-    "equal ids whatever wrote it",
-    "sentence_id": "the source sentence",
-    "words": "the generated sentence, word by word: the source's words, the inserted coordinator and "
-    "the fill",
-    "coordinator": "index in `words` of the inserted coordinator, from 0; -1 in a reject without a fill",
-    "word": "the coordinator as written",
-    "conjuncts": "the two conjuncts as half-open ranges `[start, end)` of `words`: the reference span, "
-    "which is the source's, and the fill, which is the model's",
-    "label": "category of the reference span (NP, VP, …); `X` for a random word sequence",
-    "reference": "the reference span in the source sentence, without what was inserted",
-    "fill": "the second conjunct as the language model wrote it",
-    "fill_words": "the fill's words, as they stand in the sentence",
-    "sealed": "stands for fill and words where they repeat the source: only the source opens it",
-    "license": "licence of the source sentence, an SPDX expression",
-    "generation": "the run that made the row: a key of `generations` in `manifest.json`",
-    "reason": "why the row was refused",
-}
+def resource(name: str) -> str:
+    """A text file of ``resources/release``."""
+    return (files("pipeline") / "resources/release" / name).read_text(encoding="utf-8")
 
-_APPEND = "where the fill follows the reference (“X and ___”)"
-_PREPEND = "where it comes before the reference (“___ and X”)"
-_MEAN = "mean log-probability per token of the fill"
-_SYNC = {
-    "score": f"{_MEAN}, in both contexts at once",
-    "score_append": f"the same {_APPEND}",
-    "score_prepend": f"the same {_PREPEND}",
-}
-_NO_SYNC = {
-    "score": f"{_MEAN} {_APPEND}; the other context was not scored",
-    "score_append": "the same as `score`",
-    "score_prepend": "null: without synchronization there is no such score",
-}
-_EITHER = {
-    "score": f"{_MEAN}, in both contexts at once if the run was synchronized (its setting `sync`), else "
-    "the same as `score_append`",
-    "score_append": f"{_MEAN} {_APPEND}",
-    "score_prepend": f"the same {_PREPEND}; null without synchronization",
-}
 
-REASONS = {
-    "empty fill": "the model wrote nothing",
-    "punctuation only": "the fill has neither letter nor digit",
-    "fill equal to the reference": "the fill says the same as the first conjunct, but for case",
-    "fill repeated": "the same reference has this fill already",
-    "NaN logits": "the model's numbers broke down",
-    "reference span has no tokens for the model": "there is nothing that the fill could be as long as",
-    "source contains a special token of the model": "masks could not be told from the text",
-    "special token in the fill": "the model wrote a sign of its own, such as a mask, not text",
-    "fill begins inside a word": "the fill continues a word rather than beginning one",
-    "longer than the model allows": "the sentence with its masks does not fit the model",
-}
-"""Reason of a reject → what it means."""
+@cache
+def said(what: str) -> dict[str, Any]:
+    """A part of ``words.yaml``: ``columns``, ``scores``, ``reasons`` of rejects, or ``paper``."""
+    found: dict[str, Any] = yaml.safe_load(resource("words.yaml"))[what]
+    return found
 
 
 def meanings(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Column → what it means in this release, in Markdown."""
     found = synchronized(manifest)
-    scores = _SYNC if found == {True} else _NO_SYNC if found == {False} else _EITHER
-    return _COLUMNS | scores
+    way = (
+        "synchronized" if found == {True} else "not synchronized" if found == {False} else "either"
+    )
+    scores: dict[str, str] = said("scores")[way]
+    return said("columns") | scores

@@ -1,11 +1,13 @@
-"""The shards and the manifest of a release, from rows that may be released.
+"""The folder of a release: rows that may be released, manifest, provenance and checksums.
 
-The folder of a release: which one may be replaced, what stands in it besides rows, its checksums.
+It also says which folder may be replaced by a release.
 """
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,25 +21,22 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
-from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, combined
-from pipeline.corpus.manifest import CHECKSUMS, FORMAT
-from pipeline.corpus.rows import (
+from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
+from pipeline.corpus.rows import generations, read_accepted, read_rejects
+from pipeline.release.shards import (
+    CONFIGS,
     RELEASED,
-    RELEASED_REJECTS,
     STAND_OFF,
-    STAND_OFF_REJECTS,
-    generations,
-    read_accepted,
-    read_rejects,
+    shard_count,
+    shuffled,
+    stored,
+    with_source,
+    write_shards,
 )
-from pipeline.release.shards import SOURCE, shard_count, shuffled, write_shards
 from pipeline.release.stand_off import Repeats, StandOff
-from pipeline.release.survey import CONFIGS, Survey
-
-_FULL = {"train": RELEASED, "rejected": RELEASED_REJECTS}
-_BARE = {"train": STAND_OFF, "rejected": STAND_OFF_REJECTS}
+from pipeline.release.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,6 @@ class Facts:
         command: the line that made it.
         seed: of the order of its rows.
         shards: of usable candidates; None: as many as need be.
-        licenses: rows by SPDX expression.
         license: put in where rows say unknown.
         sources: facts of the source corpora.
     """
@@ -61,7 +59,6 @@ class Facts:
     command: str
     seed: int
     shards: int | None
-    licenses: Mapping[str, int]
     license: str | None
     sources: tuple[Mapping[str, Any], ...]
 
@@ -74,7 +71,7 @@ def write_release(
     *,
     source: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
-) -> tuple[dict[str, Any], StandOff | None]:
+) -> tuple[dict[str, Any], Survey]:
     """Write shards and ``manifest.json`` into an empty folder.
 
     Args:
@@ -86,34 +83,48 @@ def write_release(
         advance: told how many more rows have been read or written; each is twice.
 
     Returns:
-        The manifest; for a stand-off release also what was sealed.
+        The manifest, and counts of the rows that were written.
 
     Raises:
         InputError: there are fewer rows than shards, the disk is full, or for a stand-off release
-            the source is not that of the rows.
+            the source is not that of the rows, or all of them repeat it.
     """
-    counts = {"train": shard_count(survey.rows["train"], about.shards)}
-    counts["rejected"] = _rejected_count(survey, counts["train"])
     hiding = None
     if source is not None:
         hiding = StandOff(Repeats(s.words for s in read_sentences(source)))
+    released, rows = Survey(), {config: survey.rows[config] for config in CONFIGS}
+    schemas = RELEASED if hiding is None else STAND_OFF
     entries: list[dict[str, Any]] = []
-    digests, full_digests = {}, {}
-    for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-        schema = _FULL[config] if hiding is None else _BARE[config]
-        full = RowDigest()
-        licensed = _licensed(_counted(read(shards), advance), about.license)
-        with shuffled(licensed, _FULL[config], about.seed, source) as batches:
-            stream = _counted(batches, advance)
-            if hiding is not None:
-                stream = hiding.convert(_added(stream, full), schema)
+    digests, orders = {}, {}
+    with ExitStack() as stack:
+        for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
+            batches = _licensed(_counted(read(shards), advance), about.license)
+            if hiding is not None and source is not None:
+                file = stack.enter_context(stored(batches, RELEASED[config]))
+                beside = stack.enter_context(with_source([file], RELEASED[config], source))
+                batches = hiding.convert(beside, config)
+            batches = released.counted(batches, config)
+            orders[config] = stack.enter_context(shuffled(batches, schemas[config], about.seed))
+        if hiding is not None and source is not None:
+            hiding.require_own(source)
+            for config, reasons in hiding.withheld.items():
+                rows[config] -= reasons.total()
+                advance(reasons.total())
+        if not rows["train"]:
+            raise InputError(
+                "all usable candidates are withheld, because they repeat their source",
+                path=shards.place, remedy="generate from more sentences, or with another model",
+            )  # fmt: skip
+        counts = {"train": shard_count(rows["train"], about.shards)}
+        # Files of rejects hold no more rows than those of candidates; there is none without rows.
+        counts["rejected"] = -(-rows["rejected"] // -(-rows["train"] // counts["train"]))
+        for config in CONFIGS:
             made, whole = write_shards(
-                folder, config, schema, stream, rows=survey.rows[config], count=counts[config]
-            )
-        entries += made
-        digests[config], full_digests[config] = whole.hex(), full.hex()
-    if hiding is not None and source is not None:
-        hiding.require_own(source)
+                folder, config, schemas[config], _counted(orders[config], advance),
+                rows=rows[config], count=counts[config],
+            )  # fmt: skip
+            entries += made
+            digests[config] = whole.hex()
     manifest: dict[str, Any] = {
         "conjoin": __version__,
         "format": FORMAT,
@@ -121,30 +132,32 @@ def write_release(
         "version": about.version,
         "authors": list(about.authors),
         "url": about.url,
-        "license": combined(about.licenses),
-        "licenses": dict(about.licenses),
+        "license": combined(released.licenses),
+        "licenses": dict(sorted(released.licenses.items())),
         "stand_off": hiding is not None,
         "command": about.command,
         "seed": about.seed,
-        "rows": {config: survey.rows[config] for config in CONFIGS},
+        "rows": _both(released.rows),
         "digests": digests,
         "shards": entries,
-        "generations": _generations(shards, survey),
+        "generations": {
+            key: {**run, "rows": _both(released.generations.get(key, Counter()))}
+            for key, run in generations(shards).items()
+        },
         "sources": [dict(each) for each in about.sources],
     }
-    if hiding is not None:
-        manifest["full_digests"] = full_digests
-    for key in ("merged", "dropped"):  # what `conjoin merge` did to the rows before
+    for key in ("merged", "dropped", "withheld"):  # what became of the rows before
         if key in (shards.manifest or {}):
             manifest[key] = (shards.manifest or {})[key]
+    if hiding is not None:
+        manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
+        manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
     write_json(folder / MANIFEST, manifest)
-    return manifest, hiding
+    return manifest, released
 
 
-def _rejected_count(survey: Survey, train: int) -> int:
-    """As many shards as give rejects' files no more rows than candidates' have; none for no rejects."""
-    per_shard = max(1, -(-survey.rows["train"] // train))
-    return -(-survey.rows["rejected"] // per_shard)
+def _both(counts: Mapping[str, int]) -> dict[str, int]:
+    return {config: counts.get(config, 0) for config in CONFIGS}
 
 
 def _counted(
@@ -165,21 +178,6 @@ def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterat
         new = pc.if_else(pc.equal(old, UNKNOWN), license_, old)
         columns = [new if i == at else column for i, column in enumerate(batch.columns)]
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _added(batches: Iterable[pa.RecordBatch], digest: RowDigest) -> Iterator[pa.RecordBatch]:
-    """The batches, whose rows as they would be with text go into a digest."""
-    for batch in batches:
-        digest.add(batch.drop_columns([SOURCE.name]))
-        yield batch
-
-
-def _generations(shards: Shards, survey: Survey) -> dict[str, Any]:
-    """The runs behind the rows, each with how many of them it made."""
-    return {
-        key: {**about, "rows": {config: survey.generations[key][config] for config in CONFIGS}}
-        for key, about in generations(shards).items()
-    }
 
 
 PROVENANCE = "provenance"
@@ -263,3 +261,38 @@ def write_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).unlink(missing_ok=True)
     lines = [f"{sha256_of(folder / name)}  {name}\n" for name in _names(folder)]
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+
+
+_AGAIN = "make the release again, or get it again"
+
+
+def checked_files(folder: Path) -> list[Path]:
+    """All files of a release, ``SHA256SUMS`` included, each held against its checksum.
+
+    Hidden files at the top (``.git``, a hub's ``.cache``) are no part of a release.
+
+    Raises:
+        InputError: there are no checksums, a file is missing, altered, or not listed.
+    """
+    sums = folder / CHECKSUMS
+    if not sums.is_file():
+        raise InputError(f"no {CHECKSUMS} here", path=folder, remedy="name what `release` wrote")
+    listed: dict[str, str] = {}
+    for line in read_sums(sums):
+        if line.name is None:
+            raise InputError("not a line of checksums", path=sums, line=line.number, remedy=_AGAIN)
+        listed[line.name] = line.sha256
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
+    visible = {name for name in there if not name.startswith(".")}
+    for name in sorted(visible - listed.keys() - {CHECKSUMS}):
+        raise InputError(
+            f"a file that {CHECKSUMS} does not list", path=folder / name,
+            remedy="remove it; a release is sent as it was written",
+        )  # fmt: skip
+    for name, expected in listed.items():
+        path = folder / name
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"missing, but {CHECKSUMS} lists it", path=path, remedy=_AGAIN)
+        if sha256_of(path) != expected:
+            raise InputError(f"not the file that {CHECKSUMS} lists", path=path, remedy=_AGAIN)
+    return [*(folder / name for name in sorted(listed)), sums]

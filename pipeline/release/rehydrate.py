@@ -1,18 +1,17 @@
-"""The shards and the manifest of a stand-off release with the text put back."""
+"""A stand-off release with its text put back: rows, shards and manifest."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_json
+from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
-from pipeline.release.shards import with_source, write_shards
-from pipeline.release.stand_off import Rebuilder
-from pipeline.release.survey import CONFIGS
-
-_SCHEMAS = {"train": (STAND_OFF, RELEASED), "rejected": (STAND_OFF_REJECTS, RELEASED_REJECTS)}
+from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
+from pipeline.release.stand_off import rebuilt_words
 
 
 def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
@@ -40,15 +39,13 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
             "not a manifest of a stand-off release: it lacks rows or full_digests",
             path=shards.place / MANIFEST, remedy="get the release again",
         ) from error  # fmt: skip
-    entries, found = [], {}
-    rebuilder = Rebuilder()
+    entries, found, rebuilder = [], {}, _Rebuilder()
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
         if not files and not rows[config]:
             continue
-        bare, full = _SCHEMAS[config]
-        with with_source(files, bare, source) as batches:
+        with with_source(files, STAND_OFF[config], source) as batches:
             made, whole = write_shards(
-                folder, config, full, rebuilder.rebuild(batches, full),
+                folder, config, RELEASED[config], rebuilder.rebuild(batches, RELEASED[config]),
                 rows=rows[config], count=len(files),
             )  # fmt: skip
         entries += made
@@ -64,3 +61,67 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
     }
     write_json(folder / MANIFEST, manifest)
     return manifest
+
+
+_READ = (
+    "candidate_id", "sentence_id", "coordinator", "word", "conjuncts", "reference", "fill_words", "source",
+)  # fmt: skip
+_MISSING = "their sentence is not in it"
+_CHANGED = "rebuilt to other words than were released"
+
+
+class _Rebuilder:
+    """Puts the source's words back into rows, and keeps account of where that failed."""
+
+    def __init__(self) -> None:
+        self._rows = {_MISSING: 0, _CHANGED: 0}
+        self._first = {_MISSING: "", _CHANGED: ""}
+
+    def rebuild(
+        self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows with text.
+
+        Args:
+            batches: rows of a stand-off release, with their source's words in column ``source``.
+            schema: ``RELEASED`` or ``RELEASED_REJECTS``.
+
+        A row whose sentence is missing has no words; whoever keeps the rows compares their digest.
+        """
+        for batch in batches:
+            texts = pa.array(
+                [self._words(row) for row in batch.to_pylist()], schema.field("words").type
+            )
+            columns = [texts if f.name == "words" else batch.column(f.name) for f in schema]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def error(self, source: Path) -> InputError:
+        """One line on why the source is not the one the release was made of."""
+        parts = [
+            f"{what}: {rows:,} rows, first {self._first[what]}"
+            for what, rows in self._rows.items()
+            if rows
+        ]
+        return InputError(
+            "this is not the source that the release was made of ("
+            + ("; ".join(parts) or "the rows come out with another digest")
+            + ")",
+            path=source,
+            remedy="ingest the very corpus that the release's manifest.json names as its source",
+        )
+
+    def _words(self, row: Mapping[str, Any]) -> list[str]:
+        if row["source"] is None:
+            return self._fault(_MISSING, row)
+        words = rebuilt_words(row)
+        spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
+        content = [row["sentence_id"], words, row["coordinator"], spans]
+        if not str(digest_of(content)).startswith(row["candidate_id"]):
+            # Only a hint why the digest is another: an id that conjoin did not make says nothing.
+            self._fault(_CHANGED, row)
+        return words
+
+    def _fault(self, what: str, row: Mapping[str, Any]) -> list[str]:
+        self._first[what] = self._first[what] or row["sentence_id"]
+        self._rows[what] += 1
+        return []

@@ -1,6 +1,6 @@
 """The Parquet shards of a release: the same rows give the same bytes, and any prefix can be read alone.
 
-The order of a release: a seeded shuffle that depends on a row's id alone, of any number of rows.
+Their order is a seeded shuffle that depends on a row's id alone, of any number of rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,11 +18,19 @@ import pyarrow.parquet as pq
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import regroup, select_like
+from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 
+CONFIGS = ("train", "rejected")
+"""The configurations of a release: usable candidates, and rejects."""
+
 FOLDERS = {"train": "data", "rejected": "rejected"}
 """Where the shards of a configuration lie in a release."""
+
+RELEASED = {"train": rows.RELEASED, "rejected": rows.RELEASED_REJECTS}
+STAND_OFF = {"train": rows.STAND_OFF, "rejected": rows.STAND_OFF_REJECTS}
+"""The columns of a configuration's rows, with their text and without it."""
 
 _ROW_GROUP = 16_384
 _PER_SHARD = 200_000
@@ -117,68 +125,68 @@ def key(seed: int, candidate_id: str) -> bytes:
 
 
 @contextmanager
+def stored(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[Path]:
+    """A Parquet file of the rows, which lasts as long as the context."""
+    with TemporaryDirectory(prefix="conjoin-") as scratch:
+        path = Path(scratch) / "rows.parquet"
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        yield path
+
+
+@contextmanager
 def shuffled(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, seed: int, source: Path | None = None
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, seed: int
 ) -> Iterator[Iterator[pa.RecordBatch]]:
     """Rows in the order of a release; memory does not grow with them.
 
     Args:
-        batches: rows of ``schema``, in any order.
+        batches: rows of ``schema``, in any order; all are read when the context is entered.
         schema: their columns.
         seed: of the order.
-        source: a ``sentences.parquet``; given, the rows get the column ``SOURCE``.
 
     Raises:
-        InputError: ``batches`` does, or ``source`` cannot be read.
+        InputError: ``batches`` does.
     """
-    with TemporaryDirectory(prefix="conjoin-") as scratch:
-        path = Path(scratch) / "rows.parquet"
-        keyed = schema.append(pa.field("shuffle", pa.binary(16), nullable=False))
-        with pq.ParquetWriter(path, keyed, compression="zstd") as writer:
-            for batch in batches:
-                ids = batch.column("candidate_id").to_pylist()
-                keys = pa.array([key(seed, each) for each in ids], pa.binary(16))
-                writer.write_batch(pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed))
-        with _joined([path], source, ["shuffle", *_THEN], schema) as rows:
-            yield rows
+    keyed = schema.append(pa.field("shuffle", pa.binary(16), nullable=False))
+
+    def with_keys() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = batch.column("candidate_id").to_pylist()
+            keys = pa.array([key(seed, each) for each in ids], pa.binary(16))
+            yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed)
+
+    with stored(with_keys(), keyed) as path, engine() as database:
+        order = ", ".join(["shuffle", *_THEN])
+        rows = f"SELECT * EXCLUDE shuffle FROM read_parquet($files) ORDER BY {order}"  # noqa: S608 - our own names
+        yield _typed(database.sql(rows, params={"files": [str(path)]}), schema, path)
 
 
 @contextmanager
 def with_source(
-    files: Iterable[Path], schema: pa.Schema, source: Path
+    files: Sequence[Path], schema: pa.Schema, source: Path
 ) -> Iterator[Iterator[pa.RecordBatch]]:
     """The rows of some Parquet files as they stand there, with the column ``SOURCE``.
+
+    Args:
+        files: at least one, with the columns of ``schema``.
+        schema: of the rows.
+        source: a ``sentences.parquet``.
 
     Raises:
         InputError: a file cannot be read.
     """
-    with _joined(list(files), source, ["file_index", "file_row_number"], schema) as rows:
-        yield rows
-
-
-@contextmanager
-def _joined(
-    files: list[Path], source: Path | None, order: Sequence[str], schema: pa.Schema
-) -> Iterator[Iterator[pa.RecordBatch]]:
-    wanted = schema if source is None else schema.append(SOURCE)
     columns = ", ".join(f'r."{name}"' for name in schema.names)
-    rows = "read_parquet($files, file_row_number = true)"
-    given: dict[str, object] = {"files": [str(path) for path in files]}
-    if source is not None:
-        columns += ", s.words AS source"
-        rows += " r LEFT JOIN read_parquet($source) s USING (sentence_id)"
-        given["source"] = str(source)
-    else:
-        rows += " r"
+    rows = f"""SELECT {columns}, s.words AS source FROM read_parquet($files, file_row_number = true) r
+        LEFT JOIN read_parquet($source) s USING (sentence_id) ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
+    given = {"files": [str(path) for path in files], "source": str(source)}
     with engine() as database:
-        query = f"SELECT {columns} FROM {rows} ORDER BY {', '.join(f'r.{name}' for name in order)}"  # noqa: S608 - our own names
-        reader: Any = database.sql(query, params=given).to_arrow_reader(_BATCH)
-        yield _typed(reader, wanted, files[0])
+        yield _typed(database.sql(rows, params=given), schema.append(SOURCE), files[0])
 
 
-def _typed(
-    reader: Iterable[pa.RecordBatch], schema: pa.Schema, place: Path
-) -> Iterator[pa.RecordBatch]:
-    for batch in reader:
+def _typed(rows: Any, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:
+    """The rows of a query with the exact types of a schema."""
+    for batch in rows.to_arrow_reader(_BATCH):
         if len(batch):
             yield select_like(batch, schema, place)

@@ -9,7 +9,7 @@ from pipeline.core.console import Meter, say, table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
-from pipeline.corpus.layout import Shards, find_shards, shown_command
+from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, canonical, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
 from pipeline.corpus.rows import generations, require_whole
@@ -23,7 +23,6 @@ from pipeline.release.package import (
     write_release,
 )
 from pipeline.release.settings import Release
-from pipeline.release.stand_off import StandOff
 from pipeline.release.survey import Survey, declared, require_permission, survey
 
 ALGORITHM = 1
@@ -52,17 +51,17 @@ def run(settings: Release) -> None:
     if not settings.stand_off:
         require_permission(licenses, shards.place)
     corpus = _source(settings, shards)
-    about = _about(settings, shards, licenses, corpus)
+    about = _about(settings, shards, corpus)
     source = sentences_of(corpus) if corpus and settings.stand_off else None
     with atomic_folder(out) as folder:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
-            manifest, hiding = write_release(
+            manifest, released = write_release(
                 folder, shards, found, about, source=source, advance=meter.advance
             )
         copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)
-    _print(settings, manifest, found, hiding)
+    _print(settings, manifest, released)
 
 
 def _input(settings: Release) -> Shards:
@@ -118,19 +117,16 @@ def _source(settings: Release, shards: Shards) -> Path | None:
     return corpus
 
 
-def _about(
-    settings: Release, shards: Shards, licenses: Mapping[str, int], corpus: Path | None
-) -> Facts:
+def _about(settings: Release, shards: Shards, corpus: Path | None) -> Facts:
     sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
     return Facts(
         name=settings.name or _name(shards, sources),
         version=settings.version,
         authors=tuple(settings.author),
         url=settings.url,
-        command=shown_command(settings),
+        command=settings.shown_command(),
         seed=settings.seed,
         shards=settings.shards,
-        licenses=licenses,
         license=_declared(settings),
         sources=tuple(sources),
     )
@@ -148,9 +144,7 @@ def _name(shards: Shards, sources: list[Mapping[str, Any]]) -> str:
     return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
 
 
-def _print(
-    settings: Release, manifest: Mapping[str, Any], found: Survey, hiding: StandOff | None
-) -> None:
+def _print(settings: Release, manifest: Mapping[str, Any], released: Survey) -> None:
     rows, shards = manifest["rows"], manifest["shards"]
     table(
         f"{manifest['name']} {manifest['version']} in {settings.out}",
@@ -162,15 +156,23 @@ def _print(
             for own in [[s for s in shards if s["config"] == config]]
         ],
     )  # fmt: skip
-    if found.reasons:
-        refused = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
+    if released.reasons:
+        refused = sorted(released.reasons.items(), key=lambda item: (-item[1], item[0]))
         table("Rejected", ("reason", "rows"), refused)
     table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
-    if hiding is not None:
+    if settings.stand_off:
+        withheld = [
+            (why, config, rows)
+            for config, reasons in manifest["withheld"].items()
+            for why, rows in reasons.items()
+        ]
+        if withheld:
+            table(
+                "Withheld from this stand-off release",
+                ("reason", "configuration", "rows"),
+                withheld,
+            )
         say(
             "Stand-off: no source sentence of four or more words, and no four words in a row of a row's "
-            f"own; single words may be shared. {hiding.repeating:,} fills that repeat more than that, or "
-            "the first conjunct, are sealed"
-            + (f", {hiding.other:,} rows with an odd coordinator too" if hiding.other else "")
-            + f"; all {hiding.rows:,} rows were rebuilt from the source and compared."
+            "own; single words may be shared. All rows were rebuilt from the source and compared."
         )

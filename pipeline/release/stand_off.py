@@ -1,30 +1,17 @@
 """Rows without their source's words: what `release --stand-off` does to rows.
 
-Whether generated text repeats its source: the reference, a run of words, or a whole sentence.
+A stand-off row has ids, offsets and generated text; its sentence is put together from the source's words
+by whoever has them. A language model may write the source's own words into a gap, and these must not be
+handed on, so a row whose generated text repeats its source is withheld: it is left out, and counted.
 
-Compared by letters and digits, since a language model writes natural text and a treebank has its own
-words, and some models write neither capitals nor accents.
-
-Text that only whoever has the source can read: encrypted under the words of its source sentence.
-
-A language model may write the source's own words into a gap. A stand-off release must not hand them
-on, and yet be rebuilt exactly. So they are encrypted with a key that is the source sentence itself:
-a licence holder has it, nobody else does.
-
-    key    = SHAKE-256("conjoin stand-off 1" ␟ candidate_id ␟ word ␟ word …), 32 bytes; ␟ is U+001F
-    tag    = SHAKE-256("tag" + key + text), 16 bytes
-    sealed = tag + (text XOR SHAKE-256("text" + key + tag))
-
-The tag makes two texts of one row's id use different streams, and tells a wrong source from the right
-one. It depends on the key, so it does not help to guess a short text.
-
-From rows of a stand-off release and the words of their sources to the rows that were released.
+Generated text repeats the source if it is the reference, has a run of words of its sentence, or contains
+a whole sentence of the source. Texts are compared by letters and digits, since a language model writes
+natural text and a treebank has its own words, and some models write neither capitals nor accents.
 """
 
-import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import shake_256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -34,12 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of
+from pipeline.corpus.digest import RowDigest
+from pipeline.release.shards import CONFIGS, SOURCE, STAND_OFF
 
 RUN = 4
 """Words in a row that count as the source's own, and words that a sentence has to count as one."""
 
-_WORD_REPEATED = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"\s+")
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})  # accents of their own, soft hyphens, joiners
 _HEAD = 8  # characters that a text is looked up by
@@ -61,7 +49,7 @@ class Repeats:
             if len(words) < RUN:
                 continue
             text = _plain(" ".join(words))
-            parts = _WORD_REPEATED.findall(text)
+            parts = _WORD.findall(text)
             letters = "".join(parts)
             if len(parts) < 2:
                 self._exact.add(_GAP.sub("", text))
@@ -94,7 +82,7 @@ class Repeats:
             return True
         before = "" if word is None else f"{_plain(word)} "
         texts = {before + natural, before + joined}
-        parts = {tuple(_WORD_REPEATED.findall(text)) for text in texts}
+        parts = {tuple(_WORD.findall(text)) for text in texts}
         plain = {"".join(each) for each in parts}
         return bool(
             any(map(self._long.within, plain))
@@ -113,7 +101,7 @@ def _plain(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return "".join(_WORD_REPEATED.findall(text))
+    return "".join(_WORD.findall(text))
 
 
 def _short(parts: Sequence[str]) -> Iterator[str]:
@@ -136,7 +124,7 @@ def _share_run(tokens: Sequence[str], texts: Iterable[str], source: str) -> bool
     spaced = f" {source} "
     if any(f" {' '.join(run)} " in spaced for run in _runs(tokens)):
         return True
-    runs = ["".join(run) for run in _runs(_WORD_REPEATED.findall(source))]
+    runs = ["".join(run) for run in _runs(_WORD.findall(source))]
     return any(run in text for text in texts for run in runs)
 
 
@@ -169,148 +157,24 @@ class _Table:
         )
 
 
-_WHAT = "conjoin stand-off 1"
-_TAG = 16  # bytes
+REPEATS, STRANGE = "generated text repeats the source", "coordinator could be any text"
+"""Why rows are withheld."""
+
+_READ = ["sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "source"]
+_LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
+_LONGEST = 20  # characters of a coordinator at most; what is longer could be any text
 
 
-def seal(text: bytes, candidate_id: str, source: Sequence[str]) -> bytes:
-    """Encrypt a text under the words of its source sentence."""
-    key = _key(candidate_id, source)
-    tag = _tag(key, text)
-    return tag + _xor(text, key, tag)
+_Inserted = tuple[str | None, list[str]]
+"""The coordinator as written, None if there is none, and the words of the fill."""
 
 
-def unseal(sealed: bytes, candidate_id: str, source: Sequence[str]) -> bytes | None:
-    """The text that was sealed; None if these are not the words it was sealed under."""
-    key = _key(candidate_id, source)
-    tag, rest = sealed[:_TAG], sealed[_TAG:]
-    text = _xor(rest, key, tag)
-    return text if _tag(key, text) == tag else None
-
-
-def _key(candidate_id: str, source: Sequence[str]) -> bytes:
-    return shake_256("\x1f".join((_WHAT, candidate_id, *source)).encode()).digest(32)
-
-
-def _tag(key: bytes, text: bytes) -> bytes:
-    return shake_256(b"tag" + key + text).digest(_TAG)
-
-
-def _xor(text: bytes, key: bytes, tag: bytes) -> bytes:
-    stream = shake_256(b"text" + key + tag).digest(len(text))
-    return bytes(a ^ b for a, b in zip(text, stream, strict=True))
-
-
-_READ_BACK = (
-    "candidate_id", "sentence_id", "coordinator", "word", "conjuncts", "reference",
-    "fill", "fill_words", "sealed", "source",
-)  # fmt: skip
-
-
-def rebuilt_text(row: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """The fill and the words of the generated sentence; None if the source is not the one it was made of.
-
-    Args:
-        row: a row of a stand-off release, with the words of its source sentence as ``source``.
-    """
-    source, fill, words = row["source"], row["fill"], row["fill_words"]
-    if row["sealed"] is not None:
-        text = unseal(row["sealed"], row["candidate_id"], source)
-        if text is None:
-            return None
-        open_ = json.loads(text)
-        if "words" in open_:
-            return open_["fill"], open_["words"]
-        fill, words = open_["fill"], open_["fill_words"]
-    if fill is None or words is None:
-        return None
+def rebuilt_words(row: Mapping[str, Any]) -> list[str]:
+    """The words of the generated sentence, from a stand-off row and its source's words as ``source``."""
+    source, end = row["source"], row["reference"]["end"]
     if row["word"] is None:
-        return fill, source
-    end = row["reference"]["end"]
-    return fill, [*source[:end], row["word"], *words, *source[end:]]
-
-
-class Rebuilder:
-    """Puts the source's words back into rows, and keeps account of where that failed.
-
-    Attributes:
-        missing: sentence ids that the source does not have, counted by row.
-        locked: rows that other words are sealed under than the source has.
-        changed: rows whose content is not what their id says. Only a hint why the digest is another:
-            an id that conjoin did not make says nothing.
-    """
-
-    def __init__(self) -> None:
-        self.missing, self.locked, self.changed = _Fault(), _Fault(), _Fault()
-
-    def rebuild(
-        self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows with text.
-
-        Args:
-            batches: rows of a stand-off release, with their source's words in column ``source``.
-            schema: ``RELEASED`` or ``RELEASED_REJECTS``.
-
-        A row that cannot be rebuilt has no words; whoever keeps the rows asks ``error`` first.
-        """
-        for batch in batches:
-            texts = [self._text(row) for row in batch.select(list(_READ_BACK)).to_pylist()]
-            new = {
-                "fill": pa.array([fill for fill, _ in texts], schema.field("fill").type),
-                "words": pa.array([words for _, words in texts], schema.field("words").type),
-            }
-            columns = [new[f.name] if f.name in new else batch.column(f.name) for f in schema]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    def error(self, source: Path) -> InputError:
-        """One line on why the source is not the one the release was made of."""
-        faults = {
-            "their sentence is not in it": self.missing,
-            "sealed under other words": self.locked,
-            "rebuilt to other words than were released": self.changed,
-        }
-        parts = [
-            f"{what}: {f.rows:,} rows, first {f.first}" for what, f in faults.items() if f.rows
-        ]
-        return InputError(
-            "this is not the source that the release was made of ("
-            + ("; ".join(parts) or "the rows come out with another digest")
-            + ")",
-            path=source,
-            remedy="ingest the very corpus that the release's manifest.json names as its source",
-        )
-
-    def _text(self, row: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """The row's text, or none in place of it: what is at fault is never written."""
-        if row["source"] is None:
-            self.missing.add(row)
-            return "", []
-        text = rebuilt_text(row)
-        if text is None:
-            self.locked.add(row)
-            return "", []
-        spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
-        content = [row["sentence_id"], text[1], row["coordinator"], spans]
-        if not str(digest_of(content)).startswith(row["candidate_id"]):
-            self.changed.add(row)
-        return text
-
-
-class _Fault:
-    """How many rows have a fault, and the sentence of the first."""
-
-    def __init__(self) -> None:
-        self.rows, self.first = 0, ""
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        self.first = self.first or row["sentence_id"]
-        self.rows += 1
-
-
-_READ = (
-    "candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "source",
-)  # fmt: skip
+        return list(source)
+    return [*source[:end], row["word"], *row["fill_words"], *source[end:]]
 
 
 class StandOff:
@@ -320,48 +184,47 @@ class StandOff:
         repeats: what finds the source's text in generated text.
 
     Attributes:
-        repeating: rows whose generated text is sealed because it repeats the source.
-        other: rows sealed because their coordinator could be anything.
-        rows: all of them.
+        withheld: by configuration, how many rows were left out for which reason.
+        digests: by configuration, the digest of the rows that were not, as they are with text.
     """
 
     def __init__(self, repeats: Repeats) -> None:
         self._repeats = repeats
-        self.rows = self.repeating = self.other = 0
+        self.withheld = {config: Counter[str]() for config in CONFIGS}
+        self.digests = {config: RowDigest() for config in CONFIGS}
         self._foreign, self._first = 0, ""
 
-    def convert(
-        self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows in the form of a stand-off release.
+    def convert(self, batches: Iterable[pa.RecordBatch], config: str) -> Iterator[pa.RecordBatch]:
+        """The rows that may be handed on, in the form of a stand-off release.
+
+        A row that is not of the sentence beside it is left out; whoever keeps the others asks
+        ``require_own`` first.
 
         Args:
             batches: rows as in a release with text, and their source's words in column ``source``.
-            schema: ``STAND_OFF`` or ``STAND_OFF_REJECTS``.
-
-        A row that is not of the sentence beside it has no text; whoever keeps the rows asks
-        ``require_own`` first.
+            config: ``train`` or ``rejected``.
 
         Raises:
-            InputError: a row does not rebuild exactly, or a label could be text.
+            InputError: a label could be text.
         """
+        schema = STAND_OFF[config]
         for batch in batches:
             _require_labels(batch)
-            rows = batch.select(list(_READ)).to_pylist()
-            hidden = [self._hide(row) for row in rows]
+            found = [self._judged(row, config) for row in batch.select(_READ).to_pylist()]
+            part = batch.filter(pa.array([each is not None for each in found], pa.bool_()))
+            self.digests[config].add(part.drop_columns([SOURCE.name]))
+            kept = [each for each in found if each is not None]
+            new = {"word": [word for word, _ in kept], "fill_words": [words for _, words in kept]}
             columns = [
-                pa.array([each[f.name] for each in hidden], f.type)
-                if f.name in _HIDDEN
-                else batch.column(f.name)
+                pa.array(new[f.name], f.type) if f.name in new else part.column(f.name)
                 for f in schema
             ]
-            self.rows += len(batch)
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def require_own(self, source: Path) -> None:
         """Refuse rows of which it is not proven that the source's sentences are theirs.
 
-        What they are sealed under would otherwise be another text, which may be public.
+        What they repeat cannot be told, nor could anybody rebuild them.
 
         Raises:
             InputError: there are such rows.
@@ -374,42 +237,24 @@ class StandOff:
                 remedy="name the corpus that they were made from with --corpus",
             )  # fmt: skip
 
-    def _hide(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _judged(self, row: Mapping[str, Any], config: str) -> _Inserted | None:
+        """What was inserted into a row that may be handed on; None of any other, which is counted."""
         inserted = None if row["source"] is None else _inserted(row)
         if inserted is None:
             self._first = self._first or row["sentence_id"]
             self._foreign += 1
-            return dict.fromkeys(_HIDDEN)
-        hidden = self._without(row, *inserted)
-        if rebuilt_text({**row, **hidden}) != (row["fill"], row["words"]):
-            raise InputError(
-                f"candidate {row['candidate_id']} cannot be rebuilt from its source",
-                sentence_id=row["sentence_id"], remedy="report this as a bug",
-            )  # fmt: skip
-        return hidden
-
-    def _without(
-        self, row: Mapping[str, Any], word: str | None, words: Sequence[str]
-    ) -> dict[str, Any]:
-        """The row's hidden columns as they may be read by anybody."""
-        fill, source = row["fill"], row["source"]
-        if (word is None and row["conjuncts"]) or (word is not None and not _plain_word(word)):
-            self.other += 1
-            return _closed(row, None, {"fill": fill, "words": row["words"]})
-        reference = source[row["reference"]["start"] : row["reference"]["end"]]
-        if self._repeats.found(word, fill, words, source, reference):
-            self.repeating += 1
-            return _closed(row, word, {"fill": fill, "fill_words": words})
-        return {"word": word, "fill": fill, "fill_words": words, "sealed": None}
-
-
-_HIDDEN = ("word", "fill", "fill_words", "sealed")
-_LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
-_WORD = 20  # characters of a coordinator at most; what is longer could be anything
-
-
-def _plain_word(word: str) -> bool:
-    return len(word) <= _WORD and word.split() == [word]
+            return None
+        word, words = inserted
+        source, span = row["source"], row["reference"]
+        reference = source[span["start"] : span["end"]]
+        if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
+            why = STRANGE
+        elif self._repeats.found(word, row["fill"], words, source, reference):
+            why = REPEATS
+        else:
+            return inserted
+        self.withheld[config][why] += 1
+        return None
 
 
 def _require_labels(batch: pa.RecordBatch) -> None:
@@ -421,26 +266,20 @@ def _require_labels(batch: pa.RecordBatch) -> None:
             )
 
 
-def _closed(row: Mapping[str, Any], word: str | None, text: Mapping[str, Any]) -> dict[str, Any]:
-    written = json.dumps(text, ensure_ascii=False, sort_keys=True).encode()
-    sealed = seal(written, row["candidate_id"], row["source"])
-    return {"word": word, "fill": None, "fill_words": None, "sealed": sealed}
+def _inserted(row: Mapping[str, Any]) -> _Inserted | None:
+    """Coordinator and words of the fill; None if the row is not its source with these put in.
 
-
-def _inserted(row: Mapping[str, Any]) -> tuple[str | None, Sequence[str]] | None:
-    """Coordinator and words of the fill, put in after the reference; None if the row is not so.
-
-    Only then does it show that the source's sentence is its own. Without a usable fill a reject is
-    the source itself: no coordinator, and no words.
+    Only if it is can it be rebuilt, and does it show that the source's sentence is its own. Without a
+    usable fill a reject is the source itself: no coordinator, and no words.
     """
-    words, source, at = row["words"], row["source"], row["coordinator"]
-    if at == -1:
-        return (None, []) if words and words == source else None
-    end = row["reference"]["end"]
-    after = len(words) - (len(source) - end)  # where the source goes on
-    whole = words[:end] == source[:end] and words[after:] == source[end:]
-    # The last conjunct is the fill: otherwise the end of a longer sentence could pass for one.
-    filled = row["conjuncts"][-1:] == [{"start": at + 1, "end": after}]
-    return (
-        (words[at], words[at + 1 : after]) if 0 < end == at < after and whole and filled else None
-    )
+    words, at, end = row["words"], row["coordinator"], row["reference"]["end"]
+    word, fill = None, []
+    if at != -1:
+        after = len(words) - (len(row["source"]) - end)  # where the source goes on
+        # The last conjunct is the fill: otherwise the end of a longer sentence could pass for one.
+        filled = row["conjuncts"][-1:] == [{"start": at + 1, "end": after}]
+        if not (0 < end == at < after and filled):
+            return None
+        word, fill = words[at], words[at + 1 : after]
+    rebuilt = rebuilt_words({**row, "word": word, "fill_words": fill})
+    return (word, fill) if words and rebuilt == words else None

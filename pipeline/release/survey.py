@@ -1,7 +1,7 @@
 """What a folder of candidates must be before it is released, besides whole: of known runs, licensed."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,14 +12,12 @@ from pipeline.core.parquet import MANIFEST, column_names, read_batches, value_co
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
-
-CONFIGS = ("train", "rejected")
-"""The two configurations of a release: usable candidates, and rejects."""
+from pipeline.release.shards import CONFIGS
 
 
 @dataclass
 class Survey:
-    """What is counted before a row is written.
+    """Counts of rows.
 
     Attributes:
         rows: by configuration.
@@ -33,20 +31,34 @@ class Survey:
     generations: dict[str, Counter[str]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
 
+    def counted(self, batches: Iterable[pa.RecordBatch], config: str) -> Iterator[pa.RecordBatch]:
+        """The same rows of a configuration, counted as they go by."""
+        for batch in batches:
+            self.rows[config] += len(batch)
+            self.licenses.update(value_counts(batch.column("license")))
+            if "generation" in batch.schema.names:
+                for key, count in value_counts(batch.column("generation")).items():
+                    self.generations.setdefault(key, Counter())[config] += count
+            if config == "rejected":
+                self.reasons.update(value_counts(batch.column("reason")))
+            yield batch
+
 
 def survey(shards: Shards) -> Survey:
-    """Count rows by licence, generation and reason.
+    """Count rows by licence and reason, and by generation where they name it.
 
     Raises:
         InputError: a shard has no such columns or is damaged, its rows are fewer or more than the
             manifest says, or a row's generation is not in the manifest.
     """
-    known = generations(shards)
-    found = Survey(generations={key: Counter() for key in known})
+    found, known = Survey(), generations(shards)
     said = listed_facts(shards.manifest or {}, shards.place)
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
         for path in files:
-            rows = _count(path, config, found)
+            wanted = ["license"] + ["reason"] * (config == "rejected")
+            wanted += ["generation"] * ("generation" in column_names(path))
+            columns = pa.schema([RELEASED_REJECTS.field(name) for name in wanted])
+            rows = sum(map(len, found.counted(read_batches(path, columns, 65_536), config)))
             expected = said[path.relative_to(shards.place).as_posix()].rows
             if rows != expected:
                 raise InputError(
@@ -61,26 +73,6 @@ def survey(shards: Shards) -> Survey:
             path=shards.place, remedy="make or get the corpus again",
         )  # fmt: skip
     return found
-
-
-def _count(path: Path, config: str, found: Survey) -> int:
-    wanted = ["license"] + (["reason"] if config == "rejected" else [])
-    own = "generation" in column_names(path)
-    columns = pa.schema([RELEASED_REJECTS.field(n) for n in wanted + ["generation"] * own])
-    rows = 0
-    for batch in read_batches(path, columns, 65_536):
-        rows += len(batch)
-        found.licenses.update(value_counts(batch.column("license")))
-        if config == "rejected":
-            found.reasons.update(value_counts(batch.column("reason")))
-        if own:
-            for key, count in value_counts(batch.column("generation")).items():
-                found.generations.setdefault(key, Counter())[config] += count
-    found.rows[config] += rows
-    if not own and rows:
-        for key in found.generations:  # of a run of ``generate``: there is one
-            found.generations[key][config] += rows
-    return rows
 
 
 def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pipeline.core.console import say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.licences import terms
-from pipeline.release.checksums import checked_files
+from pipeline.release.package import checked_files
 from pipeline.tools.settings import Push
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]

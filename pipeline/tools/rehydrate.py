@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder
-from pipeline.corpus.layout import Shards, find_shards, shown_command
+from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.origin import facts, sentences_of
 from pipeline.corpus.rows import require_whole
@@ -17,7 +17,7 @@ from pipeline.release.card import write_documents
 from pipeline.release.package import PROVENANCE, replaceable, write_checksums
 from pipeline.release.rehydrate import write_rehydrated
 from pipeline.release.settings import Rehydrate
-from pipeline.release.survey import CONFIGS
+from pipeline.release.shards import CONFIGS
 
 
 def run(settings: Rehydrate) -> None:
@@ -33,7 +33,7 @@ def run(settings: Rehydrate) -> None:
     require_whole(shards)
     facts(source)  # a sentence must not stand there twice
     with atomic_folder(out) as folder:
-        manifest = write_rehydrated(folder, shards, source, shown_command(settings))
+        manifest = write_rehydrated(folder, shards, source, settings.shown_command())
         if (settings.release / PROVENANCE).is_dir():
             shutil.copytree(settings.release / PROVENANCE, folder / PROVENANCE)
         write_documents(folder, manifest, summarise(find_shards(folder), source))

@@ -87,7 +87,7 @@ class _Folder:
                 path=self._folder,
                 remedy=f"run `conjoin generate`, or {_KINDS}",
             )
-        if "sealed" in column_names(shards[0]):
+        if "fill_words" in column_names(shards[0]):
             raise InputError(
                 "a stand-off release, which leaves its sentences' words out", path=self._folder,
                 remedy="rebuild it with `conjoin rehydrate` first",

@@ -109,6 +109,10 @@ def test_an_adapted_model_fills_spans_of_gold_trees(corpus: Path, tiny_t5: Path)
     run(wanted)
     out = corpus / "candidates/t5-twins-sync-gold/seed-0"
     first = read_json(out / "manifest.json")
+    assert first["command"].startswith("conjoin generate ")
+    for shown in ("--lm t5-twins", "--trees treebank", "--limit 4", "--sync"):
+        assert shown in first["command"]
+    assert str(corpus) not in first["command"]
     assert sum(shard["rows"] for shard in first["shards"]) == 8
     assert first["settings"]["trees"] == "treebank"
     assert first["inputs"]["sentences"] == sha256_of(corpus / "sentences.parquet")
@@ -250,6 +254,14 @@ def test_a_second_run_is_refused_while_one_writes(
     for name in (".lock", ".workers"):
         with folder_lock(out, name), pytest.raises(InputError, match="another conjoin process"):
             run(settings(corpus, out=out))
+
+
+def test_a_published_command_shows_what_is_not_usual() -> None:
+    """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
+    made = Generate(corpus=Path("/home/me/data/toy"), lm="bert", model="/models/mine/bert", fills=1)
+    hidden = made.usual() - {"sync"}
+    shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
+    assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())
 
 
 def test_command_line_round_trips(corpus: Path) -> None:

@@ -1,6 +1,7 @@
 """Releases without the text: no sentence of the source survives, and who has the source gets it all back."""
 
 import json
+import re
 import shutil
 import unicodedata
 from collections import Counter
@@ -33,7 +34,7 @@ from pipeline.infill.candidates import make_candidate
 from pipeline.release import stage as release
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.shards import SOURCE, with_source
-from pipeline.release.stand_off import Repeats, seal, unseal
+from pipeline.release.stand_off import REPEATS, STRANGE, Repeats
 from pipeline.text.natural import join_words
 from pipeline.tools import rehydrate
 
@@ -47,7 +48,7 @@ LEAKS = (  # what a language model that learned the source by heart could write
     "near the door of nothing",  # four words of its own sentence
     "Near  the, door OF the house",
     "don't go ( there ) now",  # a short sentence with other words in the treebank
-    "so 1 + 1 = 2 !",  # a formula
+    "so x + y = z !",  # a formula
     "the cafes sell re\u0301sume\u0301s",  # other accents, or none
     "Caf\u00e9s sell  r\u00e9sum\u00e9s!",
     "Mr. Vinken agreed, and so on",  # other punctuation
@@ -61,7 +62,7 @@ LEAKS = (  # what a language model that learned the source by heart could write
 OPEN = {"the old boat", "", "...", "a dog runs"}
 ODD = (
     ["Do", "n't", "go", "(", "there", ")", "now"],
-    ["1", "+", "1", "=", "2"],
+    ["x", "+", "y", "=", "z"],  # letters: digits may stand in a size or a digest by chance
     ["Cafe\u0301s", "sell", "r\u00e9sum\u00e9s", "."],
     ["Mr.", "Vinken", "agreed", "."],
     ["I", "am", "a", "ox"],
@@ -151,7 +152,7 @@ def test_no_source_sentence_survives(leaking: Path) -> None:
 
 
 def test_the_leaks_are_leaks(leaking: Path) -> None:
-    """The check above can fail: before they are sealed the same fills hold whole sentences."""
+    """The check above can fail: the candidates' fills, of which some are withheld, hold whole sentences."""
     file = leaking / "candidates/t5-sync/seed-0/candidates-00000-of-00001.parquet"
     before = [
         letters(text)
@@ -162,22 +163,32 @@ def test_the_leaks_are_leaks(leaking: Path) -> None:
     assert sum(any(each in text for text in before) for each in long) >= COUNT // 6 + len(ODD) - 1
 
 
-def test_what_repeats_is_sealed_and_nothing_else(leaking: Path) -> None:
-    """All but four of the kinds of fill; the row with an odd coordinator whole; schemas as documented."""
-    found = {row["candidate_id"]: row for row in rows(leaking / "release")}
-    assert len(found) == COUNT + 1
-    open_fills = {row["fill"] for row in found.values() if row["sealed"] is None}
-    assert open_fills == OPEN
-    assert sum(row["sealed"] is None for row in found.values()) == COUNT * len(OPEN) // len(LEAKS)
-    assert ODD_COORDINATOR not in {row["word"] for row in found.values()}
-    assert all((row["fill"] is None) == (row["sealed"] is not None) for row in found.values())
+def test_what_repeats_is_withheld_and_nothing_else(leaking: Path) -> None:
+    """All but four of the kinds of fill, and the row with an odd coordinator; both are counted."""
+    found = rows(leaking / "release")
+    released = COUNT * len(OPEN) // len(LEAKS)
+    assert len(found) == released
+    assert {row["fill"] for row in found} == OPEN
+    assert ODD_COORDINATOR not in {row["word"] for row in found}
+    manifest = json.loads((leaking / "release/manifest.json").read_text())
+    assert sum(manifest["rows"].values()) == released
+    withheld = Counter[str]()
+    for reasons in manifest["withheld"].values():
+        withheld.update(reasons)
+    assert withheld == {REPEATS: COUNT - released, STRANGE: 1}
+    card = (leaking / "release/README.md").read_text()
+    for config, reasons in manifest["withheld"].items():
+        for why, count in reasons.items():
+            name = "default" if config == "train" else config
+            said = rf"Withheld .* of `{name}`: .*\b{count} rows \({why}\)"
+            assert re.search(said, card)
     for pattern, schema in (("data/*", STAND_OFF), ("rejected/*", STAND_OFF_REJECTS)):
         for file in (leaking / "release").glob(pattern):
             assert pq.read_schema(file).equals(schema)
 
 
 def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Path) -> None:
-    """Rows, order, shards and digests; and it says of itself what it is."""
+    """Rows but for those withheld, order, shards and digests; and it says of itself what it is."""
     rehydrate.run(Rehydrate(release=leaking / "release", source=leaking, out=tmp_path / "r"))
     stand_off, full = (
         json.loads((folder / "manifest.json").read_text())
@@ -186,9 +197,14 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
     assert full["digests"] == stand_off["full_digests"]
     assert (full["stand_off"], full["rehydrated"]) == (False, True)
     assert "full_digests" not in full
-    original = rows(leaking / "candidates/t5-sync/seed-0", "*.parquet")
+    released = {row["candidate_id"] for row in rows(leaking / "release")}
+    original = [
+        row
+        for row in rows(leaking / "candidates/t5-sync/seed-0", "*.parquet")
+        if row["candidate_id"] in released
+    ]
     rebuilt = rows(tmp_path / "r")
-    assert len(rebuilt) == len(original) == COUNT + 1
+    assert len(rebuilt) == len(original) == len(released)
     for row in original:
         assert row in [
             {key: each[key] for key in row} for each in rebuilt if row.keys() <= each.keys()
@@ -200,7 +216,10 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
 
 
 def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> None:
-    """A full release and a rehydrated one of the same rows have the same bytes of data."""
+    """A full release and a rehydrated one of the same rows have the same bytes of data.
+
+    Refused rows whose fill is the reference are withheld from the latter.
+    """
     folder = candidate_folder(tmp_path / "toy")
     release.run(Release(candidates=folder, out=tmp_path / "full", shards=3))
     release.run(Release(candidates=folder, out=tmp_path / "bare", shards=3, stand_off=True))
@@ -209,14 +228,24 @@ def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> N
     full, again = (
         json.loads((tmp_path / n / "manifest.json").read_text()) for n in ("full", "again")
     )
-    for key in ("shards", "digests", "rows", "generations", "licenses", "seed", "name", "version"):
+    for key in ("seed", "name", "version", "sources"):
         assert full[key] == again[key]
+    assert again["withheld"] == {"train": {}, "rejected": {REPEATS: 2}}
+    assert [s for s in full["shards"] if s["config"] == "train"] == [
+        s for s in again["shards"] if s["config"] == "train"
+    ]
+    assert full["digests"]["train"] == again["digests"]["train"]
+    assert [
+        row
+        for row in rows(tmp_path / "full", "rejected/*.parquet")
+        if row["reason"] != "fill equal to the reference"
+    ] == rows(tmp_path / "again", "rejected/*.parquet")
 
 
 def changed_source(folder: Path, kind: str) -> Path:
     every = sentences()
     if kind == "missing":
-        every = every[2:]
+        every = [s for s in every if s.sentence_id not in {"toy/000014", "toy/000032"}]
     elif kind == "other":
         every = [
             Sentence(s.sentence_id, "d", s.split, (*s.words[:-1], "!"), None, None, (), s.license)
@@ -231,8 +260,8 @@ def changed_source(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("missing", r"\(their sentence is not in it: 3 rows, first toy/000000"),
-        ("other", r"sealed under other words: 29 rows, first toy/\d+; rebuilt to other .*: 8 rows"),
+        ("missing", r"\(their sentence is not in it: 2 rows, first toy/0000(14|32)"),
+        ("other", r"\(rebuilt to other words than were released: 8 rows, first toy/\d+"),
         ("twice", "two sentences have the same id"),
         ("none", "no such corpus"),
     ],
@@ -249,7 +278,7 @@ def test_a_wrong_source_is_refused(kind: str, message: str, leaking: Path, tmp_p
 
 
 def test_another_digest_is_refused(leaking: Path, tmp_path: Path) -> None:
-    """Open rows carry no seal: what is wrong with them shows in the digest alone."""
+    """Whatever else is as it was: the rows are held against the digest that the manifest has of them."""
     shutil.copytree(leaking / "release", tmp_path / "lying")
     manifest = json.loads((tmp_path / "lying/manifest.json").read_text())
     manifest["full_digests"]["train"] = "0" * 64
@@ -275,17 +304,11 @@ def test_stand_off_needs_the_whole_source(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
-def test_only_the_source_opens_a_seal() -> None:
-    """Other words, another row or a changed byte do not; two texts of a row share no stream."""
-    source_words = ["The", "clerk", "left", "."]
-    sealed = seal(b"the text", "id", source_words)
-    assert unseal(sealed, "id", source_words) == b"the text"
-    assert unseal(sealed, "id", ["The", "clerk", "left", "!"]) is None
-    assert unseal(sealed, "di", source_words) is None
-    assert unseal(sealed[:-1] + bytes([sealed[-1] ^ 1]), "id", source_words) is None
-    assert unseal(b"", "id", source_words) is None
-    other = seal(b"THE TEXT", "id", source_words)
-    assert bytes(a ^ b for a, b in zip(sealed[16:], other[16:], strict=True)) != b" " * 8
+def test_nothing_is_released_where_everything_repeats(tmp_path: Path) -> None:
+    """One line, and no folder."""
+    with pytest.raises(ConjoinError, match="all usable candidates are withheld"):
+        stand_off_of(tmp_path, [made_of_merger("the secret merger closed")], MERGER)
+    assert not (tmp_path / "r").exists()
 
 
 SOURCE_WORDS = ["The", "clerk", "kept", "the", "lamp", "near", "the", "door", "."]
@@ -375,7 +398,7 @@ def made_of_merger(fill: str, label: str = "NP") -> Candidate | Reject:
     ],
 )
 def test_rows_of_another_text_under_the_same_ids_are_refused(words: str, tmp_path: Path) -> None:
-    """Nothing is sealed under what was ingested since; one line with count, sentence and remedy."""
+    """No sentence ingested since is taken for the source; one line with count, sentence and remedy."""
     made = [made_of_merger("a dog"), made_of_merger("two cats"), made_of_merger("")]
     message = r"3 rows are not what this corpus has .*toy/000000.*--corpus"
     with pytest.raises(ConjoinError, match=message):

@@ -337,7 +337,6 @@ def test_damage_is_named(
 STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("text beside the offsets",
      columns(lambda t: t.append_column("words", pa.array([["a"]] * len(t)))), {"unexpected column"}),
-    ("open and sealed", value(sealed=b"0"), {"fill neither open nor sealed"}),
     ("fill of other words", value(fill_words=["no", "such"]), {FILL}),
     ("null in an optional list", value(fill_words=["no", None]), {"null value"}),
     ("sentinel", value(fill="<extra_id_0>", fill_words=["<", "extra_id_0", ">"]),

@@ -339,7 +339,7 @@ def test_nothing_to_draw_from_names_the_remedy(
     assert "no such folder of candidates" in refusal(f"{tmp_path.name}/mistyped")
     assert "no candidates here; run `conjoin generate`, or name a corpus" in refusal(tmp_path)
     assert "no candidates here" in refusal(corpus_folder(tmp_path / "no-rows", []))
-    pq.write_table(pa.table({"sealed": [b"x"]}), tmp_path / "candidates-0.parquet")
+    pq.write_table(pa.table({"fill_words": [["x"]]}), tmp_path / "candidates-0.parquet")
     assert "rebuild it with `conjoin rehydrate` first" in refusal(tmp_path)
     (tmp_path / "no-rows/.units").mkdir()
     assert "generation has not finished here" in refusal(tmp_path / "no-rows")

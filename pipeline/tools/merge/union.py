@@ -23,10 +23,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST, value_counts
 from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, parquet
-from pipeline.corpus.layout import Shards, apart, shown_place
+from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows
 from pipeline.corpus.rows import (
     RELEASED,
@@ -313,7 +314,8 @@ def _united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
         for key, about in generations(shards).items():
             plain = {name: value for name, value in about.items() if name != "rows"}
             known = runs.setdefault(key, plain)
-            if known != plain:
+            # The same rows may have been made in folders of other names, which the command shows.
+            if {**known, "command": None} != {**plain, "command": None}:
                 name = next(n for n in {**plain, **known} if plain.get(n) != known.get(n))
                 raise InputError(
                     f"generation {key} is described otherwise than in {places[key]}: its {name!r} "

@@ -194,9 +194,5 @@ RULES = [
     _fill_rule("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",
                "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
     _fill_rule("fill fill_words", "fill_words", "fill_words IS NOT NULL"),
-    # What generation wrote is either open, as text and words, or sealed.
-    Rule("fill neither open nor sealed", "fill fill_words sealed",
-         "(fill IS NULL) <> (fill_words IS NULL) OR (fill IS NULL) = (sealed IS NULL)",
-         "fill neither open nor sealed"),
 ]  # fmt: skip
 """All that is asked of a row, in the order in which it is told."""
