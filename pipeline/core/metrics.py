@@ -210,22 +210,19 @@ def _resamples(
 
 
 def compare_all(
-    correct: Mapping[tuple[int, System], Correct],
-    pairs: Sequence[tuple[System, System]],
-    seed: int = 0,
+    correct: Mapping[tuple[int, System], Correct], pairs: Sequence[tuple[System, System]]
 ) -> list[Comparison]:
     """The comparisons of ``pairs`` (system, against) at every |L| where both have a common seed.
 
     Args:
         correct: (|L|, system) → what it got right.
         pairs: which to compare.
-        seed: seed of the bootstrap.
     """
     found = []
     for labelled in sorted({size for size, _ in correct}):
         for system, against in pairs:
             first, second = correct.get((labelled, system)), correct.get((labelled, against))
-            figures = compare(first, second, (seed, labelled)) if first and second else None
+            figures = compare(first, second, (0, labelled)) if first and second else None
             if figures:
                 found.append(Comparison(system, against, labelled, **figures._asdict()))
     return found

@@ -194,7 +194,10 @@ def not_at_hand(runs: Sequence[Run]) -> str:
 def _read(folder: Path) -> Run:
     card = read_json(folder / "run.json")
     timing = folder / "timing.json"
-    history = read_records(folder / "history.jsonl", _record, "a record of validation", _REMEDY)
+    history = read_records(
+        folder / "history.jsonl", lambda record: {**record, "step": int(record["step"])},
+        "a record of validation", _REMEDY,
+    )  # fmt: skip
     try:
         return Run(
             folder=folder,
@@ -210,7 +213,3 @@ def _read(folder: Path) -> Run:
         raise InputError(
             f"not the card of a run: {error!r}", path=folder / "run.json", remedy=_REMEDY
         ) from error
-
-
-def _record(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {**record, "step": int(record["step"])}

@@ -4,16 +4,18 @@ A run's predictions are kept with the digest of what they depend on, and only th
 run are made; ``metrics.json`` is computed from the rows of all of them, so it does not tell which.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.console import say, table, track
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, read_json, sha256_of, write_json
+from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.fingerprint import Fingerprint, Output, versions_of
+from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import (
     CRITERIA,
     accuracy,
@@ -60,16 +62,31 @@ def run(settings: Evaluate) -> None:
     instances = _instances(settings)
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
-    kept = _Kept(out, settings, instances)
-    runs = []
+    sentences = {i.sentence.sentence_id: sentence_row(i.sentence) for i in instances}
+    # Not the device: on another the last digits of probabilities differ, and to look for it would take
+    # longer than to read what is kept.
+    about = Fingerprint(
+        settings={"batch_tokens": settings.batch_tokens},
+        inputs={"sentences": digest_of(list(sentences.values()))},
+        algorithm=ALGORITHM,
+        versions=versions_of("torch", "transformers", "tokenizers"),
+        machine={"threads": settings.threads},
+    )
+    runs, known = [], set[str]()
     correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
-    for folder in track(folders, "evaluate"):
-        card = read_json(folder / "run.json")
-        run_, right = _score(card, instances, kept.rows(folder, card))
+    for folder, card in track(folders, "evaluate"):
+        name = f"{card['system']}-{card['labelled']}-{card['seed']}"
+        known.add(name)
+        made_of = replace(about, model=sha256_of(folder / "predictor"))
+        output = Output(out / "predictions", out / "kept" / f"{name}.json", made_of)
+        rows = _rows(output, name, partial(_predict, folder, instances, settings))
+        run_, right = _score(card, instances, rows)
         runs.append(run_)
         key = run_["labelled"], System.of(card)
         correct.setdefault(key, {})[run_["seed"]] = right
-    kept.sweep()
+    for path in (*out.glob("kept/*.json"), *out.glob("predictions/*.parquet")):
+        if path.stem not in known:  # of a run that is gone
+            path.unlink()
     systems = dict.fromkeys(system for _, system in correct)
     labels = [instance.gold.label for instance in instances]
     metrics = {
@@ -83,60 +100,26 @@ def run(settings: Evaluate) -> None:
     _tell(metrics)
 
 
-class _Kept:
-    """``evaluation/predictions``, and in ``kept.json`` what each file of it was made of.
-
-    The device is no part of that: predictions made on another differ in the last digits of their
-    probabilities, and to look for it would take longer than to read what is kept.
-    """
-
-    def __init__(self, out: Path, settings: Evaluate, instances: Sequence[_Instance]) -> None:
-        self.folder, self.settings, self.instances = out / "predictions", settings, instances
-        self.path = out / "kept.json"
-        sentences = {i.sentence.sentence_id: sentence_row(i.sentence) for i in instances}
-        self.about = {
-            "algorithm": ALGORITHM,
-            "sentences": digest_of(list(sentences.values())),
-            "batch_tokens": settings.batch_tokens,
-            "threads": settings.threads,
-            "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
-        }
-        try:
-            record = read_json(self.path)
-        except InputError:
-            record = None  # missing or damaged: nothing is known of what is kept
-        self.found: dict[str, Any] = record if isinstance(record, dict) else {}
-        self.current: dict[str, Any] = {}
-
-    def rows(self, folder: Path, card: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The rows of ``PREDICTIONS`` of a run, in the order of the instances, written to its file."""
-        name = f"{card['system']}-{card['labelled']}-{card['seed']}.parquet"
-        path = self.folder / name
-        made_of = digest_of({**self.about, "predictor": sha256_of(folder / "predictor")})
-        if path.is_file() and self.found.get(name) == {"of": made_of, "sha256": sha256_of(path)}:
-            self.current[name] = self.found[name]
-            return list(read_rows(path, PREDICTIONS))
-        rows = _predict(folder, self.instances, self.settings)
-        write_rows(path, PREDICTIONS, rows)
-        self.current[name] = {"of": made_of, "sha256": sha256_of(path)}
-        # After each run, so that what a killed evaluation has predicted is not predicted again.
-        write_json(self.path, {**self.found, **self.current})
-        return rows
-
-    def sweep(self) -> None:
-        """Remove the predictions of runs that are gone."""
-        for path in self.folder.glob("*.parquet"):
-            if path.name not in self.current:
-                path.unlink()
-        write_json(self.path, self.current)
+def _rows(
+    output: Output, name: str, predict: Callable[[], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The rows of ``PREDICTIONS`` of a run in the order of the instances: those kept, or new ones."""
+    path = output.folder / f"{name}.parquet"
+    if output.state([path.name]).kind == "current":
+        return list(read_rows(path, PREDICTIONS))
+    rows = predict()
+    output.begin()
+    write_rows(path, PREDICTIONS, rows)
+    output.finish({path.name: FileFacts.of(path, len(rows))}, {})
+    return rows
 
 
-def _runs(corpus: Path) -> list[Path]:
-    """Folders of finished runs, in order of name; unfinished ones are named and left."""
+def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Finished runs with their ``run.json``, in order of name; unfinished ones are named and left."""
     finished = []
     for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
         if (folder / "run.json").is_file():
-            finished.append(folder)
+            finished.append((folder, read_json(folder / "run.json")))
         else:
             say(f"left out, for it has no run.json: {folder}")
     if not finished:
@@ -145,13 +128,14 @@ def _runs(corpus: Path) -> list[Path]:
     return finished
 
 
-def _check_alike(folders: Sequence[Path]) -> None:
+def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
     """Runs that are averaged may differ in nothing but their seed."""
     first: dict[Path, tuple[Path, dict[str, Any]]] = {}
-    for folder in folders:
-        settings = dict(read_json(folder / "run.json").get("settings", {}))
+    for folder, card in runs:
         # The candidates' folder names the seed too.
-        alike = {k: v for k, v in settings.items() if k not in {"seed", "candidates"}}
+        alike = {
+            k: v for k, v in card.get("settings", {}).items() if k not in {"seed", "candidates"}
+        }
         other, expected = first.setdefault(folder.parent, (folder, alike))
         if alike != expected:
             names = sorted(k for k in {*alike, *expected} if alike.get(k) != expected.get(k))
@@ -260,12 +244,6 @@ def _summary(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return summary
 
 
-def _cell(mean: float | None, sd: float | None) -> str:
-    if mean is None:
-        return "-"
-    return f"{100 * mean:.2f}" + (f" ± {100 * sd:.2f}" if sd is not None else "")
-
-
 def _size(entry: dict[str, Any]) -> str:
     """|L|, and the draw's name where that is a word."""
     draw, labelled = entry["draw"], str(entry["labelled"])
@@ -282,7 +260,7 @@ def _tell(metrics: dict[str, Any]) -> None:
             [
                 f"{_size(entry)} {entry['system']}",
                 len(entry["seeds"]),
-                *(_cell(entry["mean"][name], entry["sd"][name]) for name in _COLUMNS),
+                *(percent(entry["mean"][name], entry["sd"][name]) for name in _COLUMNS),
             ]
             for entry in metrics["summary"]
         ],
@@ -294,7 +272,7 @@ def _tell(metrics: dict[str, Any]) -> None:
             [
                 [
                     f"{sizes[c['labelled']]} {c['system']}", c["against"], len(c["seeds"]),
-                    f"{100 * c['gain']:+.2f}", f"{100 * c['low']:+.2f} … {100 * c['high']:+.2f}",
+                    points(c["gain"]), f"{points(c['low'])} … {points(c['high'])}",
                 ]
                 for c in metrics["comparisons"]
             ],

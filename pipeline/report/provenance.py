@@ -332,7 +332,11 @@ def times_table(corpus: Path) -> Table | None:
         return None
     document = read_json(path)
     try:
-        cells = [cell for cell in document.values() if _is_of(corpus, cell["command"])]
+        folder = f"data/{corpus.resolve().name}/"  # a word of the command, or what one begins with
+        cells = [
+            cell for cell in document.values()
+            if any(f"{word}/".startswith(folder) for word in cell["command"].split())
+        ]  # fmt: skip
         stages = _ranked({cell["stage"] for cell in cells}, _ORDER)
         rows = [_row(stage, [c for c in cells if c["stage"] == stage]) for stage in stages]
     except (KeyError, TypeError, AttributeError) as error:
@@ -352,11 +356,3 @@ def times_table(corpus: Path) -> Table | None:
 def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:
     seconds, cpu = (sum(cell[key] for cell in cells) for key in ("seconds", "cpu_seconds"))
     return Row((name, f"{len(cells):,}", f"{seconds:,.0f}", f"{cpu:,.0f}"), begins=begins)
-
-
-def _is_of(corpus: Path, command: str) -> bool:
-    """Whether a command names the corpus folder, as ``data/world`` or as ``--out data/world``."""
-    name = corpus.resolve().name
-    return any(
-        word == f"data/{name}" or word.startswith(f"data/{name}/") for word in command.split()
-    )

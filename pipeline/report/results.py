@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.core.files import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
@@ -19,7 +19,6 @@ _PHRASES = {
     "no-filter": " without filtering",
     "self-train": " with self-training instead of synchronization",
 }
-_GOLD = "spans from gold trees"
 
 
 def is_papers(system: System) -> bool:
@@ -62,19 +61,20 @@ def generator_name(system: System) -> str:
     return f"{system.generator}" + (f" ({system.caption})" if system.caption else "")
 
 
-def system_name(system: System) -> str:
-    """The paper's words for a system; one without fields is shown as it is called."""
+def short_name(system: System) -> str:
+    """A system's name where there is little room, as beside a picture; without fields, as it is called."""
     if system.generator is None:
         return system
-    name = f"+ generation by {generator_name(system)}"
-    if system.generator == NO_GENERATOR:
-        name = "baseline (no generation)"
+    name = "baseline" if system.generator == NO_GENERATOR else generator_name(system)
     return f"{name}, {variation_name(system.variation)}" if system.variation else name
 
 
-def short_name(system: System) -> str:
-    """A system's name where there is little room, as beside a picture."""
-    return system_name(system).replace("+ generation by ", "").replace(" (no generation)", "")
+def system_name(system: System) -> str:
+    """The paper's words for a system; one without fields is shown as it is called."""
+    name = short_name(system)
+    if system.generator == NO_GENERATOR:
+        return name.replace("baseline", "baseline (no generation)", 1)
+    return f"+ generation by {name}" if system.generator else name
 
 
 def label_name(system: System) -> str:
@@ -134,31 +134,16 @@ def model_system(name: str, card: Mapping[str, Any]) -> System:
     return System(name, generator=GENERATORS[family], **({"caption": caption} if caption else {}))
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """A folder of candidates by what its manifests say; ``model`` is None where they say nothing.
+class Generation(NamedTuple):
+    """A folder of candidates: its ``name`` in words (``BERT, not synchronized``) and its sorting ``key``.
 
-    ``context`` is 0 for synchronized fills, 1 for others; ``rest`` what else is not as in the paper.
+    Generators stand in order, the synchronized fills of each first; then folders of which nothing is
+    known, which are called as they are.
     """
 
     folder: str
-    model: System | None = None
-    context: int = 0
-    rest: str = ""
-
-    @property
-    def name(self) -> str:
-        """In words: ``BERT, not synchronized``; a folder of which nothing is known, as it is called."""
-        if self.model is None:
-            return self.folder
-        words = generator_name(self.model), ("synchronized", "not synchronized")[self.context]
-        return ", ".join([*words, self.rest] if self.rest else words)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Sorting key: generators, of each the synchronized; then unknown folders."""
-        model = system_key(self.model)[:3] if self.model else (9, "", False)
-        return *model, self.context, self.rest, self.folder
+    name: str
+    key: tuple[Any, ...]
 
 
 def read_generation(corpus: Path, folder: str) -> Generation:
@@ -168,15 +153,17 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         if not is_model_name(lm := settings.get("lm")):
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
-        words = [_GOLD] if settings.get("trees") == "treebank" else []
-        words += [
+        model = model_system(lm, read_json(cards[0]) if cards else {})
+        rest = ["spans from gold trees"] if settings.get("trees") == "treebank" else []
+        rest += [
             str(settings[key]).replace("-", " ")
             for key, papers in (("decoding", "greedy"), ("synchronize", "min"))
             if settings.get(key, papers) != papers
         ]
-        model = model_system(lm, read_json(cards[0]) if cards else {})
-        return Generation(folder, model, int(not settings.get("sync")), ", ".join(words))
-    return Generation(folder)
+        apart = not settings.get("sync")
+        words = generator_name(model), "not synchronized" if apart else "synchronized", *rest
+        return Generation(folder, ", ".join(words), (*system_key(model)[:3], apart, rest, folder))
+    return Generation(folder, folder, (9, "", False, False, [], folder))
 
 
 FULL = "full"

@@ -89,7 +89,7 @@ def test_only_a_new_run_is_predicted(
     shutil.rmtree(corpus / "runs/b-t5")
     assert evaluated(corpus) == []
     assert metrics.read_bytes() == without
-    assert not (corpus / "evaluation/predictions/b-t5-40-0.parquet").exists()
+    assert not list((corpus / "evaluation").rglob("b-t5-*"))
 
 
 def test_stale_and_damaged_predictions_are_made_again(
@@ -104,8 +104,10 @@ def test_stale_and_damaged_predictions_are_made_again(
     assert evaluated(corpus) == ["c-no-filter"]
     assert damaged.read_bytes() == content
     for record in ("{", "[]"):
-        (corpus / "evaluation/kept.json").write_text(record)
-        assert evaluated(corpus) == sorted(SYSTEMS)
+        (corpus / "evaluation/kept/c-no-filter-40-0.json").write_text(record)
+        assert evaluated(corpus) == ["c-no-filter"]
+    shutil.rmtree(corpus / "evaluation/kept")
+    assert evaluated(corpus) == sorted(SYSTEMS)
     assert (corpus / "evaluation/metrics.json").read_bytes() == metrics
     card = corpus / "runs/d-twins/40/seed-0/predictor/predictor.json"
     card.write_text(card.read_text() + "\n")

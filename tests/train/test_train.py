@@ -27,6 +27,7 @@ from pipeline.train import algorithm1
 from pipeline.train import stage as train
 from pipeline.train.learner import learnable, validation_accuracy
 from pipeline.train.settings import Train
+from pipeline.train.stream import CandidateStream
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +209,7 @@ def test_empty_batches_change_nothing(
 
 
 def one_by_one(
-    U: algorithm1.Unlabelled,
+    U: CandidateStream,
     M: algorithm1.Model,
     constants: algorithm1.Constants,
     rule: algorithm1.Acceptance,
