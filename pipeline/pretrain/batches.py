@@ -18,7 +18,6 @@ from pipeline.core.errors import ModelError
 from pipeline.models.tokenizers import padded, sentinel_ids, token_batch
 from pipeline.pretrain.corruption import (
     IGNORED,
-    Masking,
     Spans,
     corrupt_spans,
     mask_tokens,
@@ -111,7 +110,7 @@ class MaskedPairs:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, spans: Spans, types: bool) -> None:
         ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
-        self._masking = Masking(int(tokenizer.mask_token_id), np.array(ordinary))
+        self._mask, self._ordinary = int(tokenizer.mask_token_id), np.array(ordinary)
         self._spans, self._types = spans, types
         self._pad = tokenizer.pad_token_id
         shown = tokenizer("a", "a", return_special_tokens_mask=True)
@@ -156,7 +155,7 @@ class MaskedPairs:
             chosen.append(flags)
         ids, attention = token_batch(rows, self._pad)
         flags = padded(chosen, 0).astype(bool)
-        masked, labels = mask_tokens(ids.numpy(), flags, self._masking, rng)
+        masked, labels = mask_tokens(ids.numpy(), flags, self._mask, self._ordinary, rng)
         batch = {
             "input_ids": torch.from_numpy(masked),
             "attention_mask": attention,

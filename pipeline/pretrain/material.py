@@ -103,7 +103,10 @@ def text_material(
     texts = packed(store, min(settings.pack, longest), store.own) if settings.pack else store
     training, validation = _parted(len(texts), texts.own, settings)
     tally = Tally(store.tally.kept, prepared.tally.refused + store.tally.refused)
-    checked = (settings.corpus / "sentences.parquet").is_file()
+    overlap = None
+    if (settings.corpus / "sentences.parquet").is_file():  # else there was no split to compare with
+        counts = prepared.noted + prepared.tally.refused
+        overlap = {reason: counts[reason] for reason in REASONS if counts[reason]}
     return Material(
         tokenizer=tokenizer,
         objective=objective,
@@ -111,7 +114,7 @@ def text_material(
         validation=Selection(texts, validation),
         unit="sentences",
         tally=tally,
-        overlap=_overlap(prepared) if checked else None,
+        overlap=overlap,
         digest=prepared.digest,
     )
 
@@ -126,12 +129,6 @@ def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
     kept, more = np.flatnonzero(~held), np.arange(measured, texts)
     times = settings.repeat if len(more) else 1
     return np.concatenate([np.tile(kept, times), more]), np.flatnonzero(held)
-
-
-def _overlap(prepared: Prepared) -> dict[str, int]:
-    """Raw sentences that hold a dev or test sentence, by how: left out, or only noted."""
-    found = prepared.noted + prepared.tally.refused
-    return {reason: found[reason] for reason in REASONS if found[reason]}
 
 
 def say_overlap(material: Material, settings: Pretrain) -> None:

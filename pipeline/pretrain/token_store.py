@@ -212,24 +212,6 @@ class Selection(_Texts):
         return self._texts[int(self._indices[index])]
 
 
-class TokenIds:
-    """The token ids of ``texts`` alone, looked up one text at a time."""
-
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each text, ``[texts]``."""
-        return lengths_of(self._texts)
-
-    def __getitem__(self, index: int) -> NDArray[np.int64]:
-        return self._texts[index].ids
-
-
 class Packed(_Texts):
     """Consecutive sentences joined, as ``packed`` says; ``own`` runs are of the corpus's own text."""
 
