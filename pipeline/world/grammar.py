@@ -171,7 +171,6 @@ class Composer:
         again = partial(self._pp, modifier, depth)
         return branch("PP", preposition, self._noun_phrase(kind, depth), again=again)
 
-
     def sentence(self) -> Node:
         """A sentence without coordination: ``(S1 (S (S …) (. .)))``."""
         clause = self._clause(0)
