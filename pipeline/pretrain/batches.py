@@ -48,7 +48,7 @@ class Objective(Protocol):
 def _plan(
     objective: Objective, texts: Sequence[Any], batch_size: int, rng: np.random.Generator
 ) -> list[list[tuple[int, ...]]]:
-    """One epoch of batches: shuffled, of similar length within; a remainder waits for the next."""
+    """One epoch of full batches, shuffled, each of similar lengths; a remainder is left out."""
     examples = objective.examples(texts, rng)
     lengths = lengths_of(texts).tolist()
     examples = [examples[i] for i in rng.permutation(len(examples))]
@@ -76,7 +76,7 @@ def steps_of(
     seed: int,
     first: int = 0,
 ) -> Iterator[tuple[int, Batch]]:
-    """The epoch and the batch of each of ``steps`` updates, without the ``first`` so many."""
+    """The epoch and the batch of each of ``steps`` updates, after the ``first`` ones."""
     step = epoch = 0
     while step < steps:
         for examples in _plan(
@@ -92,7 +92,7 @@ def steps_of(
 
 
 def epoch_of(objective: Objective, texts: Sequence[Any], batch_size: int) -> Iterator[Batch]:
-    """One epoch in batches, nothing left over and always the same: what is measured on."""
+    """One epoch in batches for evaluation: always the same, nothing left out."""
     examples = objective.examples(texts, np.random.default_rng(0))
     for number, begin in enumerate(range(0, len(examples), batch_size)):
         part = examples[begin : begin + batch_size]
@@ -127,7 +127,7 @@ class MaskedPairs:
         return sum(map(len, self._frame))
 
     def examples(self, texts: Sequence[Text], rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Pairs of which every sentence is in one or none (an odd one waits for its turn)."""
+        """Pairs in which a sentence occurs at most once (an odd one is left out of this epoch)."""
         if len(texts) < 2:
             return [(i, i) for i in range(len(texts))]
         offset = int(rng.integers(2)) if len(texts) > 2 else 0

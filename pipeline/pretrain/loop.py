@@ -168,8 +168,8 @@ def pretrain(
         device: the processes and devices.
         checkpoints: where checkpoints are kept; None: nowhere.
         made_by: algorithm, versions, device, processes and the like. A checkpoint made by others is
-            used, for hours may be in it, but the run is then not the one that an uninterrupted one
-            would have been: this is said, and kept as ``mixed``.
+            still used, since it may hold hours of work; the run then differs from an uninterrupted
+            one, which is reported and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
 
     Raises:
@@ -249,7 +249,7 @@ class _Run:
         course, device = self.course, self._device
         for group in self._optimizer.param_groups:
             group["lr"] = self._rate(course.step)
-        # Each process its own dropout, and none that depends on earlier updates.
+        # Each process has its own dropout, which does not depend on earlier updates.
         entropy = [self._settings.seed, 3, course.step, device.process_index]
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         part = _own_part(whole, device)
@@ -268,7 +268,7 @@ class _Run:
             )
 
     def look(self, validation: Sequence[Any], probe: Probing | None) -> None:
-        """Add a look at held-out text; the losses since the last one are spent."""
+        """Add a look at held-out text, and begin a new list of losses."""
         course = self.course
         loss = self._evaluate(validation)
         look = Look(

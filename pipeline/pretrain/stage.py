@@ -78,7 +78,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
         prepared = read_text(settings, work / "text", device)
         digest, gather = prepared.digest, partial(text_material, settings, prepared, base, device)
     fingerprint = _fingerprint(settings, digest, where, device)
-    # Hours of work are not done again.
+    # A model that took hours is not trained again.
     if Output(out, out / _FINISHED, fingerprint).state().kind == "current":
         if device.is_main_process:
             say(f"{out} is already there and current")
@@ -90,7 +90,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     else:
         torch.manual_seed(settings.seed)
         model = new_model(settings, material.tokenizer, material.training)
-    # Hours may be in a checkpoint: one of another machine, library or algorithm is used, and it is said.
+    # A checkpoint may hold hours of work: one of another machine, library or algorithm is used, too.
     same_run = replace(fingerprint, algorithm=0, versions={}, machine={})
     course = pretrain(
         model, material.objective, material.training, material.validation,
@@ -113,7 +113,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
 def _fingerprint(
     settings: Pretrain, digest: str, where: str | None, device: Accelerator
 ) -> Fingerprint:
-    """What the weights depend on; ``machine`` is what their last bits alone should depend on."""
+    """What the weights depend on; on ``machine`` only their last bits should depend."""
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=settings.inert()),
         inputs={"text": digest},
@@ -130,7 +130,7 @@ def _fingerprint(
 
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:
-    """What a look asks the model, where there is a dev split to ask about."""
+    """The fill probe of the dev split; None where none is wanted or there is no such split."""
     if not settings.probe or not (settings.corpus / "sentences.parquet").is_file():
         return None
     probe = build_probe(settings.corpus, settings.probe, seed=0)

@@ -172,7 +172,7 @@ def build_store(
 
 
 def _blocks(prepared: Prepared) -> Iterator[list[str]]:
-    """Runs of sentences of bounded number and length."""
+    """The sentences in blocks of bounded number and length."""
     block: list[str] = []
     letters = 0
     for line in prepared.lines():

@@ -116,9 +116,9 @@ class Probe:
         self._judge, self._senses, self._accuracy = judge, senses, accuracy
 
     def digest(self) -> str:
-        """Digest of all that the results of a model depend on, beside it and the code.
+        """Digest of all that the results of a model depend on, besides the model and the code.
 
-        It is of words: vectors are a function of them, but for rounding that differs by machine.
+        It is taken of words, not of their vectors, whose rounding differs by machine.
         """
         asked = []
         for question in self.questions:
