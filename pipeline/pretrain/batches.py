@@ -18,7 +18,6 @@ from pipeline.core.errors import ModelError
 from pipeline.models.tokenizers import padded, sentinel_ids, token_batch
 from pipeline.pretrain.corruption import (
     IGNORED,
-    Masking,
     Spans,
     corrupt_spans,
     mask_tokens,
@@ -49,7 +48,7 @@ class Objective(Protocol):
 def _plan(
     objective: Objective, texts: Sequence[Any], batch_size: int, rng: np.random.Generator
 ) -> list[list[tuple[int, ...]]]:
-    """One epoch of batches: shuffled, of similar length within; a remainder waits for the next."""
+    """One epoch of full batches, shuffled, each of similar lengths; a remainder is left out."""
     examples = objective.examples(texts, rng)
     lengths = lengths_of(texts).tolist()
     examples = [examples[i] for i in rng.permutation(len(examples))]
@@ -77,7 +76,7 @@ def steps_of(
     seed: int,
     first: int = 0,
 ) -> Iterator[tuple[int, Batch]]:
-    """The epoch and the batch of each of ``steps`` updates, without the ``first`` so many."""
+    """The epoch and the batch of each of ``steps`` updates, after the ``first`` ones."""
     step = epoch = 0
     while step < steps:
         for examples in _plan(
@@ -93,7 +92,7 @@ def steps_of(
 
 
 def epoch_of(objective: Objective, texts: Sequence[Any], batch_size: int) -> Iterator[Batch]:
-    """One epoch in batches, nothing left over and always the same: what is measured on."""
+    """One epoch in batches for evaluation: always the same, nothing left out."""
     examples = objective.examples(texts, np.random.default_rng(0))
     for number, begin in enumerate(range(0, len(examples), batch_size)):
         part = examples[begin : begin + batch_size]
@@ -111,7 +110,7 @@ class MaskedPairs:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, spans: Spans, types: bool) -> None:
         ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
-        self._masking = Masking(int(tokenizer.mask_token_id), np.array(ordinary))
+        self._mask, self._ordinary = int(tokenizer.mask_token_id), np.array(ordinary)
         self._spans, self._types = spans, types
         self._pad = tokenizer.pad_token_id
         shown = tokenizer("a", "a", return_special_tokens_mask=True)
@@ -128,7 +127,7 @@ class MaskedPairs:
         return sum(map(len, self._frame))
 
     def examples(self, texts: Sequence[Text], rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Pairs of which every sentence is in one or none (an odd one waits for its turn)."""
+        """Pairs in which a sentence occurs at most once (an odd one is left out of this epoch)."""
         if len(texts) < 2:
             return [(i, i) for i in range(len(texts))]
         offset = int(rng.integers(2)) if len(texts) > 2 else 0
@@ -156,7 +155,7 @@ class MaskedPairs:
             chosen.append(flags)
         ids, attention = token_batch(rows, self._pad)
         flags = padded(chosen, 0).astype(bool)
-        masked, labels = mask_tokens(ids.numpy(), flags, self._masking, rng)
+        masked, labels = mask_tokens(ids.numpy(), flags, self._mask, self._ordinary, rng)
         batch = {
             "input_ids": torch.from_numpy(masked),
             "attention_mask": attention,

@@ -3,8 +3,8 @@
 A language model is to fill "X and <mask>" and "<mask> and X" with the same conjunct (§3.1). Sentences
 with a coordination show what such a conjunct looks like. Its boundaries are read off the trees of the
 parser that also gives the reference spans, so the model itself learns from no annotation. A parser
-trained here did: from gold trees with their coordinations, of more sentences than L has, some of these
-very sentences among them.
+trained here has learnt from some: from gold trees with their coordinations, of more sentences than L
+has and of some of these very sentences.
 """
 
 from collections.abc import Sequence

@@ -170,28 +170,17 @@ def corrupt_spans(
     return [*source, end], [*target, sentinels[used], end]
 
 
-@dataclass(frozen=True, slots=True)
-class Masking:
-    """How BERT's tokens are masked (Devlin et al., 2019, §3.1).
-
-    ``mask`` is the mask token's id; ``ordinary`` are the ids a random replacement is drawn from.
-    """
-
-    mask: int
-    ordinary: _Ids
-
-
 def mask_tokens(
-    ids: _Ids, chosen: _Flags, masking: Masking, rng: np.random.Generator
+    ids: _Ids, chosen: _Flags, mask: int, ordinary: _Ids, rng: np.random.Generator
 ) -> tuple[_Ids, _Ids]:
-    """Masked ids and labels, both ``[...]`` like ``ids``.
+    """Masked ids and labels, both ``[...]`` like ``ids`` (Devlin et al., 2019, §3.1).
 
-    Of the ``chosen`` positions 80 % become the mask token, 10 % a random token, and 10 % stay;
-    labels are the old ids there and ``IGNORED`` everywhere else.
+    Of the ``chosen`` positions 80 % become the token ``mask``, 10 % a random one of the ``ordinary``
+    tokens, and 10 % stay; labels are the old ids there and ``IGNORED`` everywhere else.
     """
     labels = np.where(chosen, ids, IGNORED)
     fate = rng.random(ids.shape)
-    random_ids = rng.choice(masking.ordinary, ids.shape)
-    masked = np.where(chosen & (fate < _MASKED), masking.mask, ids)
+    random_ids = rng.choice(ordinary, ids.shape)
+    masked = np.where(chosen & (fate < _MASKED), mask, ids)
     replaced = chosen & (fate >= _MASKED) & (fate < _RANDOM)
     return np.where(replaced, random_ids, masked), labels

@@ -5,13 +5,11 @@ is also the position in the text and the state of all random numbers: a run resu
 makes the same updates as one that was never interrupted.
 """
 
-import json
 import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,6 @@ from transformers import PreTrainedModel
 
 from pipeline.core.console import Meter, say
 from pipeline.core.errors import ModelError
-from pipeline.core.files import write_text
 from pipeline.core.fingerprint import differences
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.language_models import logits_at
@@ -31,8 +28,6 @@ from pipeline.models.optim import decay_groups
 from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
 from pipeline.pretrain.corruption import IGNORED
 from pipeline.pretrain.settings import Pretrain
-
-HISTORY = "history.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +67,6 @@ class Look:
 _SHOWN = ("recovered", "category", "length", "sense", "echo")
 
 
-def write_history(folder: Path, looks: Sequence[Look]) -> None:
-    """``history.jsonl``: one JSON object per look."""
-    write_text(folder / HISTORY, "".join(f"{json.dumps(asdict(look))}\n" for look in looks))
-
-
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
 
 Probing = Callable[[PreTrainedModel], dict[str, Any]]
@@ -87,9 +77,9 @@ Probing = Callable[[PreTrainedModel], dict[str, Any]]
 class Course:
     """How far training is: what a checkpoint keeps beside weights and optimizer.
 
-    ``tokens`` counts the tokens the model saw, padding and targets left out; ``losses`` are those of
-    the updates since the last look; ``seconds`` is the time spent in training, looks included;
-    ``mixed`` says that parts of it were made by another version, or on another machine, than the rest.
+    ``tokens`` counts as in ``Look``; ``losses`` are those of the updates since the last look;
+    ``seconds`` is the time spent in training, looks included; ``mixed`` says that parts of it were
+    made by another version, or on another machine, than the rest.
     """
 
     step: int = 0
@@ -178,8 +168,8 @@ def pretrain(
         device: the processes and devices.
         checkpoints: where checkpoints are kept; None: nowhere.
         made_by: algorithm, versions, device, processes and the like. A checkpoint made by others is
-            used, for hours may be in it, but the run is then not the one that an uninterrupted one
-            would have been: this is said, and kept as ``mixed``.
+            still used, since it may hold hours of work; the run then differs from an uninterrupted
+            one, which is reported and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
 
     Raises:
@@ -259,7 +249,7 @@ class _Run:
         course, device = self.course, self._device
         for group in self._optimizer.param_groups:
             group["lr"] = self._rate(course.step)
-        # Each process its own dropout, and none that depends on earlier updates.
+        # Each process has its own dropout, which does not depend on earlier updates.
         entropy = [self._settings.seed, 3, course.step, device.process_index]
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         part = _own_part(whole, device)
@@ -278,7 +268,7 @@ class _Run:
             )
 
     def look(self, validation: Sequence[Any], probe: Probing | None) -> None:
-        """Add a look at held-out text; the losses since the last one are spent."""
+        """Add a look at held-out text, and begin a new list of losses."""
         course = self.course
         loss = self._evaluate(validation)
         look = Look(

@@ -30,8 +30,8 @@ from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, read_twins
 
-HELD_OUT = 100  # one in so many measures and does not train,
-MOST_HELD_OUT = 1000  # up to so many
+HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
+MOST_HELD_OUT = 1000  # but no more than these
 _TOKENIZER_SENTENCES = 1_000_000  # that an own tokenizer is learnt from
 _TOKENIZER = "tokenizer"
 
@@ -67,7 +67,7 @@ def held_out_sentences(corpus: Path) -> Overlap | None:
 
 
 def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared:
-    """The corpus's own raw text and what more the settings name, filtered, in a working file.
+    """The corpus's own raw text and the settings' ``texts``, filtered, in a working file.
 
     Raises:
         InputError: there is nothing to learn from, or a file cannot be read.
@@ -103,7 +103,10 @@ def text_material(
     texts = packed(store, min(settings.pack, longest), store.own) if settings.pack else store
     training, validation = _parted(len(texts), texts.own, settings)
     tally = Tally(store.tally.kept, prepared.tally.refused + store.tally.refused)
-    checked = (settings.corpus / "sentences.parquet").is_file()
+    overlap = None
+    if (settings.corpus / "sentences.parquet").is_file():  # else there was no split to compare with
+        counts = prepared.noted + prepared.tally.refused
+        overlap = {reason: counts[reason] for reason in REASONS if counts[reason]}
     return Material(
         tokenizer=tokenizer,
         objective=objective,
@@ -111,14 +114,14 @@ def text_material(
         validation=Selection(texts, validation),
         unit="sentences",
         tally=tally,
-        overlap=_overlap(prepared) if checked else None,
+        overlap=overlap,
         digest=prepared.digest,
     )
 
 
 def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
     """Indices to learn from, the corpus's own ``repeat`` times, and those held out of its own."""
-    measured = own or texts  # of text that is not the corpus's, if it has none
+    measured = own or texts  # where there is no own text, some of the other is held out
     held = np.zeros(measured, dtype=bool)
     drawn = np.random.default_rng([settings.seed, 2])
     count = min(measured // HELD_OUT, MOST_HELD_OUT)
@@ -128,14 +131,8 @@ def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
     return np.concatenate([np.tile(kept, times), more]), np.flatnonzero(held)
 
 
-def _overlap(prepared: Prepared) -> dict[str, int]:
-    """Raw sentences that hold a dev or test sentence, by how: left out, or only noted."""
-    found = prepared.noted + prepared.tally.refused
-    return {reason: found[reason] for reason in REASONS if found[reason]}
-
-
 def say_overlap(material: Material, settings: Pretrain) -> None:
-    """What was found of the dev and test split, and done about it."""
+    """Says how many raw sentences hold a dev or test sentence, and what was done about it."""
     found = material.overlap
     if found is None:
         say("no sentences.parquet: raw text was not held against a dev or test split")
@@ -179,7 +176,7 @@ def has_types(base: Base | None) -> bool:
 
 
 def twin_material(settings: Pretrain, base: Base) -> Material:
-    """Twins of the corpus's parsed coordinations; the last sentences' are held out.
+    """Twins of the corpus's parsed coordinations; those of the last sentences are held out.
 
     Raises:
         InputError: none were parsed, or not one is usable.

@@ -26,10 +26,7 @@ from transformers import (
 
 from pipeline.core.errors import SettingsError
 from pipeline.pretrain.settings import Pretrain
-from pipeline.pretrain.token_store import Text, TokenIds
-
-Ids = Sequence[NDArray[np.int64]] | TokenIds
-"""Token ids ``[tokens]`` of each sentence."""
+from pipeline.pretrain.token_store import Text, lengths_of
 
 _WINDOW = 4
 _BLOCK = 1 << 20  # tokens counted at once
@@ -38,7 +35,7 @@ _ITERATIONS = 4  # power iterations of the randomized SVD
 
 
 def cooccurrences(
-    texts: Ids, vocabulary: int, *, most: int = _MOST, block: int = _BLOCK
+    texts: Sequence[Text], vocabulary: int, *, most: int = _MOST, block: int = _BLOCK
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Ordered token pairs at most four apart, weighted by the inverse of their distance.
 
@@ -64,15 +61,14 @@ def cooccurrences(
     return keys // vocabulary, keys % vocabulary, totals
 
 
-def _blocks(texts: Ids, most: int, block: int) -> Iterator[list[NDArray[np.int64]]]:
+def _blocks(texts: Sequence[Text], most: int, block: int) -> Iterator[list[NDArray[np.int64]]]:
     """Runs of at least ``block`` tokens, of all texts or of evenly spaced ones."""
-    # A view of stored text knows its lengths without reading it.
-    tokens = int(texts.lengths.sum()) if isinstance(texts, TokenIds) else sum(map(len, texts))
+    tokens = int(lengths_of(texts).sum())
     count = len(texts) if tokens <= most else max(1, len(texts) * most // tokens)
     part: list[NDArray[np.int64]] = []
     size = 0
     for index in range(count):
-        part.append(texts[index * len(texts) // count])
+        part.append(texts[index * len(texts) // count].ids)
         size += len(part[-1])
         if size >= block:
             yield part
@@ -129,7 +125,7 @@ def _add_repeatedly(totals: NDArray[np.float64], value: float, times: NDArray[np
     totals[order] = sums
 
 
-def ppmi_svd(texts: Ids, vocabulary: int, width: int, seed: int) -> Tensor:
+def ppmi_svd(texts: Sequence[Text], vocabulary: int, width: int, seed: int) -> Tensor:
     """Token vectors ``[V, width]`` of unit variance; zero for tokens that do not occur.
 
     Tokens before a token and tokens after it are separate contexts, because a word's category shows
@@ -165,7 +161,7 @@ def ppmi_svd(texts: Ids, vocabulary: int, width: int, seed: int) -> Tensor:
     return torch.where(lengths > 1e-6, vectors / lengths * width**0.5, torch.zeros(()))
 
 
-def embed_by_cooccurrence(embedding: nn.Module, texts: Ids, seed: int) -> None:
+def embed_by_cooccurrence(embedding: nn.Module, texts: Sequence[Text], seed: int) -> None:
     """Set the embeddings of tokens that occur in ``texts``, at the scale they were drawn with."""
     table = cast(Tensor, embedding.weight)
     vocabulary, width = table.shape
@@ -196,16 +192,13 @@ def new_model(
     Raises:
         SettingsError: the heads do not divide the width.
     """
-    model = (new_bert if settings.family == "bert" else new_t5)(settings, tokenizer)
-    embed_by_cooccurrence(model.get_input_embeddings(), TokenIds(training), settings.seed)
-    return model
-
-
-def _check_heads(settings: Pretrain) -> None:
     if settings.hidden % settings.heads:
         raise SettingsError(
             f"pretrain.hidden = {settings.hidden}: not a multiple of heads = {settings.heads}"
         )
+    model = (new_bert if settings.family == "bert" else new_t5)(settings, tokenizer)
+    embed_by_cooccurrence(model.get_input_embeddings(), training, settings.seed)
+    return model
 
 
 def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForMaskedLM:
@@ -217,11 +210,7 @@ def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForM
     with positions twice as large as the weights, took the validation loss from 4.21 to 3.27.
     Sublayers that begin quietly leave the words visible through the layers: without it four layers
     stayed at token frequencies for 1,400 updates on GENIA.
-
-    Raises:
-        SettingsError: the heads do not divide the width.
     """
-    _check_heads(settings)
     spread = _SPREAD / math.sqrt(settings.hidden)
     model = BertForMaskedLM(
         BertConfig(
@@ -282,11 +271,7 @@ def new_t5(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> T5ForCondi
 
     Its heads, too, look at the neighbouring tokens from the beginning: 400 updates on the miniature
     world ended at 2.29 nats a token on held-out text instead of 2.60.
-
-    Raises:
-        SettingsError: the heads do not divide the width.
     """
-    _check_heads(settings)
     model = T5ForConditionalGeneration(
         T5Config(
             vocab_size=len(tokenizer),

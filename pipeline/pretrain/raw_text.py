@@ -223,7 +223,7 @@ def _rows(tokens: list[str]) -> Iterable[tuple[str, ...]]:
 
 
 _LINES, _FACTS = "prepared.txt", "prepared.json"
-_QUOTES = str.maketrans("’‘“”", "''\"\"")
+_STRAIGHT = str.maketrans("’‘“”", "''\"\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     Args:
         own: the corpus's ``text.txt``, a sentence a line; it may be empty if there is ``more``.
         more: further files and folders of text.
-        segment: how the sentences of ``more`` are found (``reading.read_sentences``).
+        segment: how the sentences of ``more`` are found (``read_sentences``).
         overlap: what must not be learnt from, of own text as of any; None: everything may.
         drop: whether overlapping sentences are left out; else they are counted in ``noted`` only.
         folder: where the file goes.
@@ -297,57 +297,39 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     if own.stat().st_size:
         sources = [read_sentences([own], "line", tally)]
     if more:
-        sources.append(map(_straight, read_sentences(more, segment, tally)))
+        # Treebanks have straight quotes, and so the sentences that generation shows a model.
+        found = read_sentences(more, segment, tally)
+        sources.append(sentence.translate(_STRAIGHT) for sentence in found)
     with atomic(path) as temporary, temporary.open("wb") as handle:
         for source in sources:
-            for sentence in _clean(source, overlap, drop, tally, noted):
+            for sentence in source:
+                reason = overlap.reason(sentence) if overlap else None
+                if reason and drop:
+                    tally.refuse(reason)
+                    continue
+                if reason:
+                    noted[reason] += 1
+                tally.keep()
                 data = f"{sentence}\n".encode()
                 digest.update(data)
                 handle.write(data)
             counts.append(tally.kept)
     if not tally.kept:
-        raise InputError("no sentence to learn from", path=own, remedy=_remedy(tally))
-    made = Prepared(path, counts[0], tally.kept, tally, noted, digest.hexdigest())
-    facts = {"own": made.own, "tally": tally.to_dict(), "noted": noted, "digest": made.digest}
-    write_json(folder / _FACTS, facts)
-    return made
+        refused = ", ".join(f"{count:,} × {reason}" for reason, count in tally.rows()[1:])
+        remedy = f"refused: {refused}" if refused else None
+        raise InputError("no sentence to learn from", path=own, remedy=remedy)
+    known = {"own": counts[0], "tally": tally.to_dict(), "noted": noted}
+    write_json(folder / _FACTS, {**known, "digest": digest.hexdigest()})
+    return prepared_in(folder)
 
 
 def prepared_in(folder: Path) -> Prepared:
-    """What ``prepare`` wrote there, for a further process.
+    """What ``prepare`` wrote there, also for a further process.
 
     Raises:
-        InputError: nothing.
+        InputError: it wrote nothing there.
     """
     facts = read_json(folder / _FACTS)
     tally = Tally.from_dict(facts["tally"])
     noted = Counter(facts["noted"])
     return Prepared(folder / _LINES, facts["own"], tally.kept, tally, noted, facts["digest"])
-
-
-def _straight(sentence: str) -> str:
-    """Straight quotes, which treebanks have, and so the sentences that generation shows a model."""
-    return sentence.translate(_QUOTES)
-
-
-def _clean(
-    sentences: Iterable[str],
-    overlap: Overlap | None,
-    drop: bool,
-    tally: Tally,
-    noted: Counter[str],
-) -> Iterator[str]:
-    for sentence in sentences:
-        reason = overlap.reason(sentence) if overlap else None
-        if reason and drop:
-            tally.refuse(reason)
-            continue
-        if reason:
-            noted[reason] += 1
-        tally.keep()
-        yield sentence
-
-
-def _remedy(tally: Tally) -> str | None:
-    refused = ", ".join(f"{count:,} × {reason}" for reason, count in tally.rows()[1:])
-    return f"refused: {refused}" if refused else None

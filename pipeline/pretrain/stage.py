@@ -1,24 +1,24 @@
 """``conjoin pretrain``: a BERT or a T5 from raw text, one adapted to twins, or a pointer to one."""
 
+import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.core.console import say, table
-from pipeline.core.files import FileFacts, atomic_folder, write_json
+from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
 from pipeline.models.loading import READY, identity, locate
-from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain, write_history
+from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
     Material,
     read_text,
@@ -78,7 +78,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
         prepared = read_text(settings, work / "text", device)
         digest, gather = prepared.digest, partial(text_material, settings, prepared, base, device)
     fingerprint = _fingerprint(settings, digest, where, device)
-    # Hours of work are not done again.
+    # A model that took hours is not trained again.
     if Output(out, out / _FINISHED, fingerprint).state().kind == "current":
         if device.is_main_process:
             say(f"{out} is already there and current")
@@ -90,7 +90,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     else:
         torch.manual_seed(settings.seed)
         model = new_model(settings, material.tokenizer, material.training)
-    # Hours may be in a checkpoint: one of another machine, library or algorithm is used, and it is said.
+    # A checkpoint may hold hours of work: one of another machine, library or algorithm is used, too.
     same_run = replace(fingerprint, algorithm=0, versions={}, machine={})
     course = pretrain(
         model, material.objective, material.training, material.validation,
@@ -113,7 +113,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
 def _fingerprint(
     settings: Pretrain, digest: str, where: str | None, device: Accelerator
 ) -> Fingerprint:
-    """What the weights depend on; ``machine`` is what their last bits alone should depend on."""
+    """What the weights depend on; on ``machine`` only their last bits should depend."""
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=settings.inert()),
         inputs={"text": digest},
@@ -130,17 +130,13 @@ def _fingerprint(
 
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:
-    """What a look asks the model, where there is a dev split to ask about."""
+    """The fill probe of the dev split; None where none is wanted or there is no such split."""
     if not settings.probe or not (settings.corpus / "sentences.parquet").is_file():
         return None
     probe = build_probe(settings.corpus, settings.probe, seed=0)
     if probe is None:
         return None
-
-    def read(model: PreTrainedModel) -> dict[str, Any]:
-        return probe.measure(settings.family, model, material.tokenizer).to_dict()
-
-    return read
+    return lambda model: probe.measure(settings.family, model, material.tokenizer).to_dict()
 
 
 def _write(  # noqa: PLR0917 - a folder has many sides
@@ -184,7 +180,8 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         model.save_pretrained(folder)
         material.tokenizer.save_pretrained(folder)
         model_files = {p.name: FileFacts.of(p) for p in sorted(folder.iterdir())}
-        write_history(folder, course.looks)
+        history = "".join(f"{json.dumps(asdict(look))}\n" for look in course.looks)
+        write_text(folder / "history.jsonl", history)
         write_json(folder / "pretrain.json", card)
         write_json(folder / "timing.json", timing)
         Output(folder, folder / _FINISHED, fingerprint).finish(model_files, {})

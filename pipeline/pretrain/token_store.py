@@ -172,7 +172,7 @@ def build_store(
 
 
 def _blocks(prepared: Prepared) -> Iterator[list[str]]:
-    """Runs of sentences of bounded number and length."""
+    """The sentences in blocks of bounded number and length."""
     block: list[str] = []
     letters = 0
     for line in prepared.lines():
@@ -210,24 +210,6 @@ class Selection(_Texts):
 
     def _at(self, index: int) -> Text:
         return self._texts[int(self._indices[index])]
-
-
-class TokenIds:
-    """The token ids of ``texts`` alone, looked up one text at a time."""
-
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each text, ``[texts]``."""
-        return lengths_of(self._texts)
-
-    def __getitem__(self, index: int) -> NDArray[np.int64]:
-        return self._texts[index].ids
 
 
 class Packed(_Texts):

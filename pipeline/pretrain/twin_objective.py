@@ -7,7 +7,6 @@ what it will be asked. ``read_twins`` reads a corpus's twins, ``TwinMasks`` and 
 objectives.
 """
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ UNEVEN = "conjuncts of too different length"
 _MASKS_FACTOR = 2
 """BERT is asked for as many tokens as the shown conjunct has. In 29 of 100 coordinations of GENIA both
 sides have equally many, in 78 of 100 one has at most twice as many as the other: those are taken, with
-as many masks as the hidden conjunct needs."""
+as many masks as the hidden conjunct needs. T5's limits are generation's own: a third to three times."""
 
 _Ids = NDArray[np.int64]
 
@@ -78,9 +77,12 @@ class SpanTwin:
     target: _Ids
 
 
+_Encoded = list[MaskedTwin | SpanTwin | str]
+
+
 def encode_twins(
     hidden: Sequence[Hidden], tokenizer: PreTrainedTokenizerBase, longest: int
-) -> list[MaskedTwin | SpanTwin | str]:
+) -> _Encoded:
     """The twins of each hidden conjunct as input of the model's family, or why they cannot be used.
 
     Args:
@@ -91,134 +93,88 @@ def encode_twins(
     Raises:
         ModelError: the tokenizer has neither sentinels nor a mask token.
     """
-    family: _Family
-    if len(sentinel_ids(tokenizer)) > 1:
-        family = _Spans(tokenizer)
-    elif tokenizer.mask_token_id is not None:
-        family = _Masks(tokenizer, str(tokenizer.mask_token))
-    else:
+    spans = len(sentinel_ids(tokenizer)) > 1
+    if not spans and tokenizer.mask_token_id is None:
         raise ModelError("the tokenizer has no mask token and no sentinels", remedy="use another")
-    return family.encode(hidden, longest)
+    if not hidden:
+        return []
+    # Sentinels become special tokens, so they are asked for before the special tokens are looked at.
+    mask = sentinels(tokenizer).text if spans else str(tokenizer.mask_token)
+    special, reserved = frozenset(tokenizer.all_special_ids), reserved_tokens(tokenizer)
+    blank = blank_before(tokenizer)
 
+    def plain(texts: list[str]) -> list[list[int]]:
+        return list(tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"])
 
-class _Family(ABC):
-    """What the families share: which conjuncts generation could be asked for, and could write."""
-
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, mask: str) -> None:
-        self.tokenizer, self._mask = tokenizer, mask
-        self._special = frozenset(tokenizer.all_special_ids)
-        self._reserved = reserved_tokens(tokenizer)
-        self._blank = blank_before(tokenizer)
-
-    def encode(self, hidden: Sequence[Hidden], longest: int) -> list[MaskedTwin | SpanTwin | str]:
-        """Twins, or the reason for none."""
-        if not hidden:
-            return []
-        texts = [join_words(each.reference.words) for each in hidden]
-        shown = [
-            span_text(text, each.reference, self._blank)
-            for text, each in zip(texts, hidden, strict=True)
-        ]
-        counts = [len(ids) for ids in self._plain(shown)]
-        # In S′(1) a fill always follows the coordinator and a blank.
-        targets = self._plain([self._blank + each.text for each in hidden])
-        found: list[MaskedTwin | SpanTwin | str] = [
-            self._fault(f"{text.text} {each.text}", count, target)
-            for text, each, count, target in zip(texts, hidden, counts, targets, strict=True)
-        ]
-        usable = [i for i, reason in enumerate(found) if not reason]
-        twins = [
-            make_twins(
-                hidden[i].reference, hidden[i].coordinator, self._mask, self._masks(targets[i])
-            )
-            for i in usable
-        ]
-        encoded = self._encode(twins, [targets[i] for i in usable], longest) if usable else []
-        for i, each in zip(usable, encoded, strict=True):
-            found[i] = each
-        return found
-
-    def _fault(self, text: str, count: int, target: Sequence[int]) -> str:
-        if self._reserved.search(text):
+    def fault(text: str, count: int, target: Sequence[int]) -> str:
+        if reserved.search(text):
             return SOURCE_HAS_SPECIAL
         if not count or not target:
             return NO_TOKENS
-        if self._special.intersection(target):
+        if special.intersection(target):
             return SPECIAL_IN_FILL
-        limits = self._limits(count)
+        half = Limits(-(-count // _MASKS_FACTOR), _MASKS_FACTOR * count)
+        limits = Limits.around(count) if spans else half
         return "" if limits.shortest <= len(target) <= limits.longest else UNEVEN
 
-    def _plain(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)
-        return list(found["input_ids"])
-
-    @abstractmethod
-    def _limits(self, count: int) -> Limits:
-        """Lengths of a target beside ``count`` tokens of the shown conjunct."""
-
-    @abstractmethod
-    def _masks(self, target: Sequence[int]) -> int:
-        """How many masks stand for a target."""
-
-    @abstractmethod
-    def _encode(
-        self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
-    ) -> list[MaskedTwin | SpanTwin | str]:
-        """Twins with their targets, or ``TOO_LONG``."""
-
-
-class _Masks(_Family):
-    """BERT: generation gives as many masks as the shown conjunct has tokens (§3.2.1)."""
-
-    def _limits(self, count: int) -> Limits:
-        return Limits(-(-count // _MASKS_FACTOR), _MASKS_FACTOR * count)
-
-    def _masks(self, target: Sequence[int]) -> int:
-        return len(target)
-
-    def _encode(
-        self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
-    ) -> list[MaskedTwin | SpanTwin | str]:
-        pairs = [each.append for each in twins], [each.prepend for each in twins]
-        encodings = self.tokenizer(*pairs, verbose=False).encodings or ()
-        return [
-            TOO_LONG
-            if len(each.ids) > longest
-            else MaskedTwin(np.array(each.ids), np.array(each.type_ids), np.array(target))
-            for each, target in zip(encodings, targets, strict=True)
-        ]
-
-
-class _Spans(_Family):
-    """T5: a third to three times as many tokens as the shown conjunct has (§3.2.2)."""
-
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self._sentinels = sentinels(tokenizer)  # before the special tokens are looked at
-        super().__init__(tokenizer, self._sentinels.text)
-
-    def _limits(self, count: int) -> Limits:
-        return Limits.around(count)
-
-    def _masks(self, target: Sequence[int]) -> int:
-        del target
-        return 1
-
-    def _encode(
-        self, twins: Sequence[Twins], targets: Sequence[Sequence[int]], longest: int
-    ) -> list[MaskedTwin | SpanTwin | str]:
-        first, second = self._sentinels.ids[:2]
-        end = int(self.tokenizer.eos_token_id)
-        append, prepend = (
-            self.tokenizer(texts, verbose=False)["input_ids"]
-            for texts in ([each.append for each in twins], [each.prepend for each in twins])
+    texts = [join_words(each.reference.words) for each in hidden]
+    shown = plain([span_text(t, h.reference, blank) for t, h in zip(texts, hidden, strict=True)])
+    # In S′(1) a fill always follows the coordinator and a blank.
+    targets = plain([blank + each.text for each in hidden])
+    found: _Encoded = [
+        fault(f"{text.text} {each.text}", len(ids), target)
+        for text, each, ids, target in zip(texts, hidden, shown, targets, strict=True)
+    ]
+    usable = [i for i, reason in enumerate(found) if not reason]
+    twins = [
+        make_twins(
+            hidden[i].reference, hidden[i].coordinator, mask, 1 if spans else len(targets[i])
         )
-        found: list[MaskedTwin | SpanTwin | str] = []
-        for one, two, fill in zip(append, prepend, targets, strict=True):
-            target = [first, *fill, second, end]
-            fits = max(len(one), len(two), len(target)) <= longest
-            twin = SpanTwin(np.array(one), np.array(two), np.array(target))
-            found.append(twin if fits else TOO_LONG)
-        return found
+        for i in usable
+    ]
+    encode = _span_twins if spans else _masked_twins
+    encoded = encode(tokenizer, twins, [targets[i] for i in usable], longest) if usable else []
+    for i, each in zip(usable, encoded, strict=True):
+        found[i] = each
+    return found
+
+
+def _masked_twins(
+    tokenizer: PreTrainedTokenizerBase,
+    twins: Sequence[Twins],
+    targets: Sequence[Sequence[int]],
+    longest: int,
+) -> _Encoded:
+    """BERT's: as many masks as the hidden conjunct has tokens (§3.2.1); or ``TOO_LONG``."""
+    pairs = [each.append for each in twins], [each.prepend for each in twins]
+    encodings = tokenizer(*pairs, verbose=False).encodings or ()
+    return [
+        TOO_LONG
+        if len(each.ids) > longest
+        else MaskedTwin(np.array(each.ids), np.array(each.type_ids), np.array(target))
+        for each, target in zip(encodings, targets, strict=True)
+    ]
+
+
+def _span_twins(
+    tokenizer: PreTrainedTokenizerBase,
+    twins: Sequence[Twins],
+    targets: Sequence[Sequence[int]],
+    longest: int,
+) -> _Encoded:
+    """T5's: a sentinel in each twin for the hidden conjunct (§3.2.2); or ``TOO_LONG``."""
+    first, second = sentinel_ids(tokenizer)[:2]
+    append, prepend = (
+        tokenizer(texts, verbose=False)["input_ids"]
+        for texts in ([each.append for each in twins], [each.prepend for each in twins])
+    )
+    found: _Encoded = []
+    for one, two, fill in zip(append, prepend, targets, strict=True):
+        target = [first, *fill, second, int(tokenizer.eos_token_id)]
+        fits = max(len(one), len(two), len(target)) <= longest
+        twin = SpanTwin(np.array(one), np.array(two), np.array(target))
+        found.append(twin if fits else TOO_LONG)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def open_lines(path: Path, longest: int = _LONGEST) -> Iterator[Lines]:
     A line may have ``longest`` bytes, which bounds the memory that reading takes.
 
     Raises:
-        InputError: there is no such file, or it is a folder or closed to us.
+        InputError: there is no such file, or it is a folder, or may not be read.
     """
     with ExitStack() as stack:
         if str(path) == "-":

@@ -135,21 +135,10 @@ def leaves(tree: Tree) -> list[str]:
 
 def constituents(tree: Tree) -> list[Constituent]:
     """Every non-terminal above the tags, in pre-order (so the topmost of a unary chain is first)."""
-    found: list[Constituent] = []
-
-    def walk(node: Tree, start: int) -> int:
-        if is_tag(node):
-            return start + 1
-        index = len(found)
-        found.append(Constituent("", Span(start, start)))
-        end = start
-        for child in node:
-            end = walk(child, end) if isinstance(child, Tree) else end + 1
-        found[index] = Constituent(base_label(node.label()), Span(start, end))
-        return end
-
-    walk(tree, 0)
-    return found
+    return [
+        Constituent(base_label(node.label()), Span(spans[0].start, spans[-1].end))
+        for node, spans in constituents_of(tree)
+    ]
 
 
 def one_line(tree: Tree) -> str:
@@ -166,17 +155,18 @@ def is_tag(node: Tree) -> bool:
 
 
 def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
-    """Each constituent above the tags, inner ones first, with the spans of its children."""
+    """Each constituent above the tags in pre-order, with the spans of its children (at least one)."""
 
     def walk(node: Tree, start: int) -> Iterator[tuple[Tree, list[Span]]]:
-        if is_tag(node):
+        if is_tag(node) or not len(node):
             return
         spans = []
         for child in node:
             spans.append(Span(start, start + len(child.leaves())))
-            yield from walk(child, start)
             start = spans[-1].end
         yield node, spans
+        for child, span in zip(node, spans, strict=True):
+            yield from walk(child, span.start)
 
     yield from walk(tree, 0)
 

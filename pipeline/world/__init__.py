@@ -1,5 +1,5 @@
 """The miniature world: English-like sentences from a feature grammar, with trees and coordination."""
 
-from pipeline.world.corpus import generate_sentences
+from pipeline.world.grammar import generate_sentences
 
 __all__ = ["generate_sentences"]

@@ -1,23 +1,31 @@
-"""The grammar: composes one sentence at a time by seeded random choice.
+"""The grammar: composes the sentences of the miniature world by seeded random choice.
 
 Every phrase that may be coordinated carries ``again``, a call that composes another phrase of the
 same role, noun class and verb form. A coordination is therefore made as §3.1 of the paper describes
 it: a phrase of a finished sentence gets a replaceable one beside it. Attachment is truly ambiguous,
 because the same words may follow a phrase inside its bracket or outside.
 
-``Phrases`` has noun, adjective, adverb and prepositional phrases and the seeded draws that all choices
-come from; ``Composer`` has clauses and verb phrases, and coordinates.
+``generate_sentences`` makes each sentence of a corpus with a ``Composer`` of its own.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Protocol, TypeVar
 
-from pipeline.world.lexicon import Lexicon, Modifier, Verb
-from pipeline.world.nodes import Again, Node, branch, leaf
+from pipeline.core.types import Sentence
+from pipeline.world.lexicon import Lexicon, Modifier, Verb, load_lexicon
+from pipeline.world.nodes import Again, Node, ReadOff, branch, leaf
 
+_TEST, _DEV = (3, 13, 17), 9
+"""Which of 18 sentences in a row are held out: 14 train, 1 dev, 3 test (7,000, 500, 1,500 of 9,000)."""
+
+_COORDINATED = 0.5  # share of sentences with coordination
+_SECOND = 0.3  # share of those with one coordination more
+_LONGEST = 28  # words; longer drafts are thrown away and drawn again
+_THREE = 0.18  # share of coordinations with three conjuncts, where "but" is not drawn
+_COMMA = {"S": 0.5, "SBAR": 0.15}  # share of "A , and B"
 _TAGS = {"her": "PRP$", "his": "PRP$", "their": "PRP$", "two": "CD", "three": "CD", "many": "JJ"}
 
 
@@ -33,8 +41,8 @@ class ExhaustedError(Exception):
     """No unused word is left for a place: the sentence must be begun anew."""
 
 
-class Phrases(ABC):
-    """Composes the phrases below a verb; no content word is used twice by one instance.
+class Composer:
+    """Composes one sentence, and coordinates phrases of it; no content word is used twice.
 
     ``kind`` is always a noun class, ``depth`` how many noun phrases and clauses lie above: deeper
     noun phrases are modified more rarely.
@@ -48,10 +56,6 @@ class Phrases(ABC):
     def __init__(self, lexicon: Lexicon, rng: Random, density: float = 1.0) -> None:
         self._lexicon, self._rng, self._density = lexicon, rng, density
         self._used: set[str] = set()
-
-    @abstractmethod
-    def _relative(self, kind: str, head: Node, depth: int) -> Node:
-        """A relative clause on the noun phrase ``head``."""
 
     def _chance(self, probability: float) -> bool:
         return self._rng.random() < probability
@@ -144,15 +148,12 @@ class Phrases(ABC):
         return node
 
     def _complemented(self, kind: str, depth: int) -> Node:
-        entry = self._pick_complement(kind)
-        node = branch("ADJP", leaf("JJ", entry[0]), self._pp(entry[1], depth + 1))
-        node.again = partial(self._complemented, kind, depth)
-        return node
-
-    def _pick_complement(self, kind: str) -> tuple[str, Modifier]:
         entries = self._lexicon.complements[kind]
         word = self._pick([entry.adjective for entry in entries])
-        return word.lemma, next(e.modifier for e in entries if e.adjective is word)
+        modifier = next(entry.modifier for entry in entries if entry.adjective is word)
+        node = branch("ADJP", leaf("JJ", word.lemma), self._pp(modifier, depth + 1))
+        node.again = partial(self._complemented, kind, depth)
+        return node
 
     def _adverb_phrase(self, kind: str) -> Node:
         adverb = leaf("RB", self._pick(self._lexicon.adverbs[kind]).lemma)
@@ -169,20 +170,6 @@ class Phrases(ABC):
         preposition = leaf("IN", self._rng.choice(modifier.words))
         again = partial(self._pp, modifier, depth)
         return branch("PP", preposition, self._noun_phrase(kind, depth), again=again)
-
-
-def _first_word(node: Node) -> str:
-    while not node.word:
-        node = node.children[0]
-    return node.word
-
-
-_THREE = 0.18  # share of coordinations with three conjuncts, where "but" is not drawn
-_COMMA = {"S": 0.5, "SBAR": 0.15}  # share of "A , and B"
-
-
-class Composer(Phrases):
-    """Composes one sentence, and coordinates phrases of it."""
 
     def sentence(self) -> Node:
         """A sentence without coordination: ``(S1 (S (S …) (. .)))``."""
@@ -239,6 +226,7 @@ class Composer(Phrases):
         return branch("SBAR", leaf("IN", "that"), self._clause(depth + 1), again=again)
 
     def _relative(self, kind: str, head: Node, depth: int) -> Node:
+        """A relative clause on the noun phrase ``head``."""
         person = kind in self._lexicon.persons
         word = leaf("WP", "who") if person else leaf("WDT", self._rng.choice(("that", "which")))
         again = partial(self._relative, kind, head, depth)
@@ -337,3 +325,63 @@ class Composer(Phrases):
         if len(node.children) == 1:
             core.again = None
         return node
+
+
+def _first_word(node: Node) -> str:
+    while not node.word:
+        node = node.children[0]
+    return node.word
+
+
+def _split(index: int) -> str:
+    place = index % 18
+    return "test" if place in _TEST else "dev" if place == _DEV else "train"
+
+
+def _draft(lexicon: Lexicon, rng: Random) -> ReadOff | None:
+    coordinated = rng.random() < _COORDINATED
+    # A coordination adds five words on average: sparser sentences leave room for it.
+    composer = Composer(lexicon, rng, density=0.45 if coordinated else 1.0)
+    try:
+        root = composer.sentence()
+        if coordinated:
+            composer.coordinate(root)
+            if rng.random() < _SECOND:
+                composer.coordinate(root)
+    except ExhaustedError:
+        return None
+    draft = ReadOff(root)
+    return draft if len(draft.words) <= _LONGEST else None
+
+
+def generate_sentences(source: Path, count: int, seed: int, first: int = 0) -> Iterator[Sentence]:
+    """Yield sentences ``first`` up to ``first + count`` with tags, tree and coordinations.
+
+    Sentence ``i`` depends on the lexicon, ``seed`` and ``i`` alone, so a larger corpus begins with
+    the smaller one, on any Python version.
+
+    Args:
+        source: folder that holds ``lexicon.yaml`` (data/raw/world).
+        count: how many sentences.
+        seed: seed of the grammar.
+        first: index of the first sentence.
+
+    Raises:
+        InputError: the lexicon is missing or malformed.
+    """
+    lexicon = load_lexicon(source / "lexicon.yaml")
+    for index in range(first, first + count):
+        rng = Random(f"world/{seed}/{index}")
+        draft = _draft(lexicon, rng)
+        while draft is None:
+            draft = _draft(lexicon, rng)
+        yield Sentence(
+            sentence_id=f"world/{index:06d}",
+            doc_id="world",
+            split=_split(index),
+            words=tuple(draft.words),
+            tags=tuple(draft.tags),
+            tree=draft.tree,
+            coordinations=tuple(draft.coordinations),
+            license=lexicon.license,
+        )

@@ -209,11 +209,11 @@ def load_lexicon(path: Path) -> Lexicon:
         reader.classes[name] = reader.expand(text, f"groups.{name}")
 
     def words_by_class(name: str) -> dict[str, tuple[Word, ...]]:
-        table: dict[str, tuple[Word, ...]] = {}
-        for key, text in reader.section(name, dict).items():
-            for member in reader.expand(key, name):
-                table[member] = table.get(member, ()) + reader.words(text, f"{name}.{key}")
-        return table
+        return _by_class(
+            (reader.expand(key, name), word)
+            for key, text in reader.section(name, dict).items()
+            for word in reader.words(text, f"{name}.{key}")
+        )
 
     def modifiers(name: str) -> dict[str, tuple[Modifier, ...]]:
         return _by_class(

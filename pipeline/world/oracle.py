@@ -1,8 +1,8 @@
 """The exact oracle: whether the coordination of a generated sentence is where its annotation says.
 
 A sentence of the world, however it was made, is recognised with the world's own grammar, closed
-under coordination. So the oracle decides of every generated candidate what otherwise a linguist
-would have to: grammatical with these conjuncts, grammatical with others, or not at all.
+under coordination. So the oracle decides, as otherwise a linguist would have to, whether a generated
+candidate is grammatical with these conjuncts, grammatical with others, or not at all.
 """
 
 from collections.abc import Mapping, Sequence

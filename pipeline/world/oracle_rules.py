@@ -1,11 +1,10 @@
 """The grammar that the oracle recognises with: the counterpart of ``grammar.py``.
 
-``PhraseRules`` has the phrases below a verb, ``Recogniser`` verb phrases and clauses. Signs are an
-agreement set for noun phrases and for what goes with a noun (adjectives, participles), and a modifiers
-set for prepositional phrases; those of verb phrases and relative clauses are the agreement set that
-they require of their subject or head; clauses have the single sign 1. What English coordinates and the
-generator does not (by-phrases, pronouns, the clause of a relative pronoun, unlike predicates after
-"was") is coordinated here too.
+Signs are an agreement set for noun phrases and for what goes with a noun (adjectives, participles),
+and a modifiers set for prepositional phrases; those of verb phrases and relative clauses are the
+agreement set that they require of their subject or head; clauses have the single sign 1. What English
+coordinates and the generator does not (by-phrases, pronouns, the clause of a relative pronoun, unlike
+predicates after "was") is coordinated here too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +25,22 @@ ADVP = Symbol("adverb phrase", "ADVP")
 PP = Symbol("prepositional phrase", "PP")
 AGENT = Symbol("by-phrase of a passive", "PP")
 RELATIVE = Symbol("relative clause", "SBAR")
+CLAUSE = Symbol("clause", "S")
+ADVERBIAL = Symbol("subordinate clause", "SBAR")
+THAT = Symbol("that-clause", "SBAR")
+FINITE = Symbol("finite verb phrase", "VP")
+BARE = Symbol("verb phrase in base form", "VP")
+TO = Symbol("infinitive with to", "VP")
+PASSIVE = Symbol("participle with its by-phrase", "VP")
+PREDICATE = Symbol("what follows was", "VP")
+FINITE_CORE = Symbol("finite verb with its complements", "VP")
+BARE_CORE = Symbol("base form with its complements", "VP")
+GAP_VERB = Symbol("verb of an object relative", "VP")
+GAP_CLAUSE = Symbol("clause of an object relative", "S")
 
 
-class PhraseRules(Chart):
-    """Rules of noun, adjective, adverb and prepositional phrases.
+class Recogniser(Chart):
+    """Recognition of one sentence of the miniature world.
 
     Args:
         tables: the words.
@@ -40,6 +51,11 @@ class PhraseRules(Chart):
     def __init__(self, tables: Tables, words: Sequence[str], pin: Pin | None) -> None:
         super().__init__(words, tables.coordinators, pin)
         self.tables = tables
+
+    def accepts(self) -> bool:
+        """Whether the words are a clause and a period."""
+        last = len(self.words) - 3  # two empty words stand behind
+        return last > 0 and self.words[last] == "." and last in self.ends(CLAUSE, 0)
 
     def subject(self, i: int) -> Ends:
         """SUBJECT → pronoun | NP; signs are its agreement set."""
@@ -143,29 +159,6 @@ class PhraseRules(Chart):
         """Conjuncts share a kind, unless the tables are mixed."""
         del word
         return left | right if self.tables.mixed else left & right
-
-
-CLAUSE = Symbol("clause", "S")
-ADVERBIAL = Symbol("subordinate clause", "SBAR")
-THAT = Symbol("that-clause", "SBAR")
-FINITE = Symbol("finite verb phrase", "VP")
-BARE = Symbol("verb phrase in base form", "VP")
-TO = Symbol("infinitive with to", "VP")
-PASSIVE = Symbol("participle with its by-phrase", "VP")
-PREDICATE = Symbol("what follows was", "VP")
-FINITE_CORE = Symbol("finite verb with its complements", "VP")
-BARE_CORE = Symbol("base form with its complements", "VP")
-GAP_VERB = Symbol("verb of an object relative", "VP")
-GAP_CLAUSE = Symbol("clause of an object relative", "S")
-
-
-class Recogniser(PhraseRules):
-    """Recognition of one sentence of the miniature world."""
-
-    def accepts(self) -> bool:
-        """Whether the words are a clause and a period."""
-        last = len(self.words) - 3  # two empty words stand behind
-        return last > 0 and self.words[last] == "." and last in self.ends(CLAUSE, 0)
 
     def clause(self, i: int) -> Ends:
         """CLAUSE → ((ADVERBIAL | PP) ",")? SUBJECT FINITE, agreeing; a PP suits the subject."""
@@ -336,17 +329,14 @@ class Recogniser(PhraseRules):
         return both if both & self.tables.singular and both >> kinds else 0
 
     rules: ClassVar[Mapping[Symbol, Callable[..., Ends]]] = {
-        SUBJECT: PhraseRules.subject, NP: PhraseRules.noun_phrase, BASE: PhraseRules.base,
-        MODIFYING: PhraseRules.modifying, ADJP: PhraseRules.adjective_phrase,
-        COMPLEMENTED: PhraseRules.complemented, ADVP: PhraseRules.adverb_phrase,
-        PP: PhraseRules.prepositional_phrase, AGENT: PhraseRules.agent,
+        SUBJECT: subject, NP: noun_phrase, BASE: base, MODIFYING: modifying, ADJP: adjective_phrase,
+        COMPLEMENTED: complemented, ADVP: adverb_phrase, PP: prepositional_phrase, AGENT: agent,
         CLAUSE: clause, ADVERBIAL: adverbial, THAT: that_clause, RELATIVE: relative,
         GAP_CLAUSE: gap_clause, GAP_VERB: gap_verb, FINITE: finite, BARE: bare, TO: to_phrase,
         PREDICATE: predicate, PASSIVE: passive, FINITE_CORE: finite_core, BARE_CORE: bare_core,
     }  # fmt: skip
 
     joins: ClassVar[Mapping[Symbol, Callable[..., int]]] = {
-        SUBJECT: PhraseRules.join_nominal, NP: PhraseRules.join_nominal,
-        BASE: PhraseRules.join_nominal, ADVP: PhraseRules.join_kinds, AGENT: PhraseRules.join_kinds,
-        FINITE_CORE: join_cores, BARE_CORE: join_cores, GAP_VERB: join_gaps,
+        SUBJECT: join_nominal, NP: join_nominal, BASE: join_nominal, ADVP: join_kinds,
+        AGENT: join_kinds, FINITE_CORE: join_cores, BARE_CORE: join_cores, GAP_VERB: join_gaps,
     }  # fmt: skip

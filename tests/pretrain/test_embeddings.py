@@ -1,5 +1,6 @@
 """Initial embeddings from co-occurrence."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,23 @@ from torch import nn
 
 from pipeline.pretrain import new_model
 from pipeline.pretrain.new_model import cooccurrences, embed_by_cooccurrence, ppmi_svd
-from pipeline.pretrain.token_store import Selection, Text, TokenIds
+from pipeline.pretrain.token_store import Selection, Text
 
 VOCABULARY = 12
+
+
+def _texts(*ids: Iterable[int]) -> list[Text]:
+    arrays = [np.array(list(each), dtype=np.int64) for each in ids]
+    return [Text(each, np.ones(len(each), dtype=bool)) for each in arrays]
+
+
 # Tokens 1 and 2 stand in the same places, 3 and 4 in others; 5-9 are their company; 10, 11 unseen.
-TEXTS = [
-    np.array(text, dtype=np.int64)
-    for text in ([5, 1, 6, 7], [5, 2, 6, 7], [8, 3, 9], [8, 4, 9, 9], [5, 1, 6], [8, 4, 9])
-] * 5
+TEXTS = 5 * _texts([5, 1, 6, 7], [5, 2, 6, 7], [8, 3, 9], [8, 4, 9, 9], [5, 1, 6], [8, 4, 9])
 
 
 def test_pairs_are_weighted_by_inverse_distance() -> None:
     """Counted by hand: (5, 1) next to each other, (5, 6) two apart, (5, 7) three apart."""
-    first, second, weight = cooccurrences([np.array([5, 1, 6, 7]), np.array([5, 1])], VOCABULARY)
+    first, second, weight = cooccurrences(_texts([5, 1, 6, 7], [5, 1]), VOCABULARY)
     found = dict(zip(zip(first.tolist(), second.tolist(), strict=True), weight, strict=True))
     assert found == {
         (5, 1): 2.0, (5, 6): 0.5, (5, 7): 1 / 3, (1, 6): 1.0, (1, 7): 0.5, (6, 7): 1.0,
@@ -39,14 +44,14 @@ def test_counts_have_the_bits_of_one_long_sum(block: int) -> None:
         for ids in texts:
             for pair in zip(ids[:-distance].tolist(), ids[distance:].tolist(), strict=True):
                 sums[pair] = sums.get(pair, 0.0) + 1.0 / distance
-    first, second, weight = cooccurrences(texts, 5, block=block)
+    first, second, weight = cooccurrences(_texts(*texts), 5, block=block)
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == sorted(sums)
     assert weight.tolist() == [sums[pair] for pair in sorted(sums)]
 
 
 def test_of_many_tokens_evenly_spaced_sentences_count() -> None:
     """With room for half of the tokens every other sentence counts; with enough room all do."""
-    texts = [np.array([i, i + 1]) for i in range(10)]
+    texts = _texts(*([i, i + 1] for i in range(10)))
     assert cooccurrences(texts, 12, most=10)[0].tolist() == [0, 2, 4, 6, 8]
     assert cooccurrences(texts, 12, most=20)[0].tolist() == list(range(10))
     assert cooccurrences([], 12)[0].tolist() == []
@@ -56,7 +61,7 @@ def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
     """A view of texts gives the same pairs, and the texts left out are never looked at."""
     rng = np.random.default_rng(3)
     texts = [Text(rng.integers(0, 9, 7), np.ones(7, dtype=bool)) for _ in range(40)]
-    plain = cooccurrences([text.ids for text in texts], 9, most=70)
+    plain = cooccurrences(texts, 9, most=70)
     looked: list[int] = []
 
     class Watched(Selection):
@@ -64,7 +69,7 @@ def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
             looked.append(index)
             return super().__getitem__(index)
 
-    viewed = cooccurrences(TokenIds(Watched(texts, range(40))), 9, most=70)
+    viewed = cooccurrences(Watched(texts, range(40)), 9, most=70)
     assert all((a == b).all() for a, b in zip(plain, viewed, strict=True))
     assert len(looked) == 10
 
@@ -79,7 +84,7 @@ def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
         return counted(texts, vocabulary)
 
     monkeypatch.setattr(new_model, "_counted", watched)
-    cooccurrences([np.arange(7)] * 100, 12, block=50)
+    cooccurrences(_texts(range(7)) * 100, 12, block=50)
     assert sum(sizes) == 700
     assert max(sizes) < 50 + 7
 

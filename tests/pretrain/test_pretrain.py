@@ -32,7 +32,6 @@ from pipeline.pretrain import loop
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, steps_of
 from pipeline.pretrain.corruption import (
     IGNORED,
-    Masking,
     Spans,
     corrupt_spans,
     draw_spans,
@@ -237,7 +236,7 @@ def test_masking_is_80_10_10() -> None:
     rng = np.random.default_rng(0)
     ids = rng.integers(10, 1010, (200, 500))
     chosen = rng.random(ids.shape) < 0.2
-    masked, labels = mask_tokens(ids, chosen, Masking(4, np.arange(10, 1010)), rng)
+    masked, labels = mask_tokens(ids, chosen, 4, np.arange(10, 1010), rng)
     assert (labels[~chosen] == IGNORED).all()
     assert (masked[~chosen] == ids[~chosen]).all()
     assert (labels[chosen] == ids[chosen]).all()

@@ -6,7 +6,7 @@ its conjuncts, and senses from its text. ``Probe`` asks a model and judges the f
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,6 @@ _Known = tuple[Held, NDArray[np.float32]]
 ENOUGH = 0.75
 """Share of comparisons that a fill right in sense wins; a fill of random sense does so in 2 of 7."""
 
-_SHARES = (
-    "filled", "category", "length", "sense", "recovered", "echo", "exact", "nearer", "judge",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
@@ -79,9 +75,8 @@ class ProbeResult:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready form, shares to four digits."""
-        rounded = {name: round(getattr(self, name), 4) for name in _SHARES}
-        counts = {name: list(pair) for name, pair in self.by_category.items()}
-        return {"n": self.n, **rounded, "by_category": counts, "refused": dict(self.refused)}
+        shares = {k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(self).items()}
+        return shares | {"by_category": {k: list(pair) for k, pair in self.by_category.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +116,9 @@ class Probe:
         self._judge, self._senses, self._accuracy = judge, senses, accuracy
 
     def digest(self) -> str:
-        """Digest of all that the results of a model depend on, beside it and the code.
+        """Digest of all that the results of a model depend on, besides the model and the code.
 
-        It is of words: vectors are a function of them, but for rounding that differs by machine.
+        It is taken of words, not of their vectors, whose rounding differs by machine.
         """
         asked = []
         for question in self.questions:
@@ -162,9 +157,6 @@ class Probe:
             else:
                 span = outcome.conjuncts[-1]
                 answers[i] = outcome.words[span.start : span.end]
-        return self._read(answers, refused)
-
-    def _read(self, answers: Mapping[int, tuple[str, ...]], refused: Counter[str]) -> ProbeResult:
         categories = dict(zip(answers, self._judge.categories(list(answers.values())), strict=True))
         right: Counter[str] = Counter()
         recovered: Counter[str] = Counter()
@@ -173,9 +165,10 @@ class Probe:
             question = self.questions[i]
             won = self._won(question, words)
             nearer += won
+            lengths = len(words), len(question.held.conjunct)
             fits = {
                 "category": categories[i] == question.held.category,
-                "length": _like_length(len(words), len(question.held.conjunct)),
+                "length": max(lengths) <= 2 * min(lengths),
                 "sense": won >= ENOUGH,
                 "exact": in_lower_case(words) == in_lower_case(question.held.conjunct),
                 "echo": is_echo(words, question.held.first),
@@ -202,10 +195,6 @@ class Probe:
         if vector is None:
             return 0.0
         return float((question.rivals @ vector < question.vector @ vector).mean())
-
-
-def _like_length(found: int, wanted: int) -> bool:
-    return wanted <= 2 * found and found <= 2 * wanted
 
 
 def build_probe(corpus: Path, count: int, seed: int) -> Probe | None:

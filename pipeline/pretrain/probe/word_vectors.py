@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pipeline.core.errors import InputError
 from pipeline.pretrain.new_model import ppmi_svd
+from pipeline.pretrain.token_store import Text
 from pipeline.text.natural import find_words, join_words
 
 _WORDS, _VOCABULARY = 1_000_000, 20_000
@@ -65,8 +66,9 @@ class Senses:
         common = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_VOCABULARY]
         # Row 0 stands for all rarer words, so that distances in the text stay what they are.
         rows = {word: row for row, (word, count) in enumerate(common, 1) if count >= _RAREST}
-        ids = [np.array([rows.get(word, 0) for word in line], dtype=np.int64) for line in lines]
-        vectors = ppmi_svd(ids, len(rows) + 1, _WIDTH, seed).numpy()
+        ids = (np.array([rows.get(word, 0) for word in line], dtype=np.int64) for line in lines)
+        texts = [Text(line, np.ones(len(line), dtype=bool)) for line in ids]
+        vectors = ppmi_svd(texts, len(rows) + 1, _WIDTH, seed).numpy()
         occurrences = np.array([0, *(counts[word] for word in rows)]) / max(1, total)
         vectors = vectors - occurrences @ vectors / max(occurrences.sum(), 1e-9)
         known = {w: r for w, r in rows.items() if any(c.isalnum() for c in w)}
