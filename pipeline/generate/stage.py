@@ -37,7 +37,9 @@ def run(settings: Generate) -> None:
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device)
-        command = settings.shown_command(settings.usual() - _SHOWN | _OF_THE_RUN)
+        # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
+        named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
+        command = named.shown_command(settings.usual() - _SHOWN | _OF_THE_RUN)
         return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command)
 
     if settings.dry_run:
