@@ -1,8 +1,7 @@
 """conjoin: coordination generation by synchronized text-infilling, and the training that filters it.
 
-Three floors, imports only downwards: ``stages`` (and the interactive ``tools``) read files, call
-``mechanisms`` and write files; ``mechanisms`` do the science; ``ground`` and ``settings`` hold the
-types, schemas and options everything else speaks in.
+One package per stage, what several stages share below them, and the commands outside the graph in
+``tools``; imports run downwards only (docs/architecture.md).
 """
 
 __all__ = ["__version__"]
