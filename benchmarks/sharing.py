@@ -71,7 +71,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from pipeline.tools.validate.identity import content_digests, hex_ids
+    from pipeline.tools.validate.identity import content_ids
 
     batch = table.to_batches()[0]
     words = batch.column("words")
@@ -90,7 +90,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     for name, column in changed.items():
         at = table.schema.get_field_index(name)
         batch = batch.set_column(at, table.schema.field(name), column)
-    ids = hex_ids(content_digests(batch))
+    ids = content_ids(batch)
     batch = batch.set_column(0, table.schema.field("candidate_id"), ids)
     return pa.Table.from_batches([batch], schema=table.schema)
 
