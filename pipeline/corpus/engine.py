@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -92,6 +93,12 @@ def parquet(*files: Path) -> str:
         f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true, "
         "file_row_number = true)"
     )
+
+
+def fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """The rows of a result, of which only some thousands are in memory at once."""
+    while rows := result.fetchmany(4096):
+        yield from rows
 
 
 def rows_of(shards: Shards) -> str:

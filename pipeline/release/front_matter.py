@@ -8,9 +8,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from pipeline.release.licence_files import hub_licence
-
-CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
-"""What the manifest calls the two parts of a release: the configuration's name, and its folder."""
+from pipeline.release.shards import CONFIGS
 
 _TAGS = ["coordination", "coordination-disambiguation", "synthetic", "text-infilling", "conjoin"]
 _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")

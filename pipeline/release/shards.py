@@ -22,11 +22,9 @@ from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 
-CONFIGS = ("train", "rejected")
-"""The configurations of a release: usable candidates, and rejects."""
-
-FOLDERS = {"train": "data", "rejected": "rejected"}
-"""Where the shards of a configuration lie in a release."""
+CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
+"""What a manifest calls the configurations of a release, usable candidates and rejects: the name that
+loaders know each by, and the folder of its shards."""
 
 RELEASED = {"train": rows.RELEASED, "rejected": rows.RELEASED_REJECTS}
 STAND_OFF = {"train": rows.STAND_OFF, "rejected": rows.STAND_OFF_REJECTS}
@@ -80,7 +78,7 @@ def write_shards(
     feed = regroup(batches, chain(*groups, repeat(_ROW_GROUP)))
     entries, digests = [], []
     for index in range(count):
-        name = f"{FOLDERS[config]}/train-{index:05d}-of-{count:05d}.parquet"
+        name = f"{CONFIGS[config][1]}/train-{index:05d}-of-{count:05d}.parquet"
         digest = _write(folder / name, schema, islice(feed, len(groups[index])))
         facts = FileFacts.of(folder / name, digest.rows)
         digests.append(digest)

@@ -26,7 +26,7 @@ from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.digest import RowDigest
-from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, parquet
+from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, fetched, parquet
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows
 from pipeline.corpus.rows import generations, read_accepted, read_rejects, require_whole
@@ -165,9 +165,6 @@ def _new_rows(
         inputs.append(Read(digest.rows, kept, digest.hex()))
 
 
-_FETCHED = 100_000  # row numbers at once
-
-
 def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
     """Finds the first row of each content, in the order of the corpora and their files.
 
@@ -204,9 +201,8 @@ def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
         found = database.execute(
             "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
         )
-        while rows := found.fetchmany(_FETCHED):
-            for rejected in (False, True):
-                masks[rejected][[row for refused, row in rows if refused == rejected]] = True
+        for rejected, row in fetched(found):
+            masks[rejected][row] = True
     return masks
 
 

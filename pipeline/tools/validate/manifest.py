@@ -157,9 +157,10 @@ class _Comparison:
     def _generations(self) -> None:
         for key, run in (runs_of(self.manifest) or {}).items():
             rows = run.get("rows")
-            for config in ("train", "rejected") if isinstance(rows, dict) else ():
+            told_of = rows if isinstance(rows, dict) else {}
+            for config in ("train", "rejected"):
                 actual = self.totals.generations[key, config]
-                due = rows.get(config, actual)
+                due = told_of.get(config, actual)
                 if actual != due:
                     told = f"generation {key}: {actual} rows in {config}, the manifest has {due}"
                     self.found.add(_COUNT, MANIFEST, told)
