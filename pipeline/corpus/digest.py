@@ -1,6 +1,6 @@
 r"""The row digest of a corpus: which rows it has, however they are ordered, cut up or stored.
 
-It is defined on values, not on files, so that anybody can compute it with any reader of Parquet
+It is defined on values, not on files, so that it can be computed with any reader of Parquet
 (docs/release.md has it in twenty lines of plain Python):
 
 - a row is its columns in the order of the schema, joined by U+001E;

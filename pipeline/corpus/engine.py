@@ -1,4 +1,4 @@
-"""Questions to a corpus in SQL: DuckDB over its Parquet files, in memory that does not grow with it.
+"""Queries over a corpus in SQL: DuckDB on its Parquet files, in memory that does not grow with it.
 
 The keys at the end tell in SQL which rows say the same. Rows of equal content have equal words, coordinator
 and conjuncts. The label does not count, nor the sentence they were made of, nor the model that wrote the

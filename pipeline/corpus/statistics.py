@@ -1,8 +1,8 @@
 """What a corpus holds, in figures, and how far that is from a treebank.
 
 DuckDB counts how often each label, length or score occurs, in memory that does not grow with the corpus.
-What is said of the counts (mean, quantiles, shares, divergence) is exact, and the same in whatever order
-the rows were counted. The treebank is asked how its coordinations are labelled and how long they are.
+What is computed from the counts (mean, quantiles, shares, divergence) is exact, in whatever order the rows
+were counted. The treebank is asked how its coordinations are labelled and how long they are.
 """
 
 import math
@@ -189,7 +189,7 @@ SCORES = ("score", "score_append", "score_prepend")
 _SCALE = 10_000  # scores are counted to four digits, so that no more values are kept than that
 
 _OPTIONAL = ("words", "coordinator", "conjuncts", "fill", *SCORES, "license")
-"""What a stand-off release, or a corpus of somebody else's, may lack of a candidate's columns."""
+"""What a stand-off release, or a corpus that another program wrote, may lack of a candidate's columns."""
 
 _LENGTH = """{0}."end" - {0}."start\""""
 _OF_ACCEPTED = {

@@ -22,12 +22,7 @@ from pipeline.release import card_text
 from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import front_matter, source_names
-from pipeline.release.licence_files import (
-    bibtex,
-    citation_file,
-    licence_file,
-    notices,
-)
+from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
 from pipeline.release.method_text import meanings, synchronized
 from pipeline.release.shards import CONFIGS
 

@@ -53,13 +53,13 @@ def write_release(
 
     Args:
         folder: of the release.
-        shards: where the rows are; ``require_whole`` and ``survey`` were content with it.
+        shards: where the rows are; ``require_whole`` and ``survey`` have checked it.
         survey: the latter's result.
         settings: whose the release is, the seed of the order of its rows, how many shards of usable
             candidates it has, and the licence of rows that say unknown.
         sources: facts of the source corpora.
         source: for a stand-off release, the ``sentences.parquet`` whose words it leaves out.
-        advance: told how many more rows have been read or written; each is twice.
+        advance: called with the number of rows read or written since; each row counts twice.
 
     Returns:
         The manifest, and counts of the rows that were written.

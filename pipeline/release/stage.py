@@ -1,4 +1,4 @@
-"""``conjoin release``: a finished corpus of candidates as a dataset repository for strangers."""
+"""``conjoin release``: writes a finished corpus of candidates as a dataset repository."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a folder of candidates must be before it is released, besides whole: of known runs, licensed."""
+"""Counts the rows of a folder of candidates, and checks their runs and licences before a release."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

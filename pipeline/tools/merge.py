@@ -1,7 +1,7 @@
 """``conjoin merge``: several corpora as one folder of candidates, in which equal rows stand once.
 
-Which rows are new is told by a 128-bit key of every row in a table of DuckDB, which keeps on disk what does
-not fit its memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.
+Rows are compared by a 128-bit key of each in a table of DuckDB, which keeps on disk what does not fit its
+memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, atomic_folder, write_json
+from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.parquet import MANIFEST, regroup
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
@@ -30,7 +30,7 @@ from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, fetched
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows
 from pipeline.corpus.rows import generations, read_accepted, read_rejects, require_whole
-from pipeline.release.shards import RELEASED
+from pipeline.release.shards import RELEASED, write_shard
 from pipeline.release.survey import Survey
 from pipeline.tools.settings import Merge
 
@@ -117,7 +117,7 @@ def _write(
         new: which of all rows to keep, in the order of the corpora, shape (rows,).
         corpora: the rows of each corpus.
         counts: counts the rows that are written.
-        meter: is told of every row read.
+        meter: is advanced by every row read.
 
     Raises:
         InputError: as the reading of the corpora; or one of them has more rows than ``new``.
@@ -130,14 +130,9 @@ def _write(
     count = max(-(-int(new.sum()) // (_GROUP * _GROUPS)), 1)
     for index in range(count):
         path = folder / f"{_NAMES[config]}-{index:05d}-of-{count:05d}.parquet"
-        digest = RowDigest()
-        with pq.ParquetWriter(path, RELEASED[config], compression="zstd") as writer:
-            for group in islice(groups, _GROUPS):
-                writer.write_batch(group, row_group_size=_GROUP)
-                digest.add(group)
+        digest, facts = write_shard(path, RELEASED[config], islice(groups, _GROUPS))
         digests.append(digest)
-        facts = FileFacts.of(path, digest.rows).to_dict()
-        shards.append({"file": path.name, **facts, "digest": digest.hex()})
+        shards.append({"file": path.name, **facts})
     next(groups, None)  # reads what is left of the corpora: rows that are not new
     whole = RowDigest.united(digests)
     return MergedRows(inputs, Read(whole.rows, whole.rows, whole.hex()), shards)
@@ -307,7 +302,7 @@ def _sound(shards: Shards) -> Shards:
     if shards.manifest is not None:  # a single file, or a stranger's folder, has none
         require_whole(shards)
     for read in (read_accepted, read_rejects):
-        next(read(shards), None)  # says at once if nobody knows which run made the rows
+        next(read(shards), None)  # raises at once if it is not known which run made the rows
     return shards
 
 

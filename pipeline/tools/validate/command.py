@@ -1,6 +1,6 @@
-"""``conjoin validate``: what is wrong with a corpus that came from anywhere.
+"""``conjoin validate``: checks the files, the manifest and every row of a corpus, in bounded memory.
 
-Its files, its manifest, and every row of every shard are checked, in bounded memory.
+The corpus may come from anywhere: nothing in it is taken for granted.
 """
 
 import json
@@ -103,9 +103,9 @@ class _Checker:
                         self._try(batch, reading, number, held)
                         held.rows += len(batch)
                         meter.advance(len(batch))
-        for twin in self._seen.twins():
-            first = f"{self._name(self._files[twin.first_file])}, row {twin.first_row}"
-            self._found.add(twin.kind, self._name(self._files[twin.file]), f"as {first}", twin.row)
+        for kind, (file, row), (first, at) in self._seen.twins():
+            what = f"as {self._name(self._files[first])}, row {at}"
+            self._found.add(kind, self._name(self._files[file]), what, row)
 
     def _name(self, path: Path) -> str:
         place = self._shards.place
@@ -142,7 +142,7 @@ class _Checker:
     def _try(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
         try:
             self._check(batch, reading, number, held)
-        except Exception as error:  # whatever somebody thought of, the check of the rest goes on
+        except Exception as error:  # whatever these rows hold, the rest is still checked
             end = held.rows + len(batch)
             what = f"rows {held.rows} to {end - 1}: {type(error).__name__}: {error}"
             self._found.add("rows that cannot be checked", reading.name, what)

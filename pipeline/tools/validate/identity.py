@@ -6,7 +6,6 @@ canonical JSON of ``[sentence_id, words, coordinator, [reference, *conjuncts]]``
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from json.encoder import encode_basestring
 
 import duckdb
@@ -51,15 +50,8 @@ def _json(strings: pa.StringArray) -> pa.StringArray:
     return pa.array(written, pa.string()).take(codes.indices)
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """A row that repeats an earlier one; files are numbers, rows count from 0."""
-
-    kind: str
-    file: int
-    row: int
-    first_file: int
-    first_row: int
+Twin = tuple[str, tuple[int, int], tuple[int, int]]
+"""What a row repeats of an earlier one; file and row of both, in numbers from 0."""
 
 
 class Seen:
@@ -107,7 +99,7 @@ class Seen:
             WHERE seen.number > first AND {condition} ORDER BY seen.number"""  # noqa: S608 - ours
         )
         for told, number, first in fetched(found):
-            yield Twin(told, *divmod(number, _FILE), *divmod(first, _FILE))
+            yield told, divmod(number, _FILE), divmod(first, _FILE)
 
 
 _FILE = 2**40  # numbers of rows that each file has to itself

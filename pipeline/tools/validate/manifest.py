@@ -26,7 +26,7 @@ class Held:
     Attributes:
         rows: those that could be read.
         whole: whether all of it could be read.
-        digest: of its rows; None where columns were missing, or nobody says what it should be.
+        digest: of its rows; None where columns were missing, or the manifest has none.
     """
 
     rows: int = 0
