@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[type[Settings], str]] = {
     "validate": (Validate, "pipeline.tools.validate.command"),
     "stats": (Stats, "pipeline.tools.stats"),
     "browse": (Browse, "pipeline.tools.browse.command"),
-    "merge": (Merge, "pipeline.tools.merge.command"),
+    "merge": (Merge, "pipeline.tools.merge"),
     "export": (Export, "pipeline.tools.export.command"),
     "push": (Push, "pipeline.tools.push"),
     "rehydrate": (Rehydrate, "pipeline.tools.rehydrate"),

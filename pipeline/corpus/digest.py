@@ -1,6 +1,6 @@
 r"""The row digest of a corpus: which rows it has, however they are ordered, cut up or stored.
 
-It is defined on values, not on files, so that anybody can compute it with any reader of Parquet
+It is defined on values, not on files, so that it can be computed with any reader of Parquet
 (docs/release.md has it in twenty lines of plain Python):
 
 - a row is its columns in the order of the schema, joined by U+001E;
@@ -108,9 +108,10 @@ def _bits(column: pa.Array) -> pa.Array:
     return pc.if_else(column.is_valid(), pa.array(bits).cast(pa.string()), None)
 
 
-def _span(column: pa.Array) -> pa.Array:
-    ends = (pc.struct_field(column, name).cast(pa.string()) for name in ("start", "end"))
-    return pc.binary_join_element_wise(*ends, "-")
+def span_texts(spans: pa.StructArray, between: str = "-") -> pa.StringArray:
+    """Start and end of each span as text; null where one of them is."""
+    ends = (pc.struct_field(spans, name).cast(pa.string()) for name in ("start", "end"))
+    return pc.binary_join_element_wise(*ends, between)
 
 
 def _digits(column: pa.Array) -> pa.Array:
@@ -118,12 +119,16 @@ def _digits(column: pa.Array) -> pa.Array:
 
 
 def _joined(column: pa.Array) -> pa.Array:
-    inner = pc.fill_null(_text(pc.list_flatten(column)), _NULL)
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(column), 0), dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), inner)
+    lists = with_elements(column, lambda inner: pc.fill_null(_text(inner), _NULL))
     joined = pc.binary_join(lists, _ELEMENT)
     return pc.if_else(column.is_valid(), joined, None) if column.null_count else joined
+
+
+def with_elements(lists: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.ListArray:
+    """The lists with other elements; a null list is an empty one."""
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    return pa.ListArray.from_arrays(ends, change(pc.list_flatten(lists)))
 
 
 def _escaped(strings: pa.Array) -> pa.Array:
@@ -143,7 +148,10 @@ _TEXTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array
     (_either(pa.types.is_string, pa.types.is_large_string), _escaped),
     (pa.types.is_float32, _bits),
     (pa.types.is_integer, lambda column: column.cast(pa.string())),
-    (lambda kind: pa.types.is_struct(kind) and {f.name for f in kind} == {"start", "end"}, _span),
+    (
+        lambda kind: pa.types.is_struct(kind) and {f.name for f in kind} == {"start", "end"},
+        span_texts,
+    ),
     (_either(pa.types.is_list, pa.types.is_large_list), _joined),
     (_either(pa.types.is_binary, pa.types.is_large_binary), _digits),
 )

@@ -1,4 +1,4 @@
-"""Questions to a corpus in SQL: DuckDB over its Parquet files, in memory that does not grow with it.
+"""Queries over a corpus in SQL: DuckDB on its Parquet files, in memory that does not grow with it.
 
 The keys at the end tell in SQL which rows say the same. Rows of equal content have equal words, coordinator
 and conjuncts. The label does not count, nor the sentence they were made of, nor the model that wrote the
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -92,6 +93,12 @@ def parquet(*files: Path) -> str:
         f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true, "
         "file_row_number = true)"
     )
+
+
+def fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """The rows of a result, of which only some thousands are in memory at once."""
+    while rows := result.fetchmany(4096):
+        yield from rows
 
 
 def rows_of(shards: Shards) -> str:

@@ -1,6 +1,6 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-And where a command may write: never in what it reads, nor around it.
+``apart`` refuses an output that lies in a command's input or around it.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 UNKNOWN = "unknown"
-"""What rows say whose licence nobody named."""
+"""The licence of rows for which none was named."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,11 +210,7 @@ def read_sums(path: Path) -> list[SumLine]:
 
 def _line(number: int, text: str) -> SumLine:
     found = _LINE.fullmatch(text)
-    if not found or _leads_away(found[2]):
+    path = PurePosixPath(found[2] if found else "..")
+    if not found or path.is_absolute() or ".." in path.parts:
         return SumLine(number, text, None, "")
     return SumLine(number, text, found[2].removeprefix("./"), found[1].lower())
-
-
-def _leads_away(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.is_absolute() or ".." in path.parts

@@ -66,25 +66,17 @@ def facts(corpus: Path) -> dict[str, Any]:
             "two sentences have the same id", path=path, sentence_id=twice[0],
             remedy="ingest the corpus again",
         )  # fmt: skip
-    return {
+    found: dict[str, Any] = {
         "corpus": path.resolve().parent.name,
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
-        **_trees(CorpusFolder(path.parent).trees / MANIFEST),
     }
-
-
-def _trees(manifest: Path) -> dict[str, Any]:
-    """Which parser made the trees that lie there now; a generation names theirs by this checksum."""
-    if not manifest.is_file():
-        return {}
-    return {
-        "trees": {
-            "sha256": sha256_of(manifest),
-            "parser": (read_json(manifest).get("model") or {}).get("name"),
-        }
-    }
+    trees = CorpusFolder(path.parent).trees / MANIFEST
+    if trees.is_file():  # those that lie there now; a generation names its own by this checksum
+        parser = (read_json(trees).get("model") or {}).get("name")
+        found["trees"] = {"sha256": sha256_of(trees), "parser": parser}
+    return found
 
 
 def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:

@@ -1,14 +1,14 @@
 """What a corpus holds, in figures, and how far that is from a treebank.
 
 DuckDB counts how often each label, length or score occurs, in memory that does not grow with the corpus.
-What is said of the counts (mean, quantiles, shares, divergence) is exact, and the same in whatever order
-the rows were counted. The treebank is asked how its coordinations are labelled and how long they are.
+What is computed from the counts (mean, quantiles, shares, divergence) is exact, in whatever order the rows
+were counted. The treebank is asked how its coordinations are labelled and how long they are.
 """
 
 import math
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import duckdb
 from pipeline.core.corpus_folder import CorpusFolder
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import COORDINATORS
-from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, parquet, rows_of
+from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, fetched, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import sentences_of
 from pipeline.corpus.rows import generations
@@ -189,7 +189,7 @@ SCORES = ("score", "score_append", "score_prepend")
 _SCALE = 10_000  # scores are counted to four digits, so that no more values are kept than that
 
 _OPTIONAL = ("words", "coordinator", "conjuncts", "fill", *SCORES, "license")
-"""What a stand-off release, or a corpus of somebody else's, may lack of a candidate's columns."""
+"""What a stand-off release, or a corpus that another program wrote, may lack of a candidate's columns."""
 
 _LENGTH = """{0}."end" - {0}."start\""""
 _OF_ACCEPTED = {
@@ -290,15 +290,10 @@ def _histograms(
     full = 2 ** len(known) - 1
     at = {full - 2 ** (len(known) - 1 - i): i for i in range(len(known))}
     listed = list(known)
-    for grouped, count, *values in _fetched(database.execute(query)):
+    for grouped, count, *values in fetched(database.execute(query)):
         index = at[grouped]
         found[listed[index]][values[index]] = count
     return found
-
-
-def _fetched(result: duckdb.DuckDBPyConnection) -> Iterable[tuple[Any, ...]]:
-    while rows := result.fetchmany(4096):
-        yield from rows
 
 
 def _conjunct_lengths(database: duckdb.DuckDBPyConnection) -> dict[Any, int]:

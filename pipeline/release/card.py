@@ -21,14 +21,10 @@ from pipeline.corpus.licences import terms
 from pipeline.release import card_text
 from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
-from pipeline.release.front_matter import CONFIGS, front_matter, source_names
-from pipeline.release.licence_files import (
-    bibtex,
-    citation_file,
-    licence_file,
-    notices,
-)
+from pipeline.release.front_matter import front_matter, source_names
+from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
 from pipeline.release.method_text import meanings, synchronized
+from pipeline.release.shards import CONFIGS
 
 
 def samples(shards: Shards) -> list[str]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.corpus.licences import licence_ids, terms
-from pipeline.release.front_matter import CONFIGS
 from pipeline.release.licence_files import bibtex, creators
 from pipeline.release.method_text import meanings, resource
+from pipeline.release.shards import CONFIGS
 
 _PARQUET = "application/x-parquet"
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]

@@ -1,6 +1,7 @@
 """The YAML that a dataset card begins with: what loaders and the hub read of it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,11 @@ import pyarrow.parquet as pq
 import yaml
 
 from pipeline.release.licence_files import hub_licence
-
-CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
-"""What the manifest calls the two parts of a release: the configuration's name, and its folder."""
+from pipeline.release.shards import CONFIGS
 
 _TAGS = ["coordination", "coordination-disambiguation", "synthetic", "text-infilling", "conjoin"]
-_SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
+_BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B")
+_SIZES = ("n<1K", *map("<n<".join, pairwise(_BOUNDS)))
 _MADE_UP = {"world"}  # sources that no person wrote
 
 
@@ -27,6 +27,7 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
     """
     present = [part for part in CONFIGS if any(s["config"] == part for s in manifest["shards"])]
     made_up = set(origins) <= _MADE_UP
+    rows = sum(manifest["rows"].values())
     card = {
         "pretty_name": manifest["name"],
         "language": ["en"],
@@ -35,7 +36,7 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
         "language_creators": ["machine-generated"] if made_up else ["found", "machine-generated"],
         "multilinguality": ["monolingual"],
         "source_datasets": [f"extended|other-{name}" for name in source_names(manifest, origins)],
-        "size_categories": [_size(sum(manifest["rows"].values()))],
+        "size_categories": [_SIZES[sum(rows >= 10**digits for digits in range(3, 10))]],
         "task_categories": ["token-classification"],
         "task_ids": ["parsing"],
         "tags": _TAGS + ["stand-off"] * bool(manifest["stand_off"]),
@@ -58,16 +59,6 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
 def source_names(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[str]:
     """The sources' names: the corpora that the manifest lists, or else what sentence ids begin with."""
     return list(dict.fromkeys(source["corpus"] for source in manifest["sources"])) or list(origins)
-
-
-def _size(rows: int) -> str:
-    bounds = (10**exponent for exponent in range(3, 10))
-    index = next((i for i, bound in enumerate(bounds) if rows < bound), len(_SIZES))
-    if index == 0:
-        return "n<1K"
-    if index == len(_SIZES):
-        return "1B<n<10B"
-    return f"{_SIZES[index - 1]}<n<{_SIZES[index]}"
 
 
 def _dataset_info(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[str, Any]:

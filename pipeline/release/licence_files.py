@@ -87,11 +87,11 @@ def _apache() -> str:
 
 
 _CC = re.compile(r"CC0-1\.0|CC-BY(-NC)?(-SA|-ND)?-(1\.0|2\.0|2\.5|3\.0|4\.0)")
-_MAKER = "conjoin"  # made the corpus where nobody puts a name to it
+_MAKER = "conjoin"  # cited as the author where the release has none
 
 
 def creators(manifest: Mapping[str, Any]) -> list[str]:
-    """The names to cite for the corpus; ``conjoin`` where the release names nobody."""
+    """The names to cite for the corpus; ``conjoin`` where the release has no author."""
     return [str(name) for name in manifest["authors"]] or [_MAKER]
 
 

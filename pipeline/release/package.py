@@ -6,9 +6,8 @@ It also says which folder may be replaced by a release.
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,10 @@ from pipeline.core.files import read_json, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.corpus.layout import Shards, apart
-from pipeline.corpus.licences import UNKNOWN, combined
+from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import generations, read_accepted, read_rejects
+from pipeline.release.settings import Release
 from pipeline.release.shards import (
     CONFIGS,
     RELEASED,
@@ -39,35 +39,12 @@ from pipeline.release.stand_off import Repeats, StandOff
 from pipeline.release.survey import Survey
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a release says of itself.
-
-    Attributes:
-        name, version, authors, url: whose it is.
-        command: the line that made it.
-        seed: of the order of its rows.
-        shards: of usable candidates; None: as many as need be.
-        license: put in where rows say unknown.
-        sources: facts of the source corpora.
-    """
-
-    name: str
-    version: str
-    authors: tuple[str, ...]
-    url: str | None
-    command: str
-    seed: int
-    shards: int | None
-    license: str | None
-    sources: tuple[Mapping[str, Any], ...]
-
-
 def write_release(
     folder: Path,
     shards: Shards,
     survey: Survey,
-    about: Facts,
+    settings: Release,
+    sources: Sequence[Mapping[str, Any]],
     *,
     source: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
@@ -76,11 +53,13 @@ def write_release(
 
     Args:
         folder: of the release.
-        shards: where the rows are; ``require_whole`` and ``survey`` were content with it.
+        shards: where the rows are; ``require_whole`` and ``survey`` have checked it.
         survey: the latter's result.
-        about: the rest.
+        settings: whose the release is, the seed of the order of its rows, how many shards of usable
+            candidates it has, and the licence of rows that say unknown.
+        sources: facts of the source corpora.
         source: for a stand-off release, the ``sentences.parquet`` whose words it leaves out.
-        advance: told how many more rows have been read or written; each is twice.
+        advance: called with the number of rows read or written since; each row counts twice.
 
     Returns:
         The manifest, and counts of the rows that were written.
@@ -98,13 +77,13 @@ def write_release(
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-            batches = _licensed(_counted(read(shards), advance), about.license)
+            batches = _licensed(_counted(read(shards), advance), settings.license)
             if hiding is not None and source is not None:
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
                 batches = hiding.convert(beside, config)
             batches = released.counted(batches, config)
-            orders[config] = stack.enter_context(shuffled(batches, schemas[config], about.seed))
+            orders[config] = stack.enter_context(shuffled(batches, schemas[config], settings.seed))
         if hiding is not None and source is not None:
             hiding.require_own(source)
             for config, reasons in hiding.withheld.items():
@@ -115,7 +94,7 @@ def write_release(
                 "all usable candidates are withheld, because they repeat their source",
                 path=shards.place, remedy="generate from more sentences, or with another model",
             )  # fmt: skip
-        counts = {"train": shard_count(rows["train"], about.shards)}
+        counts = {"train": shard_count(rows["train"], settings.shards)}
         # Files of rejects hold no more rows than those of candidates; there is none without rows.
         counts["rejected"] = -(-rows["rejected"] // -(-rows["train"] // counts["train"]))
         for config in CONFIGS:
@@ -128,15 +107,15 @@ def write_release(
     manifest: dict[str, Any] = {
         "conjoin": __version__,
         "format": FORMAT,
-        "name": about.name,
-        "version": about.version,
-        "authors": list(about.authors),
-        "url": about.url,
+        "name": settings.name or _name(shards, sources),
+        "version": settings.version,
+        "authors": list(settings.author),
+        "url": settings.url,
         "license": combined(released.licenses),
         "licenses": dict(sorted(released.licenses.items())),
         "stand_off": hiding is not None,
-        "command": about.command,
-        "seed": about.seed,
+        "command": settings.shown_command(),
+        "seed": settings.seed,
         "rows": _both(released.rows),
         "digests": digests,
         "shards": entries,
@@ -144,7 +123,7 @@ def write_release(
             key: {**run, "rows": _both(released.generations.get(key, Counter()))}
             for key, run in generations(shards).items()
         },
-        "sources": [dict(each) for each in about.sources],
+        "sources": [dict(each) for each in sources],
     }
     for key in ("merged", "dropped", "withheld"):  # what became of the rows before
         if key in (shards.manifest or {}):
@@ -154,6 +133,18 @@ def write_release(
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
     write_json(folder / MANIFEST, manifest)
     return manifest, released
+
+
+def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:
+    """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
+    parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
+    made = [about.get("settings", {}) for about in generations(shards).values()]
+    parts += sorted({
+        f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
+        f"{'-gold' if s.get('trees') == 'treebank' else ''}"
+        for s in made if "lm" in s
+    })  # fmt: skip
+    return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
 
 
 def _both(counts: Mapping[str, int]) -> dict[str, int]:
@@ -169,15 +160,12 @@ def _counted(
 
 
 def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterator[pa.RecordBatch]:
+    """The rows, with the declared licence where theirs is unknown."""
     for batch in batches:
-        if license_ is None:
-            yield batch
-            continue
-        at = batch.schema.get_field_index("license")
-        old = batch.column(at)
-        new = pc.if_else(pc.equal(old, UNKNOWN), license_, old)
-        columns = [new if i == at else column for i, column in enumerate(batch.columns)]
-        yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        old, at = batch.column("license"), batch.schema.get_field_index("license")
+        declared = old if license_ is None else canonical(license_)
+        new = pc.if_else(pc.equal(old, UNKNOWN), declared, old)
+        yield batch.set_column(at, batch.schema.field(at), new)
 
 
 PROVENANCE = "provenance"

@@ -19,7 +19,7 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
 
     Args:
         folder: of the rebuilt release.
-        shards: the stand-off release; ``require_whole`` was content with it.
+        shards: the stand-off release; ``require_whole`` has checked it.
         source: the ``sentences.parquet`` it was made of.
         command: the line that does this.
 
@@ -86,7 +86,7 @@ class _Rebuilder:
             batches: rows of a stand-off release, with their source's words in column ``source``.
             schema: ``RELEASED`` or ``RELEASED_REJECTS``.
 
-        A row whose sentence is missing has no words; whoever keeps the rows compares their digest.
+        A row whose sentence is missing has no words; the caller compares the rows' digest.
         """
         for batch in batches:
             texts = pa.array(

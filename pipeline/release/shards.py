@@ -5,7 +5,6 @@ Their order is a seeded shuffle that depends on a row's id alone, of any number 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from hashlib import blake2b
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -22,11 +21,9 @@ from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 
-CONFIGS = ("train", "rejected")
-"""The configurations of a release: usable candidates, and rejects."""
-
-FOLDERS = {"train": "data", "rejected": "rejected"}
-"""Where the shards of a configuration lie in a release."""
+CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
+"""What a manifest calls the configurations of a release, usable candidates and rejects: the name that
+loaders know each by, and the folder of its shards."""
 
 RELEASED = {"train": rows.RELEASED, "rejected": rows.RELEASED_REJECTS}
 STAND_OFF = {"train": rows.STAND_OFF, "rejected": rows.STAND_OFF_REJECTS}
@@ -80,11 +77,14 @@ def write_shards(
     feed = regroup(batches, chain(*groups, repeat(_ROW_GROUP)))
     entries, digests = [], []
     for index in range(count):
-        name = f"{FOLDERS[config]}/train-{index:05d}-of-{count:05d}.parquet"
-        digest = _write(folder / name, schema, islice(feed, len(groups[index])))
-        facts = FileFacts.of(folder / name, digest.rows)
+        name = f"{CONFIGS[config][1]}/train-{index:05d}-of-{count:05d}.parquet"
+        parts = islice(feed, len(groups[index]))
+        (folder / name).parent.mkdir(exist_ok=True)
+        digest, facts = write_shard(
+            folder / name, schema, parts, write_page_index=True, use_content_defined_chunking=True
+        )
         digests.append(digest)
-        entries.append({"file": name, "config": config, **asdict(facts), "digest": digest.hex()})
+        entries.append({"file": name, "config": config, **facts})
     whole = RowDigest.united(digests)
     found = whole.rows + sum(map(len, feed))
     if found != rows:
@@ -95,20 +95,19 @@ def write_shards(
     return entries, whole
 
 
-def _write(path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch]) -> RowDigest:
+def write_shard(
+    path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch], **options: bool
+) -> tuple[RowDigest, dict[str, Any]]:
+    """Write a shard with these row groups; returns the digest of its rows, and what a manifest says of it.
+
+    ``options`` are those of ``ParquetWriter``.
+    """
     digest = RowDigest()
-    path.parent.mkdir(exist_ok=True)
-    with pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        write_page_index=True,
-        use_content_defined_chunking=True,
-    ) as writer:
+    with pq.ParquetWriter(path, schema, compression="zstd", **options) as writer:
         for group in groups:
             digest.add(group)
-            writer.write_batch(group, row_group_size=_ROW_GROUP)
-    return digest
+            writer.write_batch(group, row_group_size=len(group))
+    return digest, FileFacts.of(path, digest.rows).to_dict() | {"digest": digest.hex()}
 
 
 SOURCE = pa.field("source", pa.list_(pa.string()))

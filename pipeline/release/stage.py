@@ -1,6 +1,5 @@
-"""``conjoin release``: a finished corpus of candidates as a dataset repository for strangers."""
+"""``conjoin release``: writes a finished corpus of candidates as a dataset repository."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,12 @@ from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import UNKNOWN, canonical, terms
+from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
-from pipeline.corpus.rows import generations, require_whole
+from pipeline.corpus.rows import require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
-    Facts,
     copy_provenance,
     replaceable,
     write_checksums,
@@ -51,12 +49,12 @@ def run(settings: Release) -> None:
     if not settings.stand_off:
         require_permission(licenses, shards.place)
     corpus = _source(settings, shards)
-    about = _about(settings, shards, corpus)
+    sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
     with atomic_folder(out) as folder:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
             manifest, released = write_release(
-                folder, shards, found, about, source=source, advance=meter.advance
+                folder, shards, found, settings, sources, source=source, advance=meter.advance
             )
         copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
@@ -88,11 +86,7 @@ def _licenses(settings: Release, found: Survey) -> dict[str, int]:
         )
     if settings.license is not None and UNKNOWN not in found.licenses:
         say(f"--license {settings.license} changes nothing: every row names its licence")
-    return declared(found.licenses, _declared(settings))
-
-
-def _declared(settings: Release) -> str | None:
-    return None if settings.license is None else canonical(settings.license)
+    return declared(found.licenses, settings.license)
 
 
 def _source(settings: Release, shards: Shards) -> Path | None:
@@ -115,33 +109,6 @@ def _source(settings: Release, shards: Shards) -> Path | None:
         say(f"{count:,} rows are not of {corpus.name} (first: {first}): the source is left unnamed")
         return None
     return corpus
-
-
-def _about(settings: Release, shards: Shards, corpus: Path | None) -> Facts:
-    sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
-    return Facts(
-        name=settings.name or _name(shards, sources),
-        version=settings.version,
-        authors=tuple(settings.author),
-        url=settings.url,
-        command=settings.shown_command(),
-        seed=settings.seed,
-        shards=settings.shards,
-        license=_declared(settings),
-        sources=tuple(sources),
-    )
-
-
-def _name(shards: Shards, sources: list[Mapping[str, Any]]) -> str:
-    """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
-    parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
-    made = [about.get("settings", {}) for about in generations(shards).values()]
-    parts += sorted({
-        f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
-        f"{'-gold' if s.get('trees') == 'treebank' else ''}"
-        for s in made if "lm" in s
-    })  # fmt: skip
-    return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
 
 
 def _print(settings: Release, manifest: Mapping[str, Any], released: Survey) -> None:

@@ -1,7 +1,7 @@
 """Rows without their source's words: what `release --stand-off` does to rows.
 
 A stand-off row has ids, offsets and generated text; its sentence is put together from the source's words
-by whoever has them. A language model may write the source's own words into a gap, and these must not be
+by a reader who has them. A language model may write the source's own words into a gap, and these must not be
 handed on, so a row whose generated text repeats its source is withheld: it is left out, and counted.
 
 Generated text repeats the source if it is the reference, has a run of words of its sentence, or contains
@@ -197,8 +197,8 @@ class StandOff:
     def convert(self, batches: Iterable[pa.RecordBatch], config: str) -> Iterator[pa.RecordBatch]:
         """The rows that may be handed on, in the form of a stand-off release.
 
-        A row that is not of the sentence beside it is left out; whoever keeps the others asks
-        ``require_own`` first.
+        A row that is not of the sentence beside it is left out; the caller calls ``require_own``
+        before it uses the others.
 
         Args:
             batches: rows as in a release with text, and their source's words in column ``source``.
@@ -224,7 +224,7 @@ class StandOff:
     def require_own(self, source: Path) -> None:
         """Refuse rows of which it is not proven that the source's sentences are theirs.
 
-        What they repeat cannot be told, nor could anybody rebuild them.
+        It cannot be known what they repeat, nor can they be rebuilt.
 
         Raises:
             InputError: there are such rows.

@@ -1,4 +1,4 @@
-"""What a folder of candidates must be before it is released, besides whole: of known runs, licensed."""
+"""Counts the rows of a folder of candidates, and checks their runs and licences before a release."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST, column_names, read_batches, value_counts
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import UNKNOWN, terms
+from pipeline.corpus.licences import UNKNOWN, canonical, terms
 from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
 from pipeline.release.shards import CONFIGS
 
@@ -79,7 +79,7 @@ def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int
     """The licences of the rows once those that say unknown have the one that is declared."""
     named: Counter[str] = Counter()
     for expression, rows in licenses.items():
-        named[license_ if license_ and expression == UNKNOWN else expression] += rows
+        named[canonical(license_) if license_ and expression == UNKNOWN else expression] += rows
     return dict(sorted(named.items()))
 
 

@@ -1,7 +1,7 @@
 """``conjoin stats``: what a corpus holds, and how that compares with a treebank."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,13 @@ def run(settings: Stats) -> None:
     _reasons(summary)
     _runs(shards, summary)
     _comparison(summary, reference)
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table and an empty line; nothing where there are no rows."""
+    if rows:
+        table(title, columns, rows)
+        say("")
 
 
 def _overview(shards: Shards, summary: Mapping[str, Any]) -> None:
@@ -100,8 +107,7 @@ def _counts(summary: Mapping[str, Any], name: str, column: str, what: str) -> No
         "share",
         *([f"share in {treebank['name']}"] if treebank else []),
     ]
-    table(f"{name}: {what}; share of the usable candidates{beside}", columns, rows)
-    say("")
+    _table(f"{name}: {what}; share of the usable candidates{beside}", columns, rows)
 
 
 def _lengths(summary: Mapping[str, Any]) -> None:
@@ -122,12 +128,8 @@ def _lengths(summary: Mapping[str, Any]) -> None:
         for name, d in kinds
         if d
     ]
-    if rows:
-        columns = ["", "mean", "sd", "least", *_QUANTILES.values(), "most"]
-        table(
-            "lengths: in words; 5 % means that this many of a hundred are no longer", columns, rows
-        )
-        say("")
+    columns = ["", "mean", "sd", "least", *_QUANTILES.values(), "most"]
+    _table("lengths: in words; 5 % means that this many of a hundred are no longer", columns, rows)
 
 
 def _fills(summary: Mapping[str, Any]) -> None:
@@ -139,12 +141,8 @@ def _fills(summary: Mapping[str, Any]) -> None:
     more = sum(count for n, count in counts.items() if int(n) > _LONG_FILL)
     if more:
         rows.append([f"over {_LONG_FILL}", more, _share(more, total)])
-    table(
-        "fills: words that the language model wrote as the last conjunct",
-        ["words", "candidates", "share"],
-        rows,
-    )
-    say("")
+    columns = ["words", "candidates", "share"]
+    _table("fills: words that the language model wrote as the last conjunct", columns, rows)
 
 
 def _scores(summary: Mapping[str, Any]) -> None:
@@ -153,38 +151,26 @@ def _scores(summary: Mapping[str, Any]) -> None:
         for name, d in summary["scores"].items()
         if d and d["mean"] is not None
     ]
-    if rows:
-        table(
-            "scores: the fill's mean log-probability per token, under both contexts, where it follows "
-            "the reference, where it precedes it",
-            ["", "mean", *_QUANTILES.values(), "without"],
-            rows,
-        )
-        say("")
+    _table(
+        "scores: the fill's mean log-probability per token, under both contexts, where it follows "
+        "the reference, where it precedes it",
+        ["", "mean", *_QUANTILES.values(), "without"],
+        rows,
+    )
 
 
 def _reasons(summary: Mapping[str, Any]) -> None:
     total = sum(summary["rows"].values())
     rows = [[reason, n, _share(n, total)] for reason, n in summary["reasons"].items()]
-    if rows:
-        table(
-            "rejected: why a row is no candidate; share of all rows",
-            ["reason", "rows", "share"],
-            rows,
-        )
-        say("")
+    columns = ["reason", "rows", "share"]
+    _table("rejected: why a row is no candidate; share of all rows", columns, rows)
 
 
 def _runs(shards: Shards, summary: Mapping[str, Any]) -> None:
     known = generations(shards)
     rows = [[key, n, _how(known.get(key))] for key, n in summary["generations"].items()]
-    if rows:
-        table(
-            "generations: the runs that made the rows, and how (all of it in manifest.json)",
-            ["generation", "rows", "how"],
-            rows,
-        )
-        say("")
+    title = "generations: the runs that made the rows, and how (all of it in manifest.json)"
+    _table(title, ["generation", "rows", "how"], rows)
 
 
 def _how(about: Mapping[str, Any] | None) -> str:

@@ -18,7 +18,7 @@ from pipeline.release.licence_files import citation_file
 from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.stage import run
-from pipeline.tools.merge.command import run as merge
+from pipeline.tools.merge import run as merge
 from pipeline.tools.rehydrate import run as rehydrate
 from pipeline.tools.settings import Merge
 

@@ -17,9 +17,8 @@ from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate, Release
-from pipeline.tools import push, rehydrate, stats
+from pipeline.tools import merge, push, rehydrate, stats
 from pipeline.tools.export import command as export
-from pipeline.tools.merge import command as merge
 from pipeline.tools.settings import Export, Merge, Push, Stats
 
 Manifest = dict[str, Any]

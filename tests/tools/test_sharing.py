@@ -16,9 +16,8 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
-from pipeline.tools import stats
+from pipeline.tools import merge, stats
 from pipeline.tools.export import command as export
-from pipeline.tools.merge import command as merge
 from pipeline.tools.settings import Export, Merge, Stats, Validate
 from pipeline.tools.validate import command as validate
 

@@ -29,7 +29,6 @@ from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate
 from pipeline.tools import rehydrate
 from pipeline.tools.settings import Validate
-from pipeline.tools.validate import checker
 from pipeline.tools.validate import command as validate
 from pipeline.tools.validate import files as reading
 from pipeline.tools.validate.rules import SPECIAL_IN_FILL
@@ -496,7 +495,7 @@ def test_what_nobody_thought_of_is_a_violation_too(
     def breaks(_: object, batch: pa.RecordBatch, *__: object) -> Any:
         raise OverflowError(f"{len(batch)} rows")
 
-    monkeypatch.setattr(checker, "faults", breaks)
+    monkeypatch.setattr(validate, "faults", breaks)
     found = violations(made / "release", capsys)
     assert set(found) == {"rows that cannot be checked"}
     assert found["rows that cannot be checked"]["count"] == 3

@@ -4,9 +4,8 @@ import os
 import signal
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
 import duckdb
@@ -32,7 +31,8 @@ def run(settings: Browse) -> None:
     """
     shards = find_shards(settings.place)
     if settings.export:
-        _require_elsewhere(settings.export, shards)
+        if apart(settings.export, shards.place).is_dir():  # nor over the corpus
+            raise InputError("this is a folder", path=settings.export, remedy="name a file in it")
         _export(settings, shards)
         return
     listener = listen(settings.port)  # before the work of reading, should it be in use
@@ -41,7 +41,8 @@ def run(settings: Browse) -> None:
     try:
         with open_corpus(settings, shards) as corpus:
             url = f"http://{HOST}:{listener.getsockname()[1]}/"
-            say(f"{_counted(corpus.about)}: {url} (Ctrl-C ends it)")
+            usable, rejected = corpus.about["usable"], corpus.about["rejected"]
+            say(f"{usable:,} candidates and {rejected:,} rejects: {url} (Ctrl-C ends it)")
             for expression, known in corpus.about["terms"].items():
                 if known["why"]:
                     warn(f"licence {expression}: do not pass text on: {known['why']}")
@@ -99,12 +100,6 @@ def _stop(signum: int, _: FrameType | None) -> None:
     raise SystemExit(128 + signum)
 
 
-def _require_elsewhere(file: Path, shards: Shards) -> None:
-    """Refuse to write the page over the corpus."""
-    if apart(file, shards.place).is_dir():
-        raise InputError("this is a folder", path=file, remedy="name a file in it")
-
-
 def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:
     """Refuse to write text into a file, which is for passing on, if its licence forbids that."""
     found = database.execute("SELECT DISTINCT license FROM corpus.rows ORDER BY ALL").fetchall()
@@ -120,10 +115,6 @@ def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:
 def _count(database: duckdb.DuckDBPyConnection, where: str = "") -> int:
     row = database.execute(f"SELECT count(*) FROM corpus.rows {where}").fetchone()  # noqa: S608
     return int(row[0]) if row else 0
-
-
-def _counted(about: Mapping[str, object]) -> str:
-    return f"{about['usable']:,} candidates and {about['rejected']:,} rejects"
 
 
 def _has_display() -> bool:

@@ -1,7 +1,7 @@
-"""A predictor's opinion of the rows that are shown: CalcScore of Algorithm 1, line 8.
+"""The predictor's probability of each row that is shown: CalcScore of Algorithm 1, line 8.
 
-It is asked for a sample once, from which shares are estimated, and for every row that comes into
-sight: a corpus may be far larger than what can be scored while somebody waits.
+It is asked for a sample once, from which shares are estimated, and for every row that is
+displayed: a corpus may be far larger than what can be scored while the user waits.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -135,7 +135,7 @@ def listen(port: int) -> socket.socket:
     """A socket that already takes connections on ``HOST``; port 0 takes any free one.
 
     Raises:
-        InputError: the port is in use, or not for everybody.
+        InputError: the port is in use, or may not be used by this user.
     """
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -152,7 +152,7 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(corpus: Corpus, listener: socket.socket) -> None:
-    """Answer until Ctrl-C, which ends this without a word."""
+    """Serve until Ctrl-C, which ends it without a traceback."""
     config = uvicorn.Config(
         make_app(corpus), log_level="error", access_log=False, lifespan="off",
         timeout_graceful_shutdown=1, server_header=False,

@@ -1,4 +1,4 @@
-"""A corpus as a table that can be asked many small questions, and the questions: ``View`` and its answers.
+"""A corpus as a table of DuckDB, and the queries that the page makes of it: ``View`` and its answers.
 
 The rows are copied once into a database file in a temporary folder: there they are compressed, and a
 question reads only the columns it is about. Memory is bounded; the disk holds about what the Parquet files
@@ -268,7 +268,14 @@ def rows_by_number(
         {"numbers": list(numbers)},
     )
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in found.fetchall())
-    return [_plain(row) for row in rows]
+    return [
+        {
+            **row,
+            "conjuncts": [_ends(span) for span in row["conjuncts"] or []],
+            "reference": _ends(row["reference"]),
+        }
+        for row in rows
+    ]
 
 
 def _where(view: View) -> tuple[str, dict[str, Any]]:
@@ -294,12 +301,6 @@ def _where(view: View) -> tuple[str, dict[str, Any]]:
         parts.append("contains(text, lower($q))")
         values["q"] = view.q
     return " AND ".join(parts), values
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    row["conjuncts"] = [_ends(span) for span in row["conjuncts"] or []]
-    row["reference"] = _ends(row["reference"])
-    return row
 
 
 def _ends(span: Mapping[str, int] | None) -> list[int] | None:

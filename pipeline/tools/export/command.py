@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 from pipeline.core.candidate_checks import check
 from pipeline.core.console import Meter, say, warn
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import read_batches
+from pipeline.core.parquet import column_names, read_batches
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.tally import Tally
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
-from pipeline.corpus.rows import RELEASED, strays
+from pipeline.corpus.rows import RELEASED, generation_key, strays
 from pipeline.tools.export.formats import FORMATS, Row
 from pipeline.tools.settings import Export
 
@@ -83,7 +83,9 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
             "this is a stand-off release, which has no text", path=shards.place,
             remedy="rebuild it with `conjoin rehydrate` and export that",
         )  # fmt: skip
-    runs = _only_run(shards)
+    # Where ``generate`` wrote the folder, no row says of which run it is.
+    own = (shards.manifest or {}).get("fingerprint")
+    runs = {"generation": generation_key(own)} if isinstance(own, str) else {}
     for path in shards.accepted:
         schema = _schema(path)
         required = [field.name for field in schema if not field.nullable]
@@ -106,17 +108,8 @@ def _rows_in(shards: Shards) -> int:
     return total
 
 
-def _only_run(shards: Shards) -> dict[str, str]:
-    """``generation`` of all rows, where ``generate`` wrote the folder and so no row says it."""
-    fingerprint = (shards.manifest or {}).get("fingerprint")
-    return {"generation": fingerprint[:16]} if isinstance(fingerprint, str) else {}
-
-
 def _schema(path: Path) -> pa.Schema:
-    try:
-        names = pq.read_schema(path).names
-    except (pa.ArrowException, OSError):
-        return CANDIDATES  # ``read_batches`` will say what is wrong
+    names = column_names(path)
     if "reason" in names:
         raise InputError(
             "these are rejects", path=path, remedy="name the candidates: only they are exported"

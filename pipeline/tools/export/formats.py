@@ -42,7 +42,7 @@ class Format(Protocol):
             InputError: it is something else.
         """
 
-    def opened(self, out: Path) -> AbstractContextManager[Path]:
+    def opened(self, out: Path, /) -> AbstractContextManager[Path]:
         """A temporary file or folder that takes the place of ``out`` if nothing is raised."""
 
     def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
@@ -71,6 +71,8 @@ class Text:
     text: Callable[[Row], str]
     first: str
 
+    opened = staticmethod(atomic)
+
     def check(self, out: Path) -> None:
         """See ``Format``: no folder, and no file but an empty one or an export in any text format."""
         if out.is_dir():
@@ -80,10 +82,6 @@ class Text:
                 "this file is no earlier export", path=out,
                 remedy="choose another --out, or remove it yourself",
             )  # fmt: skip
-
-    def opened(self, out: Path) -> AbstractContextManager[Path]:
-        """See ``Format``."""
-        return atomic(out)
 
     def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
         """See ``Format``."""
@@ -202,6 +200,8 @@ _SENTENCES = 100  # of a document: what brat shows without delay
 class Brat:
     """A folder of documents of a hundred sentences, each on a line, with stand-off annotations."""
 
+    opened = staticmethod(atomic_folder)
+
     def check(self, out: Path) -> None:
         """See ``Format``: no file, and no folder with something else in it."""
         if out.is_dir() and any(out.iterdir()):
@@ -215,10 +215,6 @@ class Brat:
             raise InputError(
                 "brat needs a folder, this is a file", path=out, remedy="choose another --out"
             )
-
-    def opened(self, out: Path) -> AbstractContextManager[Path]:
-        """See ``Format``."""
-        return atomic_folder(out)
 
     def write(self, out: Path, rows: Iterable[Row], tally: Tally) -> None:
         """See ``Format``."""

@@ -1,11 +1,34 @@
-"""``conjoin validate``: what is wrong with a corpus that came from anywhere."""
+"""``conjoin validate``: checks the files, the manifest and every row of a corpus, in bounded memory.
+
+The corpus may come from anywhere: nothing in it is taken for granted.
+"""
 
 import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from pipeline.core.console import say, table
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.core.candidate_checks import Fault, faults, null_rows
+from pipeline.core.console import Meter, say, table
+from pipeline.core.types import COORDINATORS
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.engine import engine
+from pipeline.corpus.layout import Shards
 from pipeline.tools.settings import Validate
-from pipeline.tools.validate.checker import check_corpus
-from pipeline.tools.validate.violations import Violations
+from pipeline.tools.validate.files import Reading, check_files, open_shard, readable_sum, take_stock
+from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
+from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
+from pipeline.tools.validate.rules import RULES, Expected, standing
+from pipeline.tools.validate.violations import Example, Violations, printable
 
 
 def run(settings: Validate) -> None:
@@ -15,8 +38,12 @@ def run(settings: Validate) -> None:
         InputError: there is nothing to check.
         SystemExit: with code 1, after printing, if anything is wrong.
     """
-    found = Violations(settings.examples)
-    totals = check_corpus(settings.place, found)
+    found, totals, sum_of = Violations(settings.examples), Totals(), cache(readable_sum)
+    shards = take_stock(settings.place, found)
+    check_files(shards, sum_of, found)
+    with engine() as database:
+        _Checker(shards, found, totals, database).run()
+    check_manifest(shards, totals, sum_of, found)
     rows, files = sum(held.rows for held in totals.files.values()), len(totals.files)
     if settings.json_:
         say(json.dumps({"rows": rows, "files": files, "violations": found.to_dict()}, indent=2))
@@ -47,3 +74,155 @@ def _show(found: Violations, rows: int, files: int) -> None:
         f"\n{told}: {violations:,} violation{'s' * (violations != 1)} "
         f"of {kinds} kind{'s' * (kinds != 1)}; rows count from 0"
     )
+
+
+class _Checker:
+    def __init__(
+        self, shards: Shards, found: Violations, totals: Totals, database: duckdb.DuckDBPyConnection
+    ) -> None:
+        self._shards, self._found, self._totals = shards, found, totals
+        self._database, self._seen = database, Seen(database)
+        self._files = [*shards.accepted, *shards.rejects]
+        self._runs = runs_of(shards.manifest)
+        entries = entries_of(shards.manifest or {}) or {}
+        self._digested = any("digest" in entry for entry in entries.values())
+        self._expected = {rejects: asdict(self._expects(rejects)) for rejects in (False, True)}
+
+    def run(self) -> None:
+        readings = [
+            open_shard(path, self._shards, self._name(path), self._found) for path in self._files
+        ]
+        with Meter("validate, rows", sum(each.rows for each in readings if each)) as meter:
+            for number, reading in enumerate(readings):
+                held = self._totals.files[self._files[number]] = Held(whole=reading is not None)
+                if reading is not None:
+                    if self._digested and len(reading.columns) == len(reading.schema):
+                        held.digest = RowDigest()
+                    self._check_fingerprint(reading)
+                    for batch in self._read(reading, held):
+                        self._try(batch, reading, number, held)
+                        held.rows += len(batch)
+                        meter.advance(len(batch))
+        for kind, (file, row), (first, at) in self._seen.twins():
+            what = f"as {self._name(self._files[first])}, row {at}"
+            self._found.add(kind, self._name(self._files[file]), what, row)
+
+    def _name(self, path: Path) -> str:
+        place = self._shards.place
+        return path.name if path == place else path.relative_to(place).as_posix()
+
+    def _expects(self, rejects: bool) -> Expected:
+        runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
+        told = [run.get("settings") for run in runs.values()]
+        settings = [each for each in told if isinstance(each, dict)]
+        inserted = {str(each.get("coordinator", "and")).lower() for each in settings}
+        return Expected(
+            rejects=rejects,
+            shared=self._shards.kind == "release",
+            generations=None if self._runs is None else tuple(sorted(runs)),
+            coordinators=tuple(sorted(COORDINATORS | inserted)),
+            any_label=any(each.get("spans") == "given" for each in settings),
+            rebuilt=(self._shards.manifest or {}).get("rehydrated") is True,
+        )
+
+    def _check_fingerprint(self, reading: Reading) -> None:
+        told = (self._shards.manifest or {}).get("fingerprint")
+        if self._shards.kind == "candidates" and told and reading.fingerprint != told:
+            what = f"fingerprint {reading.fingerprint}, the manifest has {told}"
+            self._found.add("shard of another run", reading.name, what)
+
+    def _read(self, reading: Reading, held: Held) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reading.batches()
+        except Exception as error:  # a damaged file may fail anywhere in its decoder
+            held.whole = False
+            what = f"not readable after row {held.rows}: {error}"
+            self._found.add("unreadable file", reading.name, what)
+
+    def _try(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        try:
+            self._check(batch, reading, number, held)
+        except Exception as error:  # whatever these rows hold, the rest is still checked
+            end = held.rows + len(batch)
+            what = f"rows {held.rows} to {end - 1}: {type(error).__name__}: {error}"
+            self._found.add("rows that cannot be checked", reading.name, what)
+
+    def _check(self, batch: pa.RecordBatch, reading: Reading, number: int, held: Held) -> None:
+        fitting, large, alien = reading.fitting(batch)
+        if held.digest is not None:
+            held.digest.add(fitting)
+        self._totals.licences.update(_texts(fitting, "license"))
+        config = "rejected" if reading.rejects else "train"
+        for key, count in _texts(fitting, "generation").items():
+            if key in (self._runs or {}):  # others are violations, and may be without number
+                self._totals.generations[key, config] += count
+        places = held.rows + np.arange(len(batch))
+        missing = list(_nulls(fitting, reading.schema))
+        self._count(reading, fitting, places, [*large, *alien, *missing])
+        if not fitting.schema.names:
+            return
+        sound = np.ones(len(batch), dtype=bool)
+        for fault in (*alien, *missing):
+            sound[fault.rows] = False  # of these rows nothing else can be told
+        whole = fitting if sound.all() else fitting.filter(pa.array(sound))
+        whole = _with_computed(whole, places[sound])
+        found = faults(self._database, whole, RULES, self._expected[reading.rejects])
+        self._count(reading, whole, places[sound], found)
+        if "candidate_id" in whole.schema.names and not reading.rejects:
+            self._seen.add(whole, number)  # rejects whose fills came out the same have the same id
+
+    def _count(
+        self,
+        reading: Reading,
+        batch: pa.RecordBatch,
+        places: npt.NDArray[np.int64],
+        found: Iterable[Fault],
+    ) -> None:
+        ids = batch.column("candidate_id") if "candidate_id" in batch.schema.names else None
+        for fault in found:
+            examples = []
+            for row in fault.rows[: self._found.wanted(fault.kind)].tolist():
+                known = None if ids is None else _text(ids[row])
+                shown = None if known is None else printable(known)
+                told = printable(fault.told(row))
+                examples.append(Example(printable(reading.name), int(places[row]), shown, told))
+            self._found.add_all(fault.kind, len(fault.rows), examples)
+
+
+def _with_computed(batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """The rows with ``place`` (in their file), ``standing`` and ``due``, as far as they can be known."""
+    names = set(batch.schema.names)
+    batch = batch.append_column("place", pa.array(places))
+    if "license" in names:
+        batch = batch.append_column("standing", standing(batch.column("license")))
+    if names.issuperset(IDENTITY):
+        batch = batch.append_column("due", content_ids(batch))
+    return batch
+
+
+def _texts(batch: pa.RecordBatch, name: str) -> Counter[str]:
+    """How many rows have each text of a column, which may be missing, or not be UTF-8."""
+    found: Counter[str] = Counter()
+    if name in batch.schema.names:
+        raw = batch.column(name).drop_null().cast(pa.binary())
+        for each in pc.value_counts(raw).to_pylist():
+            found[each["values"].decode(errors="replace")] += each["counts"]
+    return found
+
+
+def _text(value: pa.Scalar) -> str | None:
+    try:
+        return None if value.as_py() is None else str(value.as_py())
+    except UnicodeDecodeError:
+        return None
+
+
+def _nulls(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[Fault]:
+    """Nulls where the schema has none."""
+    for name in batch.schema.names:
+        column = batch.column(name)
+        rows = null_rows(column)
+        if schema.field(name).nullable and len(rows):  # a null list, but not a list of nulls
+            rows = np.setdiff1d(rows, np.flatnonzero(np.asarray(pc.is_null(column))))
+        if len(rows):
+            yield Fault("null value", rows, f"null in {name}")

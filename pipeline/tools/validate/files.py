@@ -5,8 +5,8 @@ so: Parquet files may be anything, and are read as far as they can be.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -62,23 +62,19 @@ def _manifest(path: Path, found: Violations) -> Mapping[str, Any] | None:
     return manifest
 
 
-@dataclass
-class Sums:
-    """SHA-256 sums of files, each computed once."""
-
-    known: dict[Path, str | None] = field(default_factory=dict)
-
-    def of(self, path: Path) -> str | None:
-        """Hex digest; None where there is no file that can be read."""
-        if path not in self.known:
-            try:
-                self.known[path] = sha256_of(path) if path.is_file() else None
-            except (OSError, InputError):
-                self.known[path] = None
-        return self.known[path]
+def readable_sum(path: Path) -> str | None:
+    """SHA-256 of a file in hex digits; None where there is no file that can be read."""
+    try:
+        return sha256_of(path) if path.is_file() else None
+    except (OSError, InputError):
+        return None
 
 
-def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
+SumOf = Callable[[Path], str | None]
+"""``readable_sum``, remembered: files are long."""
+
+
+def check_files(shards: Shards, sum_of: SumOf, found: Violations) -> None:
     """Hold a folder's files against ``SHA256SUMS``, and a release against what belongs into one."""
     if shards.kind == "file":
         return
@@ -90,7 +86,7 @@ def check_files(shards: Shards, sums: Sums, found: Violations) -> None:
         for name in _DOCUMENTS:
             _check_document(place / name, found)
     if (place / CHECKSUMS).is_file():
-        _check_sums(place, sums, found)
+        _check_sums(place, sum_of, found)
 
 
 def _check_document(path: Path, found: Violations) -> None:
@@ -107,7 +103,7 @@ def _check_document(path: Path, found: Violations) -> None:
         found.add("document unreadable", path.name, str(error))
 
 
-def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
+def _check_sums(place: Path, sum_of: SumOf, found: Violations) -> None:
     listed = set()
     try:
         lines = read_sums(place / CHECKSUMS)
@@ -120,7 +116,7 @@ def _check_sums(place: Path, sums: Sums, found: Violations) -> None:
             found.add("line of SHA256SUMS unreadable", CHECKSUMS, told)
             continue
         listed.add(line.name)
-        actual = sums.of(place / line.name)
+        actual = sum_of(place / line.name)
         if actual is None:
             found.add("file missing", line.name, "SHA256SUMS lists it")
         elif actual != line.sha256:

@@ -5,16 +5,15 @@ canonical JSON of ``[sentence_id, words, coordinator, [reference, *conjuncts]]``
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from json.encoder import encode_basestring
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.corpus.digest import raw_texts
+from pipeline.corpus.digest import raw_texts, span_texts, with_elements
+from pipeline.corpus.engine import fetched
 
 IDENTITY = ("sentence_id", "words", "coordinator", "conjuncts", "reference")
 """The columns of which an id is the hash."""
@@ -26,13 +25,12 @@ def content_ids(batch: pa.RecordBatch) -> pa.StringArray:
     Args:
         batch: rows without nulls in the columns of ``IDENTITY``.
     """
-    spans = batch.column("conjuncts")
     parts = [
         "[", _json(batch.column("sentence_id")),
-        ",[", pc.binary_join(_like(batch.column("words"), _json), ","),
+        ",[", pc.binary_join(with_elements(batch.column("words"), _json), ","),
         "],", batch.column("coordinator").cast(pa.string()),
         ",[", _span(batch.column("reference")),
-        pc.binary_join(_like(spans, lambda flat: pc.binary_join_element_wise("", _span(flat), ",")), ""),
+        pc.binary_join(with_elements(batch.column("conjuncts"), lambda spans: _span(spans, ",")), ""),
         "]]",
     ]  # fmt: skip
     texts = pc.binary_join_element_wise(*parts, "")
@@ -41,15 +39,8 @@ def content_ids(batch: pa.RecordBatch) -> pa.StringArray:
     )
 
 
-def _like(lists: pa.ListArray, change: Callable[[pa.Array], pa.Array]) -> pa.ListArray:
-    """The lists with other elements."""
-    ends = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(lists)))])
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), change(pc.list_flatten(lists)))
-
-
-def _span(spans: pa.StructArray) -> pa.StringArray:
-    ends = (pc.struct_field(spans, name).cast(pa.string()) for name in ("start", "end"))
-    return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*ends, ","), "]", "")
+def _span(spans: pa.StructArray, before: str = "") -> pa.StringArray:
+    return pc.binary_join_element_wise(f"{before}[", span_texts(spans, ","), "]", "")
 
 
 def _json(strings: pa.StringArray) -> pa.StringArray:
@@ -59,15 +50,8 @@ def _json(strings: pa.StringArray) -> pa.StringArray:
     return pa.array(written, pa.string()).take(codes.indices)
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """A row that repeats an earlier one; files are numbers, rows count from 0."""
-
-    kind: str
-    file: int
-    row: int
-    first_file: int
-    first_row: int
+Twin = tuple[str, tuple[int, int], tuple[int, int]]
+"""What a row repeats of an earlier one; file and row of both, in numbers from 0."""
 
 
 class Seen:
@@ -114,9 +98,8 @@ class Seen:
             JOIN seen AS known ON known.number = first
             WHERE seen.number > first AND {condition} ORDER BY seen.number"""  # noqa: S608 - ours
         )
-        while rows := found.fetchmany(4096):
-            for told, number, first in rows:
-                yield Twin(told, *divmod(number, _FILE), *divmod(first, _FILE))
+        for told, number, first in fetched(found):
+            yield told, divmod(number, _FILE), divmod(first, _FILE)
 
 
 _FILE = 2**40  # numbers of rows that each file has to itself

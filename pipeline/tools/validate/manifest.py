@@ -12,7 +12,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
 from pipeline.corpus.manifest import FORMAT
 from pipeline.corpus.rows import generation_key
-from pipeline.tools.validate.files import Sums
+from pipeline.tools.validate.files import SumOf
 from pipeline.tools.validate.violations import Violations
 
 _COUNT = "row count differs from manifest"
@@ -26,7 +26,7 @@ class Held:
     Attributes:
         rows: those that could be read.
         whole: whether all of it could be read.
-        digest: of its rows; None where columns were missing, or nobody says what it should be.
+        digest: of its rows; None where columns were missing, or the manifest has none.
     """
 
     rows: int = 0
@@ -61,10 +61,10 @@ def runs_of(manifest: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]] 
     return {generation_key(fingerprint): manifest} if isinstance(fingerprint, str) else None
 
 
-def check_manifest(shards: Shards, totals: Totals, sums: Sums, found: Violations) -> None:
+def check_manifest(shards: Shards, totals: Totals, sum_of: SumOf, found: Violations) -> None:
     """Hold files, rows, digests and licences against the manifest's, whatever is in it."""
     if shards.manifest is not None:
-        _Comparison(shards, shards.manifest, totals, sums, found).run()
+        _Comparison(shards, shards.manifest, totals, sum_of, found).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Comparison:
     shards: Shards
     manifest: Mapping[str, Any]
     totals: Totals
-    sums: Sums
+    sum_of: SumOf
     found: Violations
 
     def run(self) -> None:
@@ -97,8 +97,10 @@ class _Comparison:
         if released:
             for config in ("train", "rejected"):
                 self._total(config, self._files(config))
-            self._licences()
-        self._generations()
+        if all(each.whole for each in self.totals.files.values()):
+            if released:
+                self._licences()
+            self._generations()
 
     def _shard(self, name: str, entry: Mapping[str, Any]) -> None:
         path = self.shards.place / name
@@ -110,7 +112,7 @@ class _Comparison:
         if config is not None and path not in self._files(config):
             told = f"the manifest has it under {config!r}"
             self.found.add("shard under another configuration", name, told)
-        actual, size, rows = self.sums.of(path), path.stat().st_size, entry.get("rows")
+        actual, size, rows = self.sum_of(path), path.stat().st_size, entry.get("rows")
         if entry.get("sha256") not in (None, actual):
             told = f"it is {actual}, the manifest has {entry['sha256']}"
             self.found.add("checksum differs", name, told)
@@ -144,8 +146,6 @@ class _Comparison:
 
     def _licences(self) -> None:
         held, told = dict(self.totals.licences), self.manifest.get("licenses")
-        if not all(each.whole for each in self.totals.files.values()):
-            return
         if held != told:
             what = f"rows {str(held)[:60]}, manifest {str(told)[:60]}"
             self.found.add("licences differ from manifest", MANIFEST, what)
@@ -155,11 +155,12 @@ class _Comparison:
             self.found.add("licence of the whole differs from its rows", MANIFEST, what)
 
     def _generations(self) -> None:
-        if not all(each.whole for each in self.totals.files.values()):
-            return
         for key, run in (runs_of(self.manifest) or {}).items():
-            for config, due in _rows(run).items():
+            rows = run.get("rows")
+            told_of = rows if isinstance(rows, dict) else {}
+            for config in ("train", "rejected"):
                 actual = self.totals.generations[key, config]
+                due = told_of.get(config, actual)
                 if actual != due:
                     told = f"generation {key}: {actual} rows in {config}, the manifest has {due}"
                     self.found.add(_COUNT, MANIFEST, told)
@@ -168,22 +169,12 @@ class _Comparison:
 def entries_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
     """What a manifest says of each shard, by its name; None if it has no such list."""
     entries = manifest.get("shards")
-    if not isinstance(entries, list):
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         return None
-    if not all(isinstance(each, dict) and isinstance(each.get("file"), str) for each in entries):
-        return None
-    return {each["file"]: each for each in entries}
+    named = all(isinstance(each.get("file"), str) for each in entries)
+    return {each["file"]: each for each in entries} if named else None
 
 
-def _rows(run: Mapping[str, Any]) -> dict[str, Any]:
-    """How many rows of a run a manifest says are here, by configuration; nothing if it does not."""
-    rows = run.get("rows")
-    told = rows if isinstance(rows, dict) else {}
-    return {config: told[config] for config in ("train", "rejected") if config in told}
-
-
-def _inside(manifest: Mapping[str, Any], *keys: str) -> Any:
-    value: Any = manifest
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def _inside(manifest: Mapping[str, Any], key: str, config: str) -> Any:
+    value = manifest.get(key)
+    return value.get(config) if isinstance(value, dict) else None

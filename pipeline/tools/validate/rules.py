@@ -32,7 +32,7 @@ class Expected:
         generations: values that ``generation`` may have; None: nothing says which.
         coordinators: words, in lower case, that may stand at the coordinator.
         any_label: reference spans were given, under any label.
-        rebuilt: the text of a stand-off release was put back by somebody who has the source: its
+        rebuilt: the text of a stand-off release was put back by a user who has the source, whose
             licence does not permit to hand it on.
     """
 
@@ -153,7 +153,7 @@ _STRUCTURE = [
     Rule("not a coordinator", "coordinator conjuncts words",
          "k >= 0 AND k < n AND NOT list_contains($coordinators, lower(words[k + 1]))",
          lambda row: f"the coordinator is {row['words'][row['coordinator']]!r}"),
-    # In a stand-off release the coordinator is told.
+    # A stand-off release has the coordinator in a column of its own.
     Rule("not a coordinator", "coordinator conjuncts word",
          "word IS NULL OR NOT list_contains($coordinators, lower(word))",
          "the coordinator is {word!r}"),
@@ -195,4 +195,4 @@ RULES = [
                "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
     _fill_rule("fill fill_words", "fill_words", "fill_words IS NOT NULL"),
 ]  # fmt: skip
-"""All that is asked of a row, in the order in which it is told."""
+"""All rules for a row, in the order in which violations are reported."""

@@ -1,14 +1,14 @@
-"""Several corpora as one folder of candidates: provenance is kept, equal rows are kept once.
+"""``conjoin merge``: several corpora as one folder of candidates, in which equal rows stand once.
 
-Which rows are new is told by a 128-bit key of every row in a table of DuckDB, which keeps on disk what does
-not fit its memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.
+Rows are compared by a 128-bit key of each in a table of DuckDB, which keeps on disk what does not fit its
+memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +18,62 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.core.console import Meter
+from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder, sha256_of, write_json
-from pipeline.core.parquet import MANIFEST, value_counts
+from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.parquet import MANIFEST, regroup
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.digest import RowDigest
-from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, parquet
-from pipeline.corpus.layout import Shards, apart
+from pipeline.corpus.engine import CONTENT, REFUSAL, columns_of, engine, fetched, parquet
+from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows
-from pipeline.corpus.rows import (
-    RELEASED,
-    RELEASED_REJECTS,
-    generations,
-    read_accepted,
-    read_rejects,
-    require_whole,
-)
+from pipeline.corpus.rows import generations, read_accepted, read_rejects, require_whole
+from pipeline.release.shards import RELEASED, write_shard
+from pipeline.release.survey import Survey
+from pipeline.tools.settings import Merge
 
 _GROUP = 10_000  # rows of a row group; they are in memory at once
 _GROUPS = 20  # of a shard
+_NAMES = {"train": "candidates", "rejected": "rejects"}
+"""What the names of the files of a configuration begin with."""
+
+
+def run(settings: Merge) -> None:
+    """Write the united corpus, and print what each of them gave to it.
+
+    Raises:
+        InputError: as ``merge``; nothing is written then.
+    """
+    manifest = merge([find_shards(place) for place in settings.places], settings.out)
+    named = [
+        (str(place), *_counts(entry))
+        for place, entry in zip(settings.places, manifest["merged"], strict=True)
+    ]
+    total = [sum(column) for column in zip(*(row[1:] for row in named), strict=True)]
+    table(
+        "merge: rows of each corpus, in this order; repeated: those that say what an earlier row says",
+        ["corpus", "candidates", "new", "repeated", "rejects", "new", "repeated"],
+        [*named, ("together", *total)],
+    )
+    undescribed = [key for key, about in manifest["generations"].items() if set(about) == {"rows"}]
+    if undescribed:
+        warn(f"no manifest says how these generations were made: {', '.join(undescribed)}")
+    rows, runs = manifest["rows"], len(manifest["generations"])
+    say(
+        f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects, "
+        f"of {runs:,} generation{'' if runs == 1 else 's'}"
+    )
+
+
+def _counts(entry: Mapping[str, Any]) -> list[int]:
+    """Rows, new ones and repeated ones: of the candidates, then of the rejects."""
+    counts = []
+    for part, rows in entry["rows"].items():
+        kept = entry["kept"][part]
+        counts += [rows, kept, rows - kept]
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,108 +85,79 @@ class Read:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
 class MergedRows:
-    """One kind of rows (candidates, or rejects) of several corpora.
-
-    Args:
-        name: what the files' names begin with.
-        schema: the columns.
-        new: which of all rows to keep, in the order of the corpora, shape (rows,).
+    """One kind of rows (candidates, or rejects) of several corpora, written into one folder.
 
     Attributes:
         inputs: what was read of each corpus.
         whole: what was written; all of it is kept.
         shards: what a manifest says of each file.
-        generations: rows written by the run that made them.
-        reasons: rejects written by their reason.
     """
 
-    def __init__(self, name: str, schema: pa.Schema, new: npt.NDArray[np.bool_]) -> None:
-        self._name, self._schema, self._new = name, schema, new
-        self.inputs: list[Read] = []
-        self.whole = Read(0, 0, RowDigest().hex())
-        self.shards: list[dict[str, Any]] = []
-        self.generations: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
-
-    def write(
-        self, folder: Path, corpora: Iterable[Iterable[pa.RecordBatch]], meter: Meter
-    ) -> None:
-        """Write the new rows; a file without any if there are none.
-
-        Args:
-            folder: where the files go.
-            corpora: the rows of each corpus.
-            meter: is told of every row read.
-
-        Raises:
-            InputError: as the reading of the corpora; or one of them has more rows than ``new``.
-        """
-        groups = _regrouped(self._new_rows(corpora, meter), self._schema)
-        count = max(-(-int(self._new.sum()) // (_GROUP * _GROUPS)), 1)
-        digests = []
-        for index in range(count):
-            path = folder / f"{self._name}-{index:05d}-of-{count:05d}.parquet"
-            digests.append(self._write_shard(path, islice(groups, _GROUPS)))
-        next(groups, None)  # reads what is left of the corpora: rows that are not new
-        digest = RowDigest.united(digests)
-        self.whole = Read(digest.rows, digest.rows, digest.hex())
-
-    def _new_rows(
-        self, corpora: Iterable[Iterable[pa.RecordBatch]], meter: Meter
-    ) -> Iterator[pa.RecordBatch]:
-        begin = 0
-        for batches in corpora:
-            digest, kept = RowDigest(), 0
-            for batch in batches:
-                digest.add(batch)
-                new = self._new[begin : begin + len(batch)]
-                begin += len(batch)
-                if len(new) < len(batch):
-                    raise InputError("a corpus grew while it was read", remedy="merge again")
-                kept += int(new.sum())
-                yield batch.filter(pa.array(new))
-                meter.advance(len(batch))
-            self.inputs.append(Read(digest.rows, kept, digest.hex()))
-
-    def _write_shard(self, path: Path, tables: Iterable[pa.Table]) -> RowDigest:
-        digest = RowDigest()
-        with pq.ParquetWriter(path, self._schema, compression="zstd") as writer:
-            for table in tables:
-                writer.write_table(table, row_group_size=_GROUP)
-                for batch in table.to_batches():
-                    digest.add(batch)
-                self.generations.update(value_counts(table["generation"]))
-                if "reason" in table.column_names:
-                    self.reasons.update(value_counts(table["reason"]))
-        self.shards.append(
-            {
-                "file": path.name,
-                "rows": digest.rows,
-                "bytes": path.stat().st_size,
-                "sha256": sha256_of(path),
-                "digest": digest.hex(),
-            }
-        )
-        return digest
+    inputs: list[Read]
+    whole: Read
+    shards: list[dict[str, Any]]
 
 
-def _regrouped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The same rows in tables of ``_GROUP`` rows, so that files do not tell how they were read."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += len(batch)
-        while rows >= _GROUP:
-            table = pa.Table.from_batches(waiting, schema)
-            yield table.slice(0, _GROUP).combine_chunks()
-            waiting, rows = table.slice(_GROUP).to_batches(), rows - _GROUP
-    if rows:
-        yield pa.Table.from_batches(waiting, schema).combine_chunks()
+def _write(
+    folder: Path,
+    config: str,
+    new: npt.NDArray[np.bool_],
+    corpora: Iterable[Iterable[pa.RecordBatch]],
+    *,
+    counts: Survey,
+    meter: Meter,
+) -> MergedRows:
+    """Write the new rows of one kind; a file without any if there are none.
+
+    Args:
+        folder: where the files go.
+        config: ``train`` for candidates, ``rejected`` for rejects.
+        new: which of all rows to keep, in the order of the corpora, shape (rows,).
+        corpora: the rows of each corpus.
+        counts: counts the rows that are written.
+        meter: is advanced by every row read.
+
+    Raises:
+        InputError: as the reading of the corpora; or one of them has more rows than ``new``.
+    """
+    inputs: list[Read] = []
+    digests: list[RowDigest] = []
+    shards: list[dict[str, Any]] = []
+    rows = counts.counted(_new_rows(new, corpora, inputs, meter), config)
+    groups = regroup(rows, repeat(_GROUP))  # so that files do not tell how they were read
+    count = max(-(-int(new.sum()) // (_GROUP * _GROUPS)), 1)
+    for index in range(count):
+        path = folder / f"{_NAMES[config]}-{index:05d}-of-{count:05d}.parquet"
+        digest, facts = write_shard(path, RELEASED[config], islice(groups, _GROUPS))
+        digests.append(digest)
+        shards.append({"file": path.name, **facts})
+    next(groups, None)  # reads what is left of the corpora: rows that are not new
+    whole = RowDigest.united(digests)
+    return MergedRows(inputs, Read(whole.rows, whole.rows, whole.hex()), shards)
 
 
-_FETCHED = 100_000  # row numbers at once
+def _new_rows(
+    new: npt.NDArray[np.bool_],
+    corpora: Iterable[Iterable[pa.RecordBatch]],
+    inputs: list[Read],
+    meter: Meter,
+) -> Iterator[pa.RecordBatch]:
+    """The rows to keep; what was read of each corpus is added to ``inputs`` at its end."""
+    begin = 0
+    for batches in corpora:
+        digest, kept = RowDigest(), 0
+        for batch in batches:
+            digest.add(batch)
+            mask = new[begin : begin + len(batch)]
+            begin += len(batch)
+            if len(mask) < len(batch):
+                raise InputError("a corpus grew while it was read", remedy="merge again")
+            kept += int(mask.sum())
+            yield batch.filter(pa.array(mask))
+            meter.advance(len(batch))
+        inputs.append(Read(digest.rows, kept, digest.hex()))
 
 
 def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
@@ -191,9 +196,8 @@ def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
         found = database.execute(
             "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
         )
-        while rows := found.fetchmany(_FETCHED):
-            for rejected in (False, True):
-                masks[rejected][[row for refused, row in rows if refused == rejected]] = True
+        for rejected, row in fetched(found):
+            masks[rejected][row] = True
     return masks
 
 
@@ -261,17 +265,17 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
     corpora = [_sound(shards) for shards in corpora]
     runs = _united_runs(corpora)
     accepted, rejects = find_novelty(corpora)
-    merged = {
-        "train": MergedRows("candidates", RELEASED, accepted),
-        "rejected": MergedRows("rejects", RELEASED_REJECTS, rejects),
-    }
+    counts = Survey()
     with (
         atomic_folder(out) as folder,
         Meter("merge, rows", len(accepted) + len(rejects)) as meter,
     ):
-        merged["train"].write(folder, map(read_accepted, corpora), meter)
-        merged["rejected"].write(folder, map(read_rejects, corpora), meter)
-        manifest = _manifest(corpora, runs, merged)
+        inputs = ("train", accepted, read_accepted), ("rejected", rejects, read_rejects)
+        merged = {
+            config: _write(folder, config, new, map(read, corpora), counts=counts, meter=meter)
+            for config, new, read in inputs
+        }
+        manifest = _manifest(corpora, runs, merged, counts)
         write_json(folder / MANIFEST, manifest)
     return manifest
 
@@ -287,23 +291,19 @@ def _sound(shards: Shards) -> Shards:
     if shards.kind == "file" and "reason" in found:
         shards = replace(shards, accepted=(), rejects=shards.accepted)
     columns_of(replace(shards, accepted=()), REJECTS)
-    for files, schema in ((shards.accepted, RELEASED), (shards.rejects, RELEASED_REJECTS)):
+    for files, schema in zip((shards.accepted, shards.rejects), RELEASED.values(), strict=True):
         for path in files:
-            _refuse_more(path, schema)
+            more = [name for name in pq.read_schema(path).names if name not in schema.names]
+            if more:
+                raise InputError(
+                    f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
+                    remedy="take it out, or merge corpora of one kind",
+                )  # fmt: skip
     if shards.manifest is not None:  # a single file, or a stranger's folder, has none
         require_whole(shards)
     for read in (read_accepted, read_rejects):
-        next(read(shards), None)  # says at once if nobody knows which run made the rows
+        next(read(shards), None)  # raises at once if it is not known which run made the rows
     return shards
-
-
-def _refuse_more(path: Path, schema: pa.Schema) -> None:
-    more = [name for name in pq.read_schema(path).names if name not in schema.names]
-    if more:
-        raise InputError(
-            f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
-            remedy="take it out, or merge corpora of one kind",
-        )  # fmt: skip
 
 
 def _united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
@@ -340,9 +340,11 @@ def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
 
 
 def _manifest(
-    corpora: Sequence[Shards], runs: Mapping[str, Any], merged: Mapping[str, MergedRows]
+    corpora: Sequence[Shards],
+    runs: Mapping[str, Any],
+    merged: Mapping[str, MergedRows],
+    counts: Survey,
 ) -> dict[str, Any]:
-    keys = sorted({*runs, *(key for rows in merged.values() for key in rows.generations)})
 
     def each(value: str, index: int | None = None) -> dict[str, Any]:
         """One figure of both kinds of rows: of all, or of an input."""
@@ -351,11 +353,9 @@ def _manifest(
 
     return {
         "generations": {
-            key: {
-                **runs.get(key, {}),
-                "rows": {part: rows.generations[key] for part, rows in merged.items()},
-            }
-            for key in keys
+            key: {**runs.get(key, {}), "rows": {part: rows[part] for part in merged}}
+            for key in sorted({*runs, *counts.generations})
+            for rows in [counts.generations.get(key, Counter[str]())]
         },
         "merged": [
             {
@@ -371,7 +371,7 @@ def _manifest(
         "rows": each("rows"),
         "digests": each("digest"),
         "sources": _sources(corpora),
-        "tally": Tally(merged["train"].whole.rows, merged["rejected"].reasons).to_dict(),
+        "tally": Tally(merged["train"].whole.rows, counts.reasons).to_dict(),
         "dropped": {
             part: {DROPPED: sum(read.rows - read.kept for read in rows.inputs)}
             for part, rows in merged.items()

@@ -1,1 +1,0 @@
-"""`conjoin merge`: several corpora as one."""
