@@ -197,7 +197,8 @@ class Estimates:
 
     def time(self, cell: Cell) -> Duration | None:
         """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
-        if known := self._durations.known(cell, self._runs(cell)):
+        runs = self._runs(cell)
+        if known := self._durations.known(cell, runs):
             return known
         seconds: float | None = None
         if settings := self.training.get(cell):
@@ -210,12 +211,10 @@ class Estimates:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = _counts(about.corpus).get("splits", {}).get(about.split, {})
             if like and split and (speed := self._speed(like)):
-                seconds = (self._runs(cell) or 0) * split["with_coordination"] * speed.validation
-        return (
-            Duration(seconds, PROBE)
-            if seconds is not None
-            else self._durations.guess(cell, self._runs(cell))
-        )
+                seconds = (runs or 0) * split["with_coordination"] * speed.validation
+        if seconds is not None:
+            return Duration(seconds, PROBE)
+        return self._durations.guess(cell, runs)
 
     def _runs(self, cell: Cell) -> int | None:
         """How many runs a cell that reads them all would find."""
