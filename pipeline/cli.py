@@ -26,15 +26,16 @@ from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.report.settings import Report
-from pipeline.tools.repro.settings import Plan, Repro
 from pipeline.tools.settings import (
     Browse,
     Corpora,
     Export,
     Fill,
     Merge,
+    Plan,
     Predict,
     Push,
+    Repro,
     Stats,
     Validate,
 )

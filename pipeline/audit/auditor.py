@@ -4,7 +4,7 @@ The question no treebank can answer, for there a generated sentence has no gold 
 share of the generator's annotations is right, and does δ (Algorithm 1, line 9) keep the right ones?
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -92,8 +92,8 @@ def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
         "ungrammatical": _share(kinds.count(Judgement.UNGRAMMATICAL), len(audited)),
         "repeats": _share(sum(one.repeats for one in audited), len(audited)),
         "distinct": _share(len({one.candidate.fill for one in audited}), len(audited)),
-        "by_label": _each(_right, _groups(audited, lambda one: one.candidate.label)),
-        "by_fill_length": _each(_right, _groups(audited, _length)),
+        "by_label": _by(_label, _right, audited),
+        "by_fill_length": _by(_length, _right, audited),
     }
 
 
@@ -103,7 +103,7 @@ def filter_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     return {
         "accepted": _right(accepted),
         "rejected": _right(rejected),
-        "by_label": _each(_decisions, _groups(audited, lambda one: one.candidate.label)),
+        "by_label": _by(_label, _decisions, audited),
     }
 
 
@@ -135,21 +135,22 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
+def _label(audited: Audited) -> str:
+    return audited.candidate.label
+
+
 def _length(audited: Audited) -> str:
     words = len(audited.candidate.conjuncts[-1])
     return next((name for name, longest in _LENGTHS if words <= longest), "9+")
 
 
-def _groups(
-    audited: Sequence[Audited], key: Callable[[Audited], str]
-) -> dict[str, list[Audited]]:  # fmt: skip
-    found: dict[str, list[Audited]] = {}
-    for one in audited:
-        found.setdefault(key(one), []).append(one)
-    return found
-
-
-def _each(
-    figures: Callable[[Sequence[Audited]], dict[str, Any]], groups: Mapping[str, Sequence[Audited]]
+def _by(
+    key: Callable[[Audited], str],
+    figures: Callable[[Sequence[Audited]], dict[str, Any]],
+    audited: Sequence[Audited],
 ) -> dict[str, dict[str, Any]]:
+    """The figures of each group of equal keys."""
+    groups: dict[str, list[Audited]] = {}
+    for one in audited:
+        groups.setdefault(key(one), []).append(one)
     return {name: figures(members) for name, members in groups.items()}

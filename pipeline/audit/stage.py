@@ -5,7 +5,7 @@ Only a corpus made by a grammar can be audited; for any other the stage says so 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -99,11 +99,6 @@ def run(settings: Audit) -> None:
     _tell(entries)
 
 
-def _candidates(folder: Path) -> Iterator[Candidate]:
-    for shard in candidate_shards(folder):
-        yield from read_candidates(shard)
-
-
 def _seed_of(folder: Path) -> int:
     number = folder.name.removeprefix("seed-")
     if not number.isdigit():
@@ -114,7 +109,8 @@ def _seed_of(folder: Path) -> int:
 def _generation_sets(settings: Audit) -> list[_Set]:
     """A sample of every folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
-    folders = sorted((f for f in root.glob("*/seed-*") if candidate_shards(f)), key=_name_and_seed)
+    there = (folder for folder in root.glob("*/seed-*") if candidate_shards(folder))
+    folders = sorted(there, key=lambda folder: (folder.parent.name, _seed_of(folder)))
     sets = []
     for name, group in groupby(folders, key=lambda folder: folder.parent.name):
         members = list(group)
@@ -127,18 +123,16 @@ def _generation_sets(settings: Audit) -> list[_Set]:
     return sets
 
 
-def _name_and_seed(folder: Path) -> tuple[str, int]:
-    return folder.parent.name, _seed_of(folder)
-
-
 def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     """A seeded sample of the folder's candidates, in their order."""
+    shards = candidate_shards(folder)
     try:
-        total = sum(pq.read_metadata(shard).num_rows for shard in candidate_shards(folder))
+        total = sum(pq.read_metadata(shard).num_rows for shard in shards)
     except (ValueError, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}", path=folder) from error
     wanted = set(Random(key).sample(range(total), min(count, total)))
-    return [c for index, c in enumerate(_candidates(folder)) if index in wanted]
+    candidates = chain.from_iterable(map(read_candidates, shards))
+    return [c for index, c in enumerate(candidates) if index in wanted]
 
 
 def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
@@ -156,13 +150,10 @@ def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
     return sets
 
 
-def _own_boundaries(run: Run) -> bool:
-    return run.mode == "self-train"
-
-
 def _scored(name: str, run: Run) -> Iterator[Scored]:
     for row in read_rows(run.folder / "scored.parquet", SCORED):
-        extent = Span(row["start"], row["end"]) if _own_boundaries(run) else None
+        # Self-training judges boundaries of its own, in generation's sentences.
+        extent = Span(row["start"], row["end"]) if run.mode == "self-train" else None
         yield Scored(name, row["candidate_id"], row["accepted"], extent)
 
 
@@ -173,7 +164,7 @@ def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> li
     cases = []
     for one in drawn:
         run, folder = runs[one.run], shards[one.run]
-        owner = run.folder if _own_boundaries(run) else folder
+        owner = run.folder if one.extent is not None else folder
         candidate = found[folder, one.candidate_id]
         place = owner.relative_to(corpus).as_posix()
         cases.append(_Case(place, candidate, one.extent, one.accepted))

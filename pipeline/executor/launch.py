@@ -117,9 +117,8 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
         return
     _end_with_launcher()
     state = _join()
-    pin(
-        threads
-    )  # accelerate has just set as many as there are cores, where OMP_NUM_THREADS is unset
+    # Accelerate has just set as many as there are cores, where OMP_NUM_THREADS is unset.
+    pin(threads)
     # A launch by hand, as over several nodes, has no launcher of ours to hold the lock.
     by_hand = _LAUNCHER not in os.environ
     with ExitStack() as locks:

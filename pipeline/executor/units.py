@@ -23,28 +23,28 @@ from pipeline.core.tally import Tally
 
 def resume_line(states: Sequence[State]) -> str | None:
     """One line on what is kept and what is made again and why; None where nothing was there."""
-    of = {kind: [i for i, s in enumerate(states) if s.kind == kind] for kind in _KINDS}
-    redone = sorted(of["damaged"] + of["stale"])
-    if not of["current"] and not redone:
+    kinds = Counter(state.kind for state in states)
+    if kinds["missing"] == len(states):
         return None
-    line = f"{len(of['current'])} of {len(states)} shards are current"
-    if of["missing"]:
-        line += f"; {len(of['missing'])} still to be made"
-    if not redone:
-        return line
+    line = f"{kinds['current']} of {len(states)} shards are current"
+    if kinds["missing"]:
+        line += f"; {kinds['missing']} still to be made"
     groups: dict[State, list[int]] = {}
-    for index in redone:
-        groups.setdefault(states[index], []).append(index)
+    for index, state in enumerate(states):
+        if state.kind in {"damaged", "stale"}:
+            groups.setdefault(state, []).append(index)
+    if not groups:
+        return line
     parts = [
         f"shard{'s' if len(members) > 1 else ''} {_listed(members)} {state.kind} ({state.why})"
         for state, members in list(groups.items())[:_SHOWN]
     ]
     if len(groups) > _SHOWN:
         parts.append(f"and others for {len(groups) - _SHOWN} more reasons")
-    return f"{line}; redoing {len(redone)}: {', '.join(parts)}"
+    redone = kinds["damaged"] + kinds["stale"]
+    return f"{line}; redoing {redone}: {', '.join(parts)}"
 
 
-_KINDS = ("current", "missing", "stale", "damaged")
 _SHOWN = 8  # reasons, and indices of each, that a line can carry
 
 

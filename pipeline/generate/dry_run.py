@@ -94,6 +94,7 @@ def show(
     """
     todo, every = units
     rate = tried.items / tried.seconds
+    sample = f"{tried.items:,} tried in {tried.seconds:.1f} s"
     seconds = items / rate / min(processes, max(todo, 1))
     written = tried.size / tried.items * items
     existing = next(p for p in (out, *out.absolute().parents) if p.exists())
@@ -101,10 +102,7 @@ def show(
     rows = [
         ("units", f"{todo:,} to make of {every:,}"),
         (what, f"{items:,}"),
-        (
-            "speed",
-            f"{rate:,.0f} {what}/s a process ({tried.items:,} tried in {tried.seconds:.1f} s)",
-        ),
+        ("speed", f"{rate:,.0f} {what}/s a process ({sample})"),
         ("time", f"{duration(seconds)} with {processes} at work, start-up aside"),
         ("disk", f"{size(written)} of {size(free)} free"),
     ]

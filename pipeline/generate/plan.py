@@ -16,7 +16,7 @@ from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.tree_rows import TREES_FOLDER, TreeRows, find_trees
-from pipeline.core.types import Reference, Sentence, SourceSentence, is_unlabelled_seed
+from pipeline.core.types import Reference, SourceSentence, is_unlabelled_seed
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.text.trees import leaves, parse_tree
@@ -52,7 +52,9 @@ class GoldRows:
         for row, sentence in zip(within, read_sentences(self.path, rows=within), strict=True):
             if row in places:
                 source = SourceSentence(sentence.sentence_id, sentence.words, sentence.license)
-                yield source, _tree(sentence)
+                tree = sentence.tree
+                fits = tree is not None and leaves(parse_tree(tree)) == list(sentence.words)
+                yield source, tree if fits else None
 
 
 def find_gold_trees(sentences: Path, trees: Path) -> GoldRows:
@@ -91,12 +93,6 @@ def seeds_of(trees: Path) -> dict[str, Any]:
     """
     settings = read_json(trees / MANIFEST, remedy="run `conjoin preparse` first")["settings"]
     return {name: settings[name] for name in ("min_words", "limit")}
-
-
-def _tree(sentence: Sentence) -> str | None:
-    if sentence.tree is None or leaves(parse_tree(sentence.tree)) != list(sentence.words):
-        return None
-    return sentence.tree
 
 
 _Choice = Callable[[SourceSentence, str | None], list[Reference]]

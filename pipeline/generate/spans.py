@@ -148,7 +148,7 @@ def place_given_spans(
         InputError: a span is empty, all of the sentence or outside it.
     """
     words = sentence.words
-    references = []
+    found = []
     for each in given:
         if not 0 <= each.start < each.end <= len(words) or each.end - each.start == len(words):
             raise InputError(
@@ -157,7 +157,5 @@ def place_given_spans(
                 remedy="give half-open word indices of a part of the sentence",
             )  # fmt: skip
         span = Span(each.start, each.end)
-        references.append(
-            Reference(sentence.sentence_id, words, span, each.label, sentence.license)
-        )
-    return references
+        found.append(Reference(sentence.sentence_id, words, span, each.label, sentence.license))
+    return found

@@ -8,6 +8,9 @@ from typing import Literal
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.types import Sentence
 
+Size = int | Literal["full"]
+"""How many sentences to draw: a number, or all."""
+
 SMALLEST = 5
 """Smallest draw: it has one validation sentence."""
 
@@ -29,9 +32,7 @@ def drawable(sentences: Iterable[Sentence]) -> list[str]:
     ]
 
 
-def draw(
-    ids: Iterable[str], size: int | Literal["full"], seed: int, validation: int | None = None
-) -> Draw:
+def draw(ids: Iterable[str], size: Size, seed: int, validation: int | None = None) -> Draw:
     """Draw ``size`` training and ``validation`` (unset: ``size // 5``) other sentences.
 
     A pure function of (seed, set of ids): each id has a pseudo-random key of its own, and training

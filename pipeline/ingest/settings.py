@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from pipeline.core.corpora import CORPORA
 from pipeline.core.settings import Settings
+from pipeline.ingest.draws import Size
 
 if TYPE_CHECKING:
     ReaderName = str
@@ -64,6 +65,6 @@ class Ingest(Settings):
         return value
 
     @property
-    def sizes(self) -> list[int | Literal["full"]]:
+    def sizes(self) -> list[Size]:
         """The sizes of L."""
         return ["full" if size == "full" else int(size) for size in self.labelled]

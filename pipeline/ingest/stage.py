@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
@@ -14,15 +14,13 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
-from pipeline.ingest.draws import Draw, draw, drawable
+from pipeline.ingest.draws import Draw, Size, draw, drawable
 from pipeline.ingest.readers import READERS, more_text
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
 
 ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
-
-Size = int | Literal["full"]
 
 _SPLITS = ("train", "dev", "test")
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
@@ -41,23 +39,17 @@ def run(settings: Ingest) -> None:
     _check(sentences, settings.source)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
-    refused = tally.to_dict()["refused"]
-    drawn = {f"seed-{s}/{n}": _sizes(d) for (s, n), d in draws.items()}
+    document = {"reader": settings.reader, **counts, "refused": tally.to_dict()["refused"]}
+    document["draws"] = {
+        f"seed-{s}/{n}": {"labelled": len(d.labelled), "validation": len(d.validation)}
+        for (s, n), d in draws.items()
+    }
     with folder_lock(settings.out):
         write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
         lines = _write_text(settings, sentences)
         _write_draws(settings.out / "draws", draws)
         _write_nothing(settings.out / "nothing", settings.seeds)
-        write_json(
-            settings.out / "ingest.json",
-            {
-                "reader": settings.reader,
-                **counts,
-                "raw_text": lines,
-                "refused": refused,
-                "draws": drawn,
-            },
-        )
+        write_json(settings.out / "ingest.json", document | {"raw_text": lines})
     _show(settings, counts, tally, draws)
     say(
         f"written: {settings.out / 'sentences.parquet'}; raw text of {lines:,} sentences for pretrain"
@@ -96,10 +88,6 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size]
     return {
         (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
     }
-
-
-def _sizes(drawn: Draw) -> dict[str, int]:
-    return {"labelled": len(drawn.labelled), "validation": len(drawn.validation)}
 
 
 def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
@@ -157,10 +145,7 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
 
 
 def _show(
-    settings: Ingest,
-    counts: dict[str, Any],
-    tally: Tally,
-    draws: dict[tuple[int, Size], Draw],
+    settings: Ingest, counts: dict[str, Any], tally: Tally, draws: dict[tuple[int, Size], Draw]
 ) -> None:
     splits, labels = counts["splits"], counts["labels"]
     table(

@@ -154,14 +154,18 @@ def train_parser(
         InputError: stanza cannot learn from these trees.
     """
     pretrain = folder / PRETRAIN
-    _save_canonically(_dummy_pretrain(), pretrain)
+    vocabulary = PretrainedWordVocab(["the"])
+    vectors = torch.zeros(len(vocabulary), 1)
+    _save_canonically({"vocab": vocabulary.state_dict(), "emb": vectors}, pretrain)
     write_text(folder / "resources.json", "{}\n")
     with tempfile.TemporaryDirectory() as scratch, quiet(), Meter("parser epochs", epochs) as meter:
         saved = Path(scratch, MODEL)
         args = _arguments(pretrain, saved, epochs=epochs, hidden=hidden, tagged=tagged, seed=seed)
         set_random_seed(seed)
-        train_trees = _read(trees)
-        dev_trees = _read(dev[:_WATCHED])
+        train_trees, dev_trees = (
+            list(tree_reader.read_trees("\n".join(some), use_tqdm=False))
+            for some in (trees, dev[:_WATCHED])
+        )
         cache = FoundationCache()
         try:
             trainer, sequences, _, transitions = stanza_training.build_trainer(
@@ -178,10 +182,6 @@ def train_parser(
         )  # fmt: skip
         _save_canonically(torch.load(saved, weights_only=True), folder / MODEL)
     return int(trainer.best_epoch)
-
-
-def _read(trees: Sequence[str]) -> list[Any]:
-    return list(tree_reader.read_trees("\n".join(trees), use_tqdm=False))
 
 
 def _arguments(
@@ -214,11 +214,6 @@ def _arguments(
     args = [text for name, value in options.items() for text in (f"--{name}", str(value))]
     parsed: dict[str, Any] = constituency_parser.parse_args([*args, *flags])
     return parsed
-
-
-def _dummy_pretrain() -> dict[str, Any]:
-    vocabulary = PretrainedWordVocab(["the"])
-    return {"vocab": vocabulary.state_dict(), "emb": torch.zeros(len(vocabulary), 1)}
 
 
 def _save_canonically(value: dict[str, Any], path: Path) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 
 from pipeline.core.errors import InputError
@@ -98,20 +99,8 @@ def _units(
     source: Path, wanted: _Wanted, size: int, limit: int | None
 ) -> tuple[tuple[range, ...], tuple[int, ...]]:
     """Rows of each unit and how many sentences in them are wanted: ``size``, in the last maybe fewer."""
-    rows: list[range] = []
-    sizes: list[int] = []
-    begin = count = total = 0
-    for row, sentence in enumerate(read_sentences(source)):
-        if not wanted(sentence):
-            continue
-        count, total = count + 1, total + 1
-        if count == size or total == limit:
-            rows.append(range(begin, row + 1))
-            sizes.append(count)
-            begin, count = row + 1, 0
-        if total == limit:
-            break
-    if count:
-        rows.append(range(begin, row + 1))
-        sizes.append(count)
-    return tuple(rows), tuple(sizes)
+    every = (row for row, sentence in enumerate(read_sentences(source)) if wanted(sentence))
+    places = list(islice(every, limit))
+    units = [places[start : start + size] for start in range(0, len(places), size)]
+    ends = [unit[-1] + 1 for unit in units]
+    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units))

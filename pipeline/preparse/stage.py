@@ -129,10 +129,8 @@ def _parse(
 def _mark_empty(settings: Preparse, source: Path) -> None:
     """A folder of coordinated sentences that says there are none: DVC wants every output."""
     with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
-        inputs = {"sentences": sha256_of(source)}
-        write_json(
-            folder / MANIFEST, {"inputs": inputs, "settings": {"coordinated": 0}, "shards": []}
-        )
+        manifest = {"inputs": {"sentences": sha256_of(source)}, "settings": {"coordinated": 0}}
+        write_json(folder / MANIFEST, manifest | {"shards": []})
 
 
 def _parser_card(settings: Preparse) -> dict[str, Any]:

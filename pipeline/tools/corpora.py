@@ -16,9 +16,8 @@ def run(settings: Corpora) -> None:
         say(f"  put it in       {corpus.place}")
         say(f"  licence         {corpus.licence} ({corpus.remark})")
         say(f"  redistribution  {_redistribution(corpus.licence)}")
-        say(
-            f"  read it         conjoin ingest {corpus.reader} {corpus.place.split()[0]} --out {out}"
-        )
+        place = corpus.place.split()[0]
+        say(f"  read it         conjoin ingest {corpus.reader} {place} --out {out}")
         say("")
 
 

@@ -21,7 +21,7 @@ from pipeline.tools.repro.durations import ALIKE, GUESS, MEASURED, Duration, Dur
 from pipeline.tools.repro.estimates import TrainingSpeed, probe_generation, probe_training
 from pipeline.tools.repro.parallel import makespan
 from pipeline.tools.repro.plan import run
-from pipeline.tools.repro.settings import Plan
+from pipeline.tools.settings import Plan
 from pipeline.train.settings import Train
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,7 +20,7 @@ from pipeline.generate.stage import default_out
 from pipeline.pretrain.settings import Pretrain
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.grid import as_exp_run, grid, params_over, preset_values
-from pipeline.tools.repro.settings import Repro
+from pipeline.tools.settings import Repro
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ("table2", "table3", "figure4")

@@ -11,7 +11,7 @@ from pipeline.tools.repro.cells import Cell, check_texts
 from pipeline.tools.repro.command import run
 from pipeline.tools.repro.durations import TIMES
 from pipeline.tools.repro.grid import grid
-from pipeline.tools.repro.settings import Repro
+from pipeline.tools.settings import Repro
 
 DVC = """\
 stages:

@@ -41,7 +41,9 @@ def read_text(
     """
     files = text_files(source)
     texts = [(name, _read(path)) for name, path in files]
-    cut = _segmenter(segment, [text for _, text in texts])
+    cut: Segmenter | None = None
+    if segment != "line":
+        cut = load_stanza() if segment == "stanza" else learn_punkt([text for _, text in texts])
     with Meter("ingest text", sum(len(text) for _, text in texts)) as meter:
         for name, text in texts:
             for number, sentence in _sentences(text, name, cut, tally, meter):
@@ -95,9 +97,3 @@ def _sentences(
                 yield count, sentence
             paragraph = []
         meter.advance(len(line) + 1)
-
-
-def _segmenter(segment: str, texts: list[str]) -> Segmenter | None:
-    if segment == "line":
-        return None
-    return load_stanza() if segment == "stanza" else learn_punkt(texts)

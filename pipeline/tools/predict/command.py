@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import TextIO
 
 from pipeline.core.console import Meter
@@ -12,7 +12,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.predictor.model import Predictor, best_device
 from pipeline.text.lines import Lines, open_lines
-from pipeline.tools.predict.answers import BLOCK, FORMS, Answer, Found, answers
+from pipeline.tools.predict.answers import BLOCK, FORMS, Found, answers
 from pipeline.tools.predict.sentences import format_of, read_sentences
 from pipeline.tools.settings import Predict
 
@@ -55,13 +55,15 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
     )
-    with ExitStack() as stack:
-        meter = None
-        if lines.size and not out.isatty():
-            meter = stack.enter_context(Meter("predict, bytes", lines.size))
+    size = None if out.isatty() else lines.size
+    with Meter("predict, bytes", size) if size else nullcontext() as meter:
         for answer in found:
             sentences += 1
-            _count(answer, tally)
+            for entry in answer.entries:
+                if isinstance(entry, Found):
+                    tally.keep()
+                else:
+                    tally.refuse(entry.reason)
             out.write(FORMS[settings.output](answer))
             if lines.interactive or sentences % BLOCK == 0:
                 out.flush()
@@ -73,14 +75,6 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
     if not sentences:
         raise InputError("no sentence here", path=lines.name, remedy=f"it was read as {form}")
     _sum_up(tally, sentences, form, time.monotonic() - begun)
-
-
-def _count(answer: Answer, tally: Tally) -> None:
-    for entry in answer.entries:
-        if isinstance(entry, Found):
-            tally.keep()
-        else:
-            tally.refuse(entry.reason)
 
 
 def _sum_up(tally: Tally, sentences: int, form: str, seconds: float) -> None:

@@ -45,9 +45,8 @@ class Cells:
     """
 
     def __init__(self) -> None:
-        logging.getLogger("dvc").setLevel(
-            logging.WARNING
-        )  # it would report every change of dvc.lock
+        # It would report every change of dvc.lock.
+        logging.getLogger("dvc").setLevel(logging.WARNING)
         try:
             self._repo = Repo()
             graph = self._repo.index.graph

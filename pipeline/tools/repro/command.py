@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -12,15 +11,8 @@ from pipeline.tools.repro.cells import Cell, Cells, check_texts
 from pipeline.tools.repro.durations import Durations
 from pipeline.tools.repro.grid import grid
 from pipeline.tools.repro.parallel import Done, run_cells
-from pipeline.tools.repro.settings import Repro
+from pipeline.tools.settings import Repro
 
-_LOGS = Path("data/logs")
-_PRELOAD = (
-    "pipeline.pretrain.stage",
-    "pipeline.generate.stage",
-    "pipeline.train.stage",
-    "datasets",  # train imports it when it opens its candidates
-)
 _UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus", "--objective", "--base"}
 
 
@@ -59,10 +51,7 @@ def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[
             under_way = sum(min(t, 0.9 * expected[c.name]) for c, t in running.items())
             meter.at(round(sum(expected[d.cell.name] for d in done) + under_way), note)
 
-        run_cells(
-            cells, pipeline, jobs=settings.jobs, logs=_LOGS,
-            enter="pipeline.cli", preload=_PRELOAD, on_look=show,
-        )  # fmt: skip
+        run_cells(cells, pipeline, settings.jobs, show)
     _tell(finished, time.monotonic() - begun, memory.most)
 
 

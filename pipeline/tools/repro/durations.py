@@ -83,14 +83,11 @@ class Durations:
     @staticmethod
     def guess(cell: Cell, runs: int | None = None) -> Duration | None:
         """A rough figure for the embedded world; None for other corpora."""
-        return next(
-            (
-                Duration(seconds + each * (len(cell.needs) if runs is None else runs), GUESS)
-                for start, seconds, each in _GUESSES
-                if re.match(start, cell.command)
-            ),
-            None,
-        )
+        many = len(cell.needs) if runs is None else runs
+        for start, seconds, each in _GUESSES:
+            if re.match(start, cell.command):
+                return Duration(seconds + each * many, GUESS)
+        return None
 
     def expected(self, cells: Iterable[Cell]) -> float:
         """Seconds of all cells together, with something for those of which nothing is known."""

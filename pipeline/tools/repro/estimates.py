@@ -17,7 +17,6 @@ from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
-from pipeline.core.types import Sentence
 from pipeline.evaluate.settings import Evaluate
 from pipeline.generate.dry_run import Probe, probe_source
 from pipeline.generate.plan import make_plan
@@ -92,9 +91,9 @@ def probe_training(settings: Train) -> TrainingSpeed:
         ModelError: the encoder is not there.
     """
     path = settings.corpus / "sentences.parquet"
-    sentences = {s.sentence_id: s for s in read_sentences(path, _is_labelled)}
-    ids = drawable(sentences.values())
-    chosen = draw(ids, min(_SAMPLE, max(5, len(ids) * 5 // 6)), settings.seed)
+    sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
+    size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
+    chosen = draw(sentences, size, settings.seed)
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads)
     try:
@@ -144,10 +143,6 @@ def probe_generation(settings: Generate) -> tuple[Probe, int]:
     return tried, sum(source.sizes)
 
 
-def _is_labelled(sentence: Sentence) -> bool:
-    return sentence.split == "train" and any(c.is_evaluable for c in sentence.coordinations)
-
-
 def _seconds(work: Callable[[int], object]) -> float:
     """Mean seconds of a call, after two that warm the caches."""
     for n in range(2):
@@ -185,6 +180,9 @@ class Estimates:
         durations: what was measured before.
         probing: whether to probe where nothing was.
 
+    Attributes:
+        obstacles: why probes could not be made, each reason once.
+
     Raises:
         SettingsError: a command or params.yaml holds what is no setting.
     """
@@ -195,11 +193,12 @@ class Estimates:
         self.generation = _settings(cells, Generate)
         self._evaluation = _settings(cells, Evaluate)
         self._tried: dict[str, Any] = {}
-        self._obstacles: dict[str, None] = {}
+        self.obstacles: dict[str, None] = {}
 
     def time(self, cell: Cell) -> Duration | None:
         """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
-        if known := self._durations.known(cell, self._runs(cell)):
+        runs = self._runs(cell)
+        if known := self._durations.known(cell, runs):
             return known
         seconds: float | None = None
         if settings := self.training.get(cell):
@@ -212,12 +211,10 @@ class Estimates:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = _counts(about.corpus).get("splits", {}).get(about.split, {})
             if like and split and (speed := self._speed(like)):
-                seconds = (self._runs(cell) or 0) * split["with_coordination"] * speed.validation
-        return (
-            Duration(seconds, PROBE)
-            if seconds is not None
-            else self._durations.guess(cell, self._runs(cell))
-        )
+                seconds = (runs or 0) * split["with_coordination"] * speed.validation
+        if seconds is not None:
+            return Duration(seconds, PROBE)
+        return self._durations.guess(cell, runs)
 
     def _runs(self, cell: Cell) -> int | None:
         """How many runs a cell that reads them all would find."""
@@ -227,29 +224,23 @@ class Estimates:
         there = {p.parent for p in corpus.glob("runs/*/*/seed-*/run.json")}
         return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
 
-    def pairs(self, settings: Generate) -> Figure:
-        """Pairs that a run of generation would fill, at most."""
-        try:
-            return Figure(sum(make_plan(settings).sizes), "trees")
-        except ConjoinError:
-            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
-        if seeds is None:
-            return Figure(None, "the corpus is not ingested")
-        return Figure(min(seeds, settings.limit or seeds) * settings.references, "sentences of U")
-
     def candidates(self, folder: Path) -> Figure:
         """Candidates in a folder of generation, or the pairs they would come from."""
         if (folder / MANIFEST).is_file():
             shards = read_json(folder / MANIFEST)["shards"]
             rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
             return Figure(sum(rows), "generated")
-        for settings in self.generation.values():
-            if settings.out == folder:
-                pairs = self.pairs(settings)
-                return Figure(
-                    pairs.value, f"pairs, by the {pairs.source}" if pairs.value else pairs.source
-                )
-        return Figure(None, "no stage of this grid makes them")
+        settings = next((s for s in self.generation.values() if s.out == folder), None)
+        if settings is None:
+            return Figure(None, "no stage of this grid makes them")
+        try:
+            return Figure(sum(make_plan(settings).sizes), "pairs, by the trees")
+        except ConjoinError:
+            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
+        if seeds is None:
+            return Figure(None, "the corpus is not ingested")
+        pairs = min(seeds, settings.limit or seeds) * settings.references
+        return Figure(pairs, "pairs, by the sentences of U" if pairs else "sentences of U")
 
     def run_size(self, settings: Train) -> Figure:
         """Bytes of a run's folder."""
@@ -297,14 +288,9 @@ class Estimates:
                 self._tried[key] = measure()
             except (ConjoinError, OSError) as error:
                 self._tried[key] = None
-                self._obstacles[str(error)] = None
+                self.obstacles[str(error)] = None
         found: _T | None = self._tried[key]
         return found
-
-    @property
-    def obstacles(self) -> list[str]:
-        """Why probes could not be made."""
-        return list(self._obstacles)
 
 
 def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:

@@ -21,7 +21,7 @@ from pipeline.core.console import say
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import folder_lock, read_json, write_json, write_text
 from pipeline.tools.repro.cells import Cell, Cells
-from pipeline.tools.repro.settings import Grid
+from pipeline.tools.settings import Grid
 
 PARAMS = Path("params.yaml")
 _KEPT = Path(".dvc/tmp/params-over.json")

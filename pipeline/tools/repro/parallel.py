@@ -24,6 +24,15 @@ from typing import Any
 from pipeline.core.errors import CellError
 from pipeline.tools.repro.cells import Cell, Cells
 
+_LOGS = Path("data/logs")
+_ENTER = "pipeline.cli"  # its main() runs `conjoin` with the command line in sys.argv
+_PRELOAD = (
+    _ENTER,
+    "pipeline.pretrain.stage",
+    "pipeline.generate.stage",
+    "pipeline.train.stage",
+    "datasets",  # train imports it when it opens its candidates
+)
 _POLL = 0.2  # seconds
 _OURS = "conjoin: "  # how a command of ours begins the line that says what is wrong
 
@@ -55,25 +64,18 @@ class _Running:
 def run_cells(
     cells: Sequence[Cell],
     pipeline: Cells,
-    *,
     jobs: int,
-    logs: Path,
-    enter: str,
-    preload: Sequence[str] = (),
-    on_look: Callable[[Mapping[Cell, float], Sequence[Done]], None] = lambda running, done: None,
+    on_look: Callable[[Mapping[Cell, float], Sequence[Done]], None],
 ) -> None:
     """Run every cell that is not up to date after those it needs, at most ``jobs`` at a time.
 
     Needs that are not among ``cells`` count as up to date. Earlier cells go first, so the order of
-    ``cells`` is the priority.
+    ``cells`` is the priority. What the cells print goes to ``data/logs/NAME.log``.
 
     Args:
         cells: what to run.
         pipeline: where they come from.
         jobs: how many at a time.
-        logs: folder for what the cells print, ``NAME.log``.
-        enter: module whose ``main()`` runs ``conjoin`` with the command line in ``sys.argv``.
-        preload: modules to import once for all cells.
         on_look: called again and again with the running cells, each with its seconds so far, and the
             finished ones.
 
@@ -81,9 +83,9 @@ def run_cells(
         CellError: a cell failed; the others are stopped, and will be resumed by the next call.
         InputError: a cell did not write what it should.
     """
-    logs.mkdir(parents=True, exist_ok=True)
+    _LOGS.mkdir(parents=True, exist_ok=True)
     context = get_context("forkserver")
-    context.set_forkserver_preload([enter, *preload])
+    context.set_forkserver_preload(list(_PRELOAD))
     names = {cell.name for cell in cells}
     waiting, running = list(cells), list[_Running]()
     done: list[Done] = []
@@ -94,7 +96,7 @@ def run_cells(
             if ready and len(running) < jobs:
                 waiting.remove(ready)
                 if pipeline.begin(ready):
-                    running.append(_begin(context, ready, logs, enter))
+                    running.append(_begin(context, ready))
                 else:
                     done.append(Done(ready))
                 continue
@@ -116,16 +118,16 @@ def run_cells(
         on_look({}, done)
 
 
-def _begin(context: Any, cell: Cell, logs: Path, enter: str) -> _Running:
-    log = logs / f"{cell.name}.log"
+def _begin(context: Any, cell: Cell) -> _Running:
+    log = _LOGS / f"{cell.name}.log"
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(cell.command, log, enter, theirs))
+    process = context.Process(target=_work, args=(cell.command, log, theirs))
     process.start()
     theirs.close()
     return _Running(cell, process, ours, log, time.monotonic())
 
 
-def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
+def _work(command: str, log: Path, spent: Connection) -> None:
     """In the forked process: the command, as if it had been typed."""
     with log.open("wb") as handle:
         os.dup2(handle.fileno(), sys.stdout.fileno())
@@ -133,7 +135,7 @@ def _work(command: str, log: Path, enter: str, spent: Connection) -> None:
     sys.argv = shlex.split(command)
     try:
         if sys.argv[0] == "conjoin":
-            importlib.import_module(enter).main()
+            importlib.import_module(_ENTER).main()
         else:
             sys.exit(subprocess.call(command, shell=True))  # noqa: S602 - as DVC runs it
     finally:

@@ -3,7 +3,6 @@
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.console import say, table
@@ -14,19 +13,9 @@ from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.tools.repro.estimates import Estimates
 from pipeline.tools.repro.grid import PARAMS, as_exp_run, grid, preset_values
 from pipeline.tools.repro.parallel import makespan
-from pipeline.tools.repro.settings import Plan
+from pipeline.tools.settings import Plan
 
 _UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    cells: Sequence[Cell]
-    stale: set[Cell]
-    times: Mapping[str, Duration | None]
-
-    def todo(self, stage: str) -> list[Cell]:
-        return [cell for cell in self.cells if cell.stage == stage and cell in self.stale]
 
 
 def run(settings: Plan) -> None:
@@ -40,13 +29,16 @@ def run(settings: Plan) -> None:
         values = preset_values(document, settings.preset, settings.corpus, PARAMS)
         stale = pipeline.stale(cells)
         estimates = Estimates(cells, Durations(document), probing=settings.probe)
-        absent = _absent_text(cells)
-    times = {cell.name: estimates.time(cell) for cell in cells if cell in stale}
-    planned = _Planned(cells, stale, times)
+        absent = ""
+        try:
+            check_texts(cells)
+        except InputError as error:
+            absent = str(error)
+    times = {cell: estimates.time(cell) for cell in cells if cell in stale}
     name = f"{settings.preset or 'params.yaml'} on {', '.join(document.get('corpora', []))}"
-    _tell_time(planned, settings, name)
+    _tell_time(cells, times, settings, name)
     _tell_candidates(estimates)
-    _tell_disk(planned, estimates, settings.jobs)
+    _tell_disk(list(times), estimates, settings.jobs)
     for obstacle in estimates.obstacles:
         say(f"no probe yet: {obstacle}")
     if absent:
@@ -54,20 +46,15 @@ def run(settings: Plan) -> None:
     _tell_commands(settings, values)
 
 
-def _absent_text(cells: Sequence[Cell]) -> str:
-    try:
-        check_texts(cells)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def _tell_time(planned: _Planned, settings: Plan, name: str) -> None:
+def _tell_time(
+    cells: Sequence[Cell], times: Mapping[Cell, Duration | None], settings: Plan, name: str
+) -> None:
+    """Print the time of each stage and in all; ``times`` are of the cells that are to run."""
     rows = []
-    for stage in dict.fromkeys(cell.stage for cell in planned.cells):
-        members = [cell for cell in planned.cells if cell.stage == stage]
-        todo = planned.todo(stage)
-        found = [planned.times[cell.name] for cell in todo]
+    for stage in dict.fromkeys(cell.stage for cell in cells):
+        members = [cell for cell in cells if cell.stage == stage]
+        todo = [cell for cell in members if cell in times]
+        found = [times[cell] for cell in todo]
         known = [each.seconds for each in found if each]
         sources = dict.fromkeys(each.source if each else _UNKNOWN for each in found)
         each = f"{sum(known) / len(known):,.1f}" if known else _UNKNOWN if todo else ""
@@ -80,19 +67,15 @@ def _tell_time(planned: _Planned, settings: Plan, name: str) -> None:
         ("stage", "cells", "up to date", "to run", "s a cell", "in all", "from"),
         rows,
     )
-    todo = sorted(planned.stale, key=lambda c: (-_seconds(planned.times[c.name]), c.name))
-    seconds = {cell.name: _seconds(planned.times[cell.name]) for cell in todo}
-    unknown = sum(each is None for each in planned.times.values())
+    seconds = {cell.name: known.seconds if known else 0.0 for cell, known in times.items()}
+    todo = sorted(times, key=lambda cell: (-seconds[cell.name], cell.name))
+    unknown = sum(each is None for each in times.values())
     least = "at least " if unknown else ""
     for jobs in dict.fromkeys((1, settings.jobs)):
         lanes = "lane" if jobs == 1 else "lanes"
         say(f"time on {jobs} {lanes}: {least}{duration(makespan(todo, seconds, jobs))}")
     if unknown:
         say(f"{unknown} cells have no estimate: what they need is not made yet")
-
-
-def _seconds(known: Duration | None) -> float:
-    return known.seconds if known else 0.0
 
 
 def _tell_candidates(estimates: Estimates) -> None:
@@ -120,8 +103,9 @@ def _tell_candidates(estimates: Estimates) -> None:
         )
 
 
-def _tell_disk(planned: _Planned, estimates: Estimates, jobs: int) -> None:
-    trained, generated = planned.todo("train"), planned.todo("generate")
+def _tell_disk(todo: Sequence[Cell], estimates: Estimates, jobs: int) -> None:
+    trained = [cell for cell in todo if cell.stage == "train"]
+    generated = [cell for cell in todo if cell.stage == "generate"]
     rows = []
     total = 0.0
     runs = [estimates.run_size(estimates.training[cell]) for cell in trained]
