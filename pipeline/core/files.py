@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -275,10 +275,6 @@ class FileFacts:
     def of(cls, path: Path, rows: int | None = None) -> "FileFacts":
         """The facts of a file as it stands, of ``rows`` rows."""
         return cls(rows, path.stat().st_size, sha256_of(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form."""
-        return asdict(self)
 
     def fault(self, path: Path) -> str | None:
         """How the file differs from what was written, or None."""

@@ -180,8 +180,3 @@ def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candi
         if wanted is not None:
             chosen = batch.filter(pc.is_in(batch.column("candidate_id"), wanted))
         yield from map(_candidate, chosen.to_pylist())
-
-
-def read_rejects(path: Path) -> Iterator[Reject]:
-    """Stream the rejects of one shard."""
-    return (Reject(_candidate(row), row["reason"]) for row in read_rows(path, REJECTS))
