@@ -54,7 +54,9 @@ class Ensemble:
             judge.probability(sentences, coordinators, extents, temperature=self.temperature)
             for judge in (self.model, *self.judges)
         ]
-        return [_mean(values) for values in zip(*probabilities, strict=True)]
+        # All predictors read the same tokens, so what one cannot score none can.
+        known = ([p for p in each if p is not None] for each in zip(*probabilities, strict=True))
+        return [sum(each) / len(each) if each else None for each in known]
 
     def predict(
         self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]
@@ -71,12 +73,6 @@ class Ensemble:
         for index, span, value in zip(kept, spans, values, strict=True):
             found[index] = None if value is None else Prediction(span, value)
         return found
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    # All predictors read the same tokens, so what one cannot score none can.
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def fit_temperature(predictor: Predictor, examples: Sequence[Example]) -> float:
