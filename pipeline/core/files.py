@@ -1,6 +1,7 @@
 """Files that appear whole or not at all: temp file in the same folder, fsync, rename.
 
-A folder in the place of another: at every moment one of the two is whole, here or put aside.
+A folder that replaces another is renamed like a file, and the old one is kept under a hidden name until
+the new one stands: at every moment one of the two is whole.
 """
 
 import errno

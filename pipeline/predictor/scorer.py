@@ -75,16 +75,7 @@ def pair_scores(
     if begins.device.type == "cpu":
         scores: Tensor = _Blocks.apply(begins, ends, shifts, weight, grids, masks)  # type: ignore[no-untyped-call]
         return scores
-    # All pairs in a dozen kernels, however many grids there are.
-    left, right, grid = (
-        torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
-    )
-    # Embedding is a gather of rows whose gradient is deterministic on CUDA, unlike indexing's.
-    pairs = F.embedding(left, begins) + F.embedding(right, ends)
-    units = (pairs + F.embedding(grid, shifts)).relu_()
-    if masks is not None:
-        units = units * torch.cat(list(masks)).to(units.dtype)
-    return units @ weight
+    return _at_once(begins, ends, shifts, weight, grids=grids, masks=masks)
 
 
 def keep_share(dropout: float) -> float:
@@ -214,6 +205,27 @@ def _sides(begins: Tensor, ends: Tensor, shift: Tensor, grid: Grid) -> tuple[Ten
     """A grid's beginnings, shifted, and its ends."""
     left = begins[grid.left : grid.left + grid.lefts] + shift
     return left, ends[grid.right : grid.right + grid.rights]
+
+
+def _at_once(
+    begins: Tensor,
+    ends: Tensor,
+    shifts: Tensor,
+    weight: Tensor,
+    *,
+    grids: Sequence[Grid],
+    masks: Sequence[Tensor] | None,
+) -> Tensor:
+    """``pair_scores`` in a dozen kernels however many grids there are; tests hold it on a CPU too."""
+    left, right, grid = (
+        torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
+    )
+    # Embedding is a gather of rows whose gradient is deterministic on CUDA, unlike indexing's.
+    pairs = F.embedding(left, begins) + F.embedding(right, ends)
+    units = (pairs + F.embedding(grid, shifts)).relu_()
+    if masks is not None:
+        units = units * torch.cat(list(masks)).to(units.dtype)
+    return units @ weight
 
 
 def _gathered(grids: Sequence[Grid]) -> list[_Rows]:

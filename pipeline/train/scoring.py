@@ -1,4 +1,4 @@
-"""What CalcScore asks: M alone (the paper), M at a fitted temperature, or M and held-out judges.
+"""The predictors behind CalcScore: M (the paper), M at a fitted temperature, or M and held-out judges.
 
 A predictor that has seen few labels many times is too sure of itself. Two remedies: divide its
 scores by a temperature fitted on sentences it has not learned from, and let predictors that were
