@@ -216,7 +216,7 @@ def _at_once(
     grids: Sequence[Grid],
     masks: Sequence[Tensor] | None,
 ) -> Tensor:
-    """``pair_scores`` in a dozen kernels however many grids there are; tests hold it on a CPU too."""
+    """``pair_scores`` in a dozen kernels however many grids there are."""
     left, right, grid = (
         torch.from_numpy(rows).to(begins.device, non_blocking=True) for rows in _gathered(grids)
     )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.predictor import encoding
-from pipeline.predictor.encoding import similar
+from pipeline.predictor.encoding import represent, similar
 from pipeline.predictor.model import Predictor
 
 
@@ -46,7 +46,7 @@ def test_groups_change_no_word(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch)
     for overhead in (0, 1000):
         monkeypatch.setattr(encoding, "_LEARNING", overhead)
         model.zero_grad()
-        h = encoding.represent(model.encoder, model.encoding, batch, model.device)
+        h = represent(model.encoder, model.encoding, batch, model.device)
         words = torch.cat([row[: len(each.last)] for row, each in zip(h, batch, strict=True)])
         (words * torch.arange(words.numel()).view_as(words).cos()).sum().backward()
         gradients = [p.grad for p in model.encoder.parameters() if p.grad is not None]
