@@ -24,7 +24,7 @@ from pipeline.core.console import table
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import family_of
 from pipeline.core.types import SourceSentence
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.language_models import load_language_model
 from pipeline.pretrain.batches import Objective, epoch_of
 from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.pretrain.corruption import IGNORED
@@ -95,8 +95,7 @@ def main() -> None:
     for folder in sorted(args.corpus.glob("models/*/seed-0")):
         name = folder.parent.name
         t5 = family_of(name) == "t5"
-        load = load_seq2seq_lm if t5 else load_masked_lm
-        model, tokenizer = load(str(folder), torch.float32)
+        model, tokenizer = load_language_model(family_of(name), str(folder), torch.float32)
         types = has_types((model, tokenizer))
         objective: Objective = TwinSpans(tokenizer) if t5 else TwinMasks(tokenizer, types=types)
         encoded = encode_twins(hidden, tokenizer, LONGEST)

@@ -16,7 +16,7 @@ import torch
 from pipeline.core.console import say, table
 from pipeline.core.settings import family_of
 from pipeline.infill import Fill
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.language_models import load_language_model
 from pipeline.pretrain.new_model import new_bert, new_t5
 from pipeline.pretrain.probe import Probe, ProbeResult, build_probe
 from pipeline.pretrain.settings import Pretrain
@@ -54,8 +54,7 @@ def models(corpus: Path) -> dict[str, Callable[[Probe], ProbeResult]]:
     for folder in sorted(corpus.glob("models/*/seed-0")):
         name = folder.parent.name
         family = family_of(name)
-        load = load_masked_lm if family == "bert" else load_seq2seq_lm
-        model, tokenizer = load(str(folder), torch.float32)
+        model, tokenizer = load_language_model(family, str(folder), torch.float32)
         size = model.config
         shape = Pretrain(
             corpus=corpus,

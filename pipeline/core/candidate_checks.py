@@ -1,4 +1,4 @@
-"""Whether candidates can be trained on, and who they are: checks and digests of whole batches.
+"""Checks of whole batches of candidates before training, and digests that identify their rows.
 
 A check is a ``Rule``, a condition in SQL that DuckDB holds against all rows of a batch at once. Those here
 are what training needs; ``conjoin validate`` has more (``tools/validate/rules.py``).
@@ -62,7 +62,7 @@ class Rule:
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
 
 
-_DERIVED = {  # of 64 bits: sums of hostile indices must not come round to harmless ones
+_DERIVED = {  # of 64 bits, so that sums of extreme indices do not overflow
     "k": ("coordinator", "coordinator::BIGINT"),
     "n": ("words", "len(words)"),
     "starts": ("conjuncts", """list_transform(conjuncts, lambda s: s."start"::BIGINT)"""),

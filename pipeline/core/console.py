@@ -19,11 +19,12 @@ from rich.table import Table
 # Off a terminal rich would wrap tables at 80 columns, which is no width of a log file.
 _out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 _err = Console(stderr=True, highlight=False)
+_EVERY = 10.0  # seconds between two plain lines
 _T = TypeVar("_T")
 
 
 class Meter:
-    """A progress display: a rich bar on a terminal, a plain line every ``every`` seconds elsewhere.
+    """A progress display: a rich bar on a terminal, a plain line every ten seconds elsewhere.
 
     Rich prints only its last state off a terminal, which would leave a log file silent for hours.
     Use as a context manager; call ``advance`` as work is done.
@@ -31,12 +32,11 @@ class Meter:
     Args:
         what: name of the work.
         total: how many units of work there are.
-        every: seconds between two lines.
         first: how many of them were done before, which do not count for the speed.
     """
 
-    def __init__(self, what: str, total: int, every: float = 10.0, first: int = 0) -> None:
-        self._what, self._total, self._every = what, total, every
+    def __init__(self, what: str, total: int, first: int = 0) -> None:
+        self._what, self._total = what, total
         self._done = self._first = first
         self._note = ""
         self._begun = self._spoke = time.monotonic()
@@ -80,7 +80,7 @@ class Meter:
         self._note = self._note if note is None else note
         if self._bar:
             self._bar.update(self._task, completed=done, note=self._note)
-        elif time.monotonic() - self._spoke >= self._every and done < self._total:
+        elif time.monotonic() - self._spoke >= _EVERY and done < self._total:
             self._line()
 
     def _line(self) -> None:

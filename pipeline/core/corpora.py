@@ -1,4 +1,4 @@
-"""The corpora that conjoin can read: where each comes from, its licence, and whom a release must name."""
+"""The corpora that conjoin can read: where each comes from, its licence, and its notice in a release."""
 
 from dataclasses import dataclass
 

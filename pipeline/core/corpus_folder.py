@@ -1,34 +1,82 @@
-"""The names of what lies in a corpus folder, whichever stage wrote it."""
+"""What lies in a corpus folder: names that stages share, and the trees, as ``preparse`` wrote them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.core.errors import InputError
+from pipeline.core.files import read_json, sha256_of
+from pipeline.core.parquet import MANIFEST, read_rows
+from pipeline.core.schema import TREES
+from pipeline.core.types import SourceSentence
+
 SENTENCES_FILE = "sentences.parquet"
-"""The file by which a corpus folder is known."""
+"""The sentences of all splits, as ``ingest`` read them: the file by which a corpus folder is known."""
+
+TREES_FOLDER = "trees"
+"""Folder of trees that ``preparse`` writes and ``generate`` reads."""
+
+COORDINATED_FOLDER = "coordinated"
+"""Folder with trees of sentences that hold a coordinator: ``pretrain`` reads it."""
+
+
+def corpus_around(place: Path) -> Path | None:
+    """The nearest corpus folder at or above ``place``; None if there is none."""
+    folders = (place, *place.parents)
+    return next((folder for folder in folders if (folder / SENTENCES_FILE).is_file()), None)
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusFolder:
-    """A folder that ``conjoin ingest`` wrote, and later stages add to.
+class TreeRows:
+    """The rows of all shards of trees, numbered through."""
 
-    Attributes:
-        place: the folder.
+    shards: tuple[Path, ...]
+    counts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        """Trees in all."""
+        return sum(self.counts)
+
+    def read(self, rows: range) -> Iterator[tuple[SourceSentence, str]]:
+        """Sentence and bracketing of some consecutive rows.
+
+        Raises:
+            InputError: a shard is missing, damaged or has another schema.
+        """
+        first = 0
+        for path, count in zip(self.shards, self.counts, strict=True):
+            part = range(max(rows.start - first, 0), min(rows.stop - first, count))
+            first += count
+            for row in read_rows(path, TREES, part) if part else ():
+                yield (
+                    SourceSentence(row["sentence_id"], tuple(row["words"]), row["license"]),
+                    row["tree"],
+                )
+
+
+def find_trees(folder: Path, sentences: Path) -> TreeRows:
+    """The trees of a corpus.
+
+    Raises:
+        InputError: preparse has not run or was interrupted, its shards are damaged, or the trees are
+            of other sentences than the corpus has now.
     """
-
-    place: Path
-
-    @property
-    def sentences(self) -> Path:
-        """The sentences of all splits, as ``ingest`` read them."""
-        return self.place / SENTENCES_FILE
-
-    @property
-    def trees(self) -> Path:
-        """Folder of trees that ``preparse`` writes and ``generate`` reads."""
-        return self.place / "trees"
-
-    @classmethod
-    def around(cls, place: Path) -> "CorpusFolder | None":
-        """The nearest corpus folder at or above ``place``; None if there is none."""
-        folders = map(cls, (place, *place.parents))
-        return next((folder for folder in folders if folder.sentences.is_file()), None)
+    manifest = read_json(folder / MANIFEST, remedy="run `conjoin preparse` first")
+    shards = [each for each in manifest["shards"] if each["file"].startswith("trees-")]
+    for shard in shards:
+        if not (path := folder / shard["file"]).is_file() or sha256_of(path) != shard["sha256"]:
+            raise InputError(
+                "missing, or not as preparse wrote it",
+                path=path,
+                remedy="run `conjoin preparse` again",
+            )
+    if manifest["inputs"]["sentences"] != sha256_of(sentences):
+        raise InputError(
+            "trees of other sentences than the corpus has now",
+            path=folder,
+            remedy="run `conjoin preparse` again",
+        )
+    if not sum(shard["rows"] for shard in shards):
+        raise InputError("no trees", path=folder, remedy="check what preparse printed")
+    paths = [folder / shard["file"] for shard in shards]
+    return TreeRows(tuple(paths), tuple(shard["rows"] for shard in shards))

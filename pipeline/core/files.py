@@ -1,6 +1,7 @@
 """Files that appear whole or not at all: temp file in the same folder, fsync, rename.
 
-A folder in the place of another: at every moment one of the two is whole, here or put aside.
+A folder that replaces another is renamed like a file, and the old one is kept under a hidden name until
+the new one stands: at every moment one of the two is whole.
 """
 
 import errno
@@ -15,7 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -275,10 +276,6 @@ class FileFacts:
     def of(cls, path: Path, rows: int | None = None) -> "FileFacts":
         """The facts of a file as it stands, of ``rows`` rows."""
         return cls(rows, path.stat().st_size, sha256_of(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready form."""
-        return asdict(self)
 
     def fault(self, path: Path) -> str | None:
         """How the file differs from what was written, or None."""

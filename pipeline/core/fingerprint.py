@@ -7,7 +7,7 @@ rows change raises its ``ALGORITHM`` number, and golden tests (tests/test_golden
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -145,7 +145,7 @@ class Output:
         body = {
             **facts,
             "fingerprint": self.fingerprint.digest,
-            "files": {name: known.to_dict() for name, known in files.items()},
+            "files": {name: asdict(known) for name, known in files.items()},
             "code": code_digest(),
         }
         if self.known is None:

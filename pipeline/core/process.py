@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, so that nobody writes on behind its back."""
+"""Processes that end with the one that started them, so that none goes on writing after it was killed."""
 
 import ctypes
 import os

@@ -125,8 +125,7 @@ def _plain(value: Any) -> Any:
 
 def sentence_row(sentence: Sentence) -> dict[str, Any]:
     """A row of ``SENTENCES``, whose columns are the fields of ``Sentence``."""
-    row: dict[str, Any] = _plain(sentence)
-    return row
+    return dict(_plain(sentence))
 
 
 def read_sentences(
@@ -153,8 +152,7 @@ def read_sentences(
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
     """A row of ``CANDIDATES``, whose columns are the fields of ``Candidate``."""
-    row: dict[str, Any] = _plain(candidate)
-    return row
+    return dict(_plain(candidate))
 
 
 def reject_row(reject: Reject) -> dict[str, Any]:
@@ -180,8 +178,3 @@ def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candi
         if wanted is not None:
             chosen = batch.filter(pc.is_in(batch.column("candidate_id"), wanted))
         yield from map(_candidate, chosen.to_pylist())
-
-
-def read_rejects(path: Path) -> Iterator[Reject]:
-    """Stream the rejects of one shard."""
-    return (Reject(_candidate(row), row["reason"]) for row in read_rows(path, REJECTS))

@@ -3,7 +3,6 @@
 All spans are half-open word indices ``[start, end)``.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,11 +120,6 @@ class Reject:
 
     candidate: Candidate
     reason: str
-
-
-def is_label(text: str) -> bool:
-    """Whether a given reference span may have this label."""
-    return re.fullmatch(LABEL, text) is not None
 
 
 def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:

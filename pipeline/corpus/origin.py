@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.corpus_folder import CorpusFolder
+from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, corpus_around
 from pipeline.core.errors import InputError
 from pipeline.core.files import read_json, sha256_of
 from pipeline.core.parquet import MANIFEST, read_batches, value_counts
@@ -25,8 +25,7 @@ def find_corpus(place: Path, named: Path | None) -> Path | None:
     if named is not None:
         sentences_of(named)
         return named
-    found = CorpusFolder.around(place.resolve().parent)
-    return found.place if found else None
+    return corpus_around(place.resolve().parent)
 
 
 def sentences_of(place: Path, what: str = "corpus") -> Path:
@@ -35,7 +34,7 @@ def sentences_of(place: Path, what: str = "corpus") -> Path:
     Raises:
         InputError: there is none.
     """
-    path = CorpusFolder(place).sentences if place.is_dir() else place
+    path = place / SENTENCES_FILE if place.is_dir() else place
     if not path.is_file():
         raise InputError(
             f"no such {what}", path=path,
@@ -72,7 +71,7 @@ def facts(corpus: Path) -> dict[str, Any]:
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
     }
-    trees = CorpusFolder(path.parent).trees / MANIFEST
+    trees = path.parent / TREES_FOLDER / MANIFEST
     if trees.is_file():  # those that lie there now; a generation names its own by this checksum
         parser = (read_json(trees).get("model") or {}).get("name")
         found["trees"] = {"sha256": sha256_of(trees), "parser": parser}

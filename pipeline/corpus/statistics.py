@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from pipeline.core.corpus_folder import CorpusFolder
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import COORDINATORS
 from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, fetched, parquet, rows_of
@@ -115,8 +115,8 @@ SELECT row, length, c FROM (
 def find_reference(place: Path) -> Path | None:
     """The ``sentences.parquet`` of the nearest folder at or above ``place``; None if there is none."""
     # Without following links: they may lead out of the corpus.
-    found = CorpusFolder.around(Path(os.path.abspath(place)))
-    return found.sentences if found else None
+    found = corpus_around(Path(os.path.abspath(place)))
+    return found / SENTENCES_FILE if found else None
 
 
 def compared(

@@ -8,7 +8,7 @@ the same for any number of processes.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,7 @@ class UnitFolder:
             if path != self._about(digest):
                 path.unlink()
         shards = [
-            {"file": name, **facts.to_dict()}
+            {"file": name, **asdict(facts)}
             for index in range(self.count)
             for name, facts in self._output(index).require().files.items()
         ]

@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
+from pipeline.core.corpus_folder import TREES_FOLDER
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.tree_rows import TREES_FOLDER
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import make_plan, seeds_of

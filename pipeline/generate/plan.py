@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.corpus_folder import TREES_FOLDER, TreeRows, find_trees
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
-from pipeline.core.tree_rows import TREES_FOLDER, TreeRows, find_trees
 from pipeline.core.types import Reference, SourceSentence, is_unlabelled_seed
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.decoding import DecodingSettings
-from pipeline.core.settings import Family, ModelName, family_of
+from pipeline.core.settings import DecodingSettings, Family, ModelName, family_of
 
 
 class Generate(DecodingSettings):

@@ -7,6 +7,7 @@ sentences there are, nor on the process that draws.
 import hashlib
 import json
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,12 @@ from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import (
+    LABEL,
     REFERENCE_LABELS,
     UNLABELLED,
     Reference,
     SourceSentence,
     Span,
-    is_label,
 )
 from pipeline.text.trees import constituents
 
@@ -120,7 +121,7 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
                 "not a given span", path=path, line=number,
                 remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
             ) from error  # fmt: skip
-        if not is_label(label):
+        if not re.fullmatch(LABEL, label):
             raise InputError(
                 f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,
                 remedy="give 1 to 16 characters A-Z, 0-9, - and $, the first a letter, or leave it out",

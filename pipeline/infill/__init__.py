@@ -4,16 +4,15 @@ from typing import Any
 
 import torch
 
-from pipeline.core.decoding import DecodingSettings
 from pipeline.core.errors import ModelError, SettingsError
-from pipeline.core.settings import Family
+from pipeline.core.settings import DecodingSettings, Family
 from pipeline.infill.base import Fill, Infiller, Task
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
 from pipeline.infill.masked_lm import BertInfiller
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm, warn_of_slow_bf16
+from pipeline.models.language_models import load_language_model, warn_of_slow_bf16
 
 __all__ = [
     "BertInfiller",
@@ -51,10 +50,9 @@ def load_infiller(
     """
     if lm == "t5":
         _single_pass(lm, task.decoding)
-    load = load_masked_lm if lm == "bert" else load_seq2seq_lm
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     warn_of_slow_bf16(dtype, device)
-    model, tokenizer = load(where, dtype)
+    model, tokenizer = load_language_model(lm, where, dtype)
     try:
         model.to(device)  # type: ignore[arg-type]
         return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)

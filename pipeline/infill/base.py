@@ -1,19 +1,18 @@
-"""The Infiller protocol, from references to fills, and what all model families share."""
+"""From references to fills: twins (§3.1), and what all model families share in filling them."""
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-import torch
 from tokenizers import Encoding
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
 from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.infill.twins import make_twins
 from pipeline.models.loading import length_limit
 from pipeline.text.natural import NaturalText, join_words
 
@@ -86,24 +85,8 @@ class Encoded(Protocol):
 _Encoded = TypeVar("_Encoded", bound=Encoded)
 
 
-class Infiller(Protocol[_Encoded]):
+class Infiller(ABC, Generic[_Encoded]):
     """A language model that fills the masks of twins with identical text."""
-
-    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
-        """The model's input for each reference, or why it cannot be filled."""
-        ...
-
-    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
-        """Fills for what is decoded together, in its order: for each at least one, best first.
-
-        The result for a reference depends on the batch only through floating-point rounding, so
-        callers keep batches a pure function of their plan.
-        """
-        ...
-
-
-class TwinFiller(ABC, Generic[_Encoded]):
-    """What the model families share: a checkpoint, and the way from references to fills."""
 
     def __init__(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
@@ -113,13 +96,15 @@ class TwinFiller(ABC, Generic[_Encoded]):
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
-        self._before = self._plain(task.coordinator)
+        before = tokenizer(task.coordinator, add_special_tokens=False)["input_ids"]
+        self._before: list[int] = list(before)
         self._inside_word: dict[int, bool] = {}
 
     def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
         """The model's input for each reference, or why it cannot be filled."""
         texts = [join_words(reference.words) for reference in references]
-        spans = [self._span(*each) for each in zip(texts, references, strict=True)]
+        pairs = zip(texts, references, strict=True)
+        spans = [span_text(text, reference, self._blank) for text, reference in pairs]
         counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
@@ -133,10 +118,13 @@ class TwinFiller(ABC, Generic[_Encoded]):
             found[i] = each
         return found
 
-    @torch.inference_mode()
+    @abstractmethod
     def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
-        """Fills of each encoded reference, as the task's decoding chooses them."""
-        return self._decode(batch)
+        """Fills for what is decoded together, in its order: for each at least one, best first.
+
+        The result for a reference depends on the batch only through floating-point rounding, so
+        callers keep batches a pure function of their plan.
+        """
 
     @abstractmethod
     def _encode_all(
@@ -148,17 +136,6 @@ class TwinFiller(ABC, Generic[_Encoded]):
             references: sources without special tokens.
             counts: tokens of each reference span, n; at least one.
         """
-
-    @abstractmethod
-    def _decode(self, encoded: Sequence[_Encoded]) -> list[list[Fill]]:
-        """Fills of each encoded reference."""
-
-    def _span(self, text: NaturalText, reference: Reference) -> str:
-        """The reference span as it stands in the model's input."""
-        return span_text(text, reference, self._blank)
-
-    def _plain(self, text: str) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
         """Token ids and types of each text, or pair of texts, with or without the model's frame."""
@@ -209,10 +186,35 @@ class TwinFiller(ABC, Generic[_Encoded]):
 
     def _finish(self, trace: Trace) -> Fill:
         """The fill of what was written."""
-        if not trace.finite:
+        if not math.isfinite(trace.fused):
             return Fill("", reason=NAN_LOGITS)
         text, reason = self._text(trace.tokens)
         return Fill(text, trace.fused, trace.append, trace.prepend, reason, trace.cut)
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """``append`` is S′(1), "X and ⟨mask⟩"; ``prepend`` is S′(2), "⟨mask⟩ and X"; as natural text."""
+
+    append: str
+    prepend: str
+
+
+def make_twins(reference: Reference, coordinator: str, mask: str, masks: int = 1) -> Twins:
+    """Embed ``masks`` copies of the mask string with the coordinator, after and before the span.
+
+    Args:
+        reference: the sentence and its reference span X.
+        coordinator: the word that links the conjuncts.
+        mask: the model's own mask or sentinel string.
+        masks: how many (BERT has one per subword token of X, T5 a single sentinel).
+    """
+    words, span = list(reference.words), reference.span
+    blank = [mask] * masks
+    return Twins(
+        append=join_words([*words[: span.end], coordinator, *blank, *words[span.end :]]).text,
+        prepend=join_words([*words[: span.start], *blank, coordinator, *words[span.start :]]).text,
+    )
 
 
 def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:

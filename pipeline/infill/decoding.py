@@ -7,7 +7,6 @@ decoder wrote.
 
 import hashlib
 import heapq
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -167,8 +166,3 @@ class Trace:
         """From the means under fused, S′(1) and, with synchronization, S′(2)."""
         fused, append, *prepend = means
         return cls(tuple(tokens), fused, append, prepend[0] if prepend else None, cut)
-
-    @property
-    def finite(self) -> bool:
-        """Whether the model's scores were numbers throughout."""
-        return math.isfinite(self.fused)

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, TwinFiller
+from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, Infiller
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
 from pipeline.infill.synchronize import Scored, Synchronizer
@@ -103,8 +103,8 @@ class MaskedTwins:
         self._rows = torch.tensor(numbers, device=model.device)
         self._columns = torch.tensor(columns, device=model.device)
 
-    def logits(self, places: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Logits at some places (None: at all) under S′(1) and S′(2), each ``[places, V]``.
+    def logits(self, places: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Logits at some places (None: at all) under S′(1) and any S′(2), each ``[places, V]``.
 
         References none of whose places are asked for are left out of the forward pass.
         """
@@ -116,10 +116,7 @@ class MaskedTwins:
             inputs = {name: value[asked] for name, value in inputs.items()}
         at = rows.repeat(len(columns)), columns.flatten()
         found = logits_at(self._model, self._model.base_model, at, inputs, self._end)
-        if len(columns) == 1:
-            return found, None
-        append, prepend = found.chunk(2)
-        return append, prepend
+        return found.chunk(len(columns))
 
     def write(self, tokens: Tensor) -> None:
         """Put tokens ``[all places]`` into their places, in both twins."""
@@ -144,19 +141,16 @@ def weakest(
     Returns:
         The least probable places of each reference, in order; of equal ones the foremost.
     """
+    # NaN has no order; it counts as the least probable.
+    known = [-math.inf if math.isnan(each) else each for each in log_probabilities]
     places: list[int] = []
     begin = 0
     for count in counts:
         block = range(begin, begin + count)
         begin += count
-        # NaN has no order; it counts as the least probable.
-        ranked = sorted(block, key=lambda i: _or_least(log_probabilities[i]))
+        ranked = sorted(block, key=known.__getitem__)
         places += sorted(ranked[: count * (passes - done) // passes])
     return places
-
-
-def _or_least(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
 
 
 def refined(
@@ -181,14 +175,14 @@ def refined(
         scores = synchronizer.join(*twins.logits(places))
         chosen = scores.of(scores.fused.argmax(-1, keepdim=True))
         kinds = zip(scored.kinds, chosen.kinds, strict=True)
-        scored = Scored.of(
+        scored = Scored(
             scored.tokens.index_copy(0, places, chosen.tokens),
             [old.index_copy(0, places, new) for old, new in kinds],
         )
     return scored
 
 
-class BertInfiller(TwinFiller[MaskedPair]):
+class BertInfiller(Infiller[MaskedPair]):
     """Fills ``[CLS] S′(1) [SEP] S′(2) [SEP]`` with as many tokens as the reference span has.
 
     One forward pass scores all masks (Eq. 1), so the positions are independent given the twins:
@@ -208,12 +202,14 @@ class BertInfiller(TwinFiller[MaskedPair]):
             )
         ]
 
-    def _decode(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
+    @torch.inference_mode()
+    def decode(self, batch: Sequence[MaskedPair]) -> list[list[Fill]]:
+        """Fills of each pair; a CPU takes them tile by tile."""
         if self.model.device.type != "cpu":
-            return self._decode_tile(encoded)
-        found: list[list[Fill]] = [[]] * len(encoded)
-        for tile in plan_batches(encoded, _TILE):
-            for i, fills in zip(tile, self._decode_tile([encoded[i] for i in tile]), strict=True):
+            return self._decode_tile(batch)
+        found: list[list[Fill]] = [[]] * len(batch)
+        for tile in plan_batches(batch, _TILE):
+            for i, fills in zip(tile, self._decode_tile([batch[i] for i in tile]), strict=True):
                 found[i] = fills
         return found
 

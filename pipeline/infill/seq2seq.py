@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import TOO_LONG, Fill, Task, TwinFiller
+from pipeline.infill.base import TOO_LONG, Fill, Infiller, Task
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep, ModelLockstep
 from pipeline.infill.decoding import Limits, draw, key_of, uniform
@@ -47,7 +47,7 @@ class TwinInputs:
         return max(map(len, self.inputs))
 
 
-class T5Infiller(TwinFiller[TwinInputs]):
+class T5Infiller(Infiller[TwinInputs]):
     """Decodes a fill after ``<extra_id_0>`` until the next sentinel, the same for both twins.
 
     Each token is chosen by the synchronized scores given the tokens before it (Eq. 2), and a fill
@@ -82,11 +82,13 @@ class T5Infiller(TwinFiller[TwinInputs]):
             )
         ]
 
-    def _decode(self, encoded: Sequence[TwinInputs]) -> list[list[Fill]]:
+    @torch.inference_mode()
+    def decode(self, batch: Sequence[TwinInputs]) -> list[list[Fill]]:
+        """Fills of each pair, all written in lockstep."""
         decoding, synchronizer = self.task.decoding, self.task.synchronizer
         # The decoder keeps references of similar length together.
-        order = sorted(range(len(encoded)), key=lambda i: encoded[i].tokens)
-        ordered = [encoded[i] for i in order]
+        order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
+        ordered = [batch[i] for i in order]
         limits = [source.limits for source in ordered]
         state = self._lockstep([source.inputs for source in ordered])
         if decoding.kind == "n-best":
@@ -94,7 +96,7 @@ class T5Infiller(TwinFiller[TwinInputs]):
         else:
             chooser = Chooser(synchronizer, self._stops)
             traces = write(state, limits, decoding.fills, chooser, self._drawer(ordered))
-        fills: list[list[Fill]] = [[]] * len(encoded)
+        fills: list[list[Fill]] = [[]] * len(batch)
         for i, found in zip(order, traces, strict=True):
             fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
         return fills

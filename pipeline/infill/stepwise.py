@@ -6,7 +6,7 @@ so they work on blocks of hypotheses small enough for a CPU's cache. ``write`` i
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pipeline.infill.decoder import COMPACT_AT, Lockstep
 from pipeline.infill.decoding import Limits, Trace
-from pipeline.infill.synchronize import Scored, Synchronizer
+from pipeline.infill.synchronize import Scored, Scores, Synchronizer
 
 Pick = Callable[[int, Tensor], Tensor]
 """Tokens ``[rows, k]`` for the hypotheses from the given one on, of fused scores ``[rows, V]``."""
@@ -90,13 +90,12 @@ class Chooser:
                 may_not = short[first : first + each.shape[1]]
                 found.append(self._of_block(each, may_not, partial(pick, first)))
         kinds = zip(*(each.kinds for each in found), strict=True)
-        return Scored.of(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
+        return Scored(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
 
     def _of_block(self, logits: Tensor, short: Tensor, pick: Callable[[Tensor], Tensor]) -> Scored:
-        append = logits[0]
-        prepend = logits[1] if len(logits) > 1 else None
-        scores = self.synchronizer.join(append, prepend)
-        fused = scores.fused if prepend is not None else scores.fused.clone()
+        scores = self.synchronizer.join(*logits)
+        # Of one context these may be its logits themselves, which must stay.
+        fused = scores.fused if len(logits) > 1 else scores.fused.clone()
         stops = list(self.stops)
         ends = fused[:, stops]
         if self.one_stop:
@@ -105,9 +104,7 @@ class Chooser:
             ends[:, :1] = best
         normalizers = self.synchronizer.normalizers(scores)
         fused[:, stops] = ends.masked_fill(short.unsqueeze(-1), -torch.inf)
-        tokens = pick(fused)
-        chosen = replace(scores, fused=fused)
-        return chosen.of(tokens, normalizers)
+        return Scores(fused, scores.contexts).of(pick(fused), normalizers)
 
 
 Draw = Callable[[Tensor, Sequence[tuple[int, int]], int], Tensor]

@@ -7,62 +7,49 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-Normalizers = list[Tensor]
-"""Logarithms of the sums of exponentials of fused, append and, with synchronization, prepend, each
-``[places, 1]``."""
-
 _TINY = 1e-20
 """Sums of exponentials below this lose digits to numbers too small for fp32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Chosen tokens with their log-probabilities, all of one shape.
+    """Chosen tokens with ``kinds`` of log-probabilities, all of one shape.
 
-    ``fused`` is under the softmax of the synchronized scores; ``append`` and ``prepend`` under each
-    context alone (``prepend`` is None without synchronization).
+    The first kind is under the softmax of the synchronized scores, the others under S′(1) and, with
+    synchronization, S′(2) alone.
     """
 
     tokens: Tensor
-    fused: Tensor
-    append: Tensor
-    prepend: Tensor | None
-
-    @classmethod
-    def of(cls, tokens: Tensor, kinds: Sequence[Tensor]) -> "Scored":
-        """From tokens and ``kinds``."""
-        fused, append, *prepend = kinds
-        return cls(tokens, fused, append, prepend[0] if prepend else None)
+    kinds: Sequence[Tensor]
 
     @property
-    def kinds(self) -> list[Tensor]:
-        """The log-probabilities there are: fused, append and, with synchronization, prepend."""
-        return [self.fused, self.append, *([] if self.prepend is None else [self.prepend])]
+    def fused(self) -> Tensor:
+        """The log-probabilities under the synchronized scores."""
+        return self.kinds[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Scores of every token of the vocabulary, each fp32 ``[places, V]``.
 
-    ``fused`` are the synchronized scores u′, ``append`` and ``prepend`` the logits under S′(1) and
-    S′(2) (``prepend`` is None without synchronization).
+    ``fused`` are the synchronized scores u′; ``contexts`` the logits under S′(1) and, with
+    synchronization, S′(2).
     """
 
     fused: Tensor
-    append: Tensor
-    prepend: Tensor | None
+    contexts: Sequence[Tensor]
 
-    def of(self, tokens: Tensor, normalizers: Normalizers | None = None) -> Scored:
+    def of(self, tokens: Tensor, normalizers: Sequence[Tensor] = ()) -> Scored:
         """Log-probabilities of some tokens at each place, ``[places, k]``.
 
         Args:
             tokens: the tokens.
             normalizers: of these scores, if they are known.
         """
-        kinds = [self.fused, self.append, *([] if self.prepend is None else [self.prepend])]
+        kinds = (self.fused, *self.contexts)
         known = normalizers or [each.logsumexp(-1, keepdim=True) for each in kinds]
         found = [each.gather(-1, tokens) - z for each, z in zip(kinds, known, strict=True)]
-        return Scored.of(tokens, found)
+        return Scored(tokens, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +64,32 @@ class Synchronizer:
     combine: Literal["min", "mean"] = "min"
     scores: Literal["logits", "logprobs"] = "logits"
 
-    def join(self, append: Tensor, prepend: Tensor | None) -> Scores:
+    def join(self, *logits: Tensor) -> Scores:
         """Synchronized scores u′ of Eq. 1 and 2, beside those of each context.
 
         Args:
-            append: logits under S′(1), ``[places, V]``.
-            prepend: logits under S′(2), ``[places, V]``, or None without synchronization.
+            logits: under S′(1) and, with synchronization, under S′(2), each ``[places, V]``.
         """
         # bf16 logits tie at the top in a few percent of steps; fp32 costs nothing here.
-        append = append.float()
-        if prepend is None:
-            return Scores(self._prepared(append), append, None)
-        prepend = prepend.float()
-        first, second = self._prepared(append), self._prepared(prepend)
+        contexts = [each.float() for each in logits]
+        normalised = self.scores == "logprobs"
+        first, *second = [each.log_softmax(-1) for each in contexts] if normalised else contexts
+        if not second:
+            return Scores(first, contexts)
         low = self.combine == "min"
-        fused = torch.minimum(first, second) if low else (first + second) / 2
-        return Scores(fused, append, prepend)
+        return Scores(torch.minimum(first, second[0]) if low else (first + second[0]) / 2, contexts)
 
-    def normalizers(self, scores: Scores) -> Normalizers:
+    def normalizers(self, scores: Scores) -> list[Tensor]:
         """What turns ``scores``, as ``join`` made them, into log-probabilities.
 
         Of the minimum of two logits the exponential is the minimum of theirs: two exponentials per
         token instead of three, which with a small model is a good part of all time. A maximum is
         subtracted first only where it must be: that would cost as much again.
+
+        Returns:
+            Logarithms of the sums of exponentials, of fused and of each context, ``[places, 1]``.
         """
-        every = [each for each in (scores.append, scores.prepend) if each is not None]
+        every = scores.contexts
         if not scores.fused.is_cuda:
             powers = [each.exp() for each in every]
             sums = [each.sum(-1, keepdim=True) for each in powers]
@@ -114,6 +102,3 @@ class Synchronizer:
             if all(bool(((each > _TINY) & (each < torch.inf)).all()) for each in sums):
                 return [each.log_() for each in sums]
         return [each.logsumexp(-1, keepdim=True) for each in (scores.fused, *every)]
-
-    def _prepared(self, logits: Tensor) -> Tensor:
-        return logits.log_softmax(-1) if self.scores == "logprobs" else logits

@@ -180,33 +180,21 @@ def _lay_masks_side_by_side(where: str, tokenizer: PreTrainedTokenizerBase) -> N
         )
 
 
-def load_masked_lm(
-    where: str, dtype: torch.dtype = torch.float32
+def load_language_model(
+    lm: Family, where: str, dtype: torch.dtype = torch.float32
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A masked LM in evaluation mode, and its tokenizer.
+    """A language model in evaluation mode, and its tokenizer.
 
     Raises:
-        ModelError: it cannot be loaded, or its tokenizer has no mask token.
+        ModelError: it cannot be loaded, or is not what the family needs: a masked LM's tokenizer has
+            a mask token, an encoder-decoder's the sentinels ``<extra_id_0>`` and ``<extra_id_1>``.
     """
-    tokenizer = check_language_model("bert", where)
-    model = load_weights(AutoModelForMaskedLM, where, _ROLES["bert"], dtype)
+    tokenizer = check_language_model(lm, where)
+    factory = AutoModelForMaskedLM if lm == "bert" else AutoModelForSeq2SeqLM
+    model = load_weights(factory, where, _ROLES[lm], dtype)
     _check_vocabulary(where, model, tokenizer)
-    _check_positions(where, model, tokenizer)
-    return model, tokenizer
-
-
-def load_seq2seq_lm(
-    where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """An encoder-decoder LM in evaluation mode, and its tokenizer.
-
-    Raises:
-        ModelError: it cannot be loaded, or its tokenizer lacks the sentinels ``<extra_id_0>`` and
-            ``<extra_id_1>``.
-    """
-    tokenizer = check_language_model("t5", where)
-    model = load_weights(AutoModelForSeq2SeqLM, where, _ROLES["t5"], dtype)
-    _check_vocabulary(where, model, tokenizer)
+    if lm == "bert":
+        _check_positions(where, model, tokenizer)
     return model, tokenizer
 
 

@@ -141,19 +141,6 @@ class WordEncoding:
         """Whether the encoder can read the sentence whole."""
         return len(encoded.ids) <= self.positions
 
-    def collate(
-        self, batch: Sequence[Encoded], device: torch.device
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Pad sentences to one batch.
-
-        Returns:
-            ``ids`` and ``mask``, both ``[sentences, subwords]``, and ``last``
-            ``[sentences, words]``; padded words point at subword 0.
-        """
-        pad = self.tokenizer.pad_token_id or 0
-        ids, mask = token_batch([encoded.ids for encoded in batch], pad, device)
-        return ids, mask, torch.from_numpy(padded([each.last for each in batch], 0)).to(device)
-
 
 def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None) -> str | None:
     """Why no endpoint pair, or not this one, exists for a coordinator; None if it does.
@@ -186,8 +173,12 @@ def represent(
         groups = similar([len(encoded.ids) for encoded in batch], overhead)
     found: dict[int, Tensor] = {}
     for group in groups:
-        ids, mask, last = encoding.collate([batch[index] for index in group], device)
+        some = [batch[index] for index in group]
+        pad = encoding.tokenizer.pad_token_id or 0
+        ids, mask = token_batch([encoded.ids for encoded in some], pad, device)
         states: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        # Padded words point at subword 0.
+        last = torch.from_numpy(padded([encoded.last for encoded in some], 0)).to(device)
         h = states[torch.arange(len(group), device=device)[:, None], last]
         if len(groups) == 1:
             return h

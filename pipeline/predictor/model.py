@@ -232,7 +232,6 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span],
-        batch_tokens: int = BATCH_TOKENS,
         temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
@@ -241,7 +240,8 @@ class Predictor(nn.Module):
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
         found: list[float | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
+        asked = self.distributions(sentences, coordinators, temperature=temperature)
+        for index, scores in asked:
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
@@ -273,10 +273,8 @@ class Predictor(nn.Module):
                     for index in asked[words]
                 ]
                 for part in batches(instances):
-                    for own in self.scorer(h, part):
-                        scores = own if temperature == 1 else _tempered(own, temperature)
+                    for scores in self.scorer(h, part):
+                        if temperature != 1:
+                            flat = (scores / temperature).flatten()
+                            scores = flat.log_softmax(0).view_as(scores)  # noqa: PLW2901
                         yield next(order), scores.cpu()
-
-
-def _tempered(scores: Tensor, temperature: float) -> Tensor:
-    return (scores / temperature).flatten().log_softmax(0).view_as(scores)

@@ -7,9 +7,9 @@ from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
-from pipeline.core.tree_rows import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
 from pipeline.preparse.settings import Preparse
 

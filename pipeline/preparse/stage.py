@@ -10,13 +10,13 @@ import torch
 from accelerate import PartialState
 
 from pipeline.core import console
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import TREES, UNPARSED, read_sentences
 from pipeline.core.tally import Tally
-from pipeline.core.tree_rows import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store

@@ -16,12 +16,12 @@ from accelerate import Accelerator
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
+from pipeline.core.corpus_folder import COORDINATED_FOLDER
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
-from pipeline.core.tree_rows import COORDINATED_FOLDER
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
 from pipeline.pretrain.corruption import Spans

@@ -16,7 +16,7 @@ from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, identity, locate
 from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
@@ -68,8 +68,7 @@ def run(settings: Pretrain) -> None:
 def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
-    load = load_masked_lm if settings.family == "bert" else load_seq2seq_lm
-    base = load(where) if where else None
+    base = load_language_model(settings.family, where) if where else None
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
         twins = twin_material(settings, base)

@@ -18,22 +18,23 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, find_trees
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
-from pipeline.core.tree_rows import COORDINATED_FOLDER, find_trees
 from pipeline.infill.base import (
     NO_TOKENS,
     SOURCE_HAS_SPECIAL,
     SPECIAL_IN_FILL,
     TOO_LONG,
+    Twins,
     blank_before,
+    make_twins,
     reserved_tokens,
     span_text,
 )
 from pipeline.infill.decoding import Limits
-from pipeline.infill.twins import Twins, make_twins
 from pipeline.models.language_models import sentinels
 from pipeline.models.tokenizers import padded, sentinel_ids, token_batch
 from pipeline.pretrain.batches import Batch, OneEach, sequences

@@ -5,6 +5,7 @@ Their order is a seeded shuffle that depends on a row's id alone, of any number 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from hashlib import blake2b
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -107,7 +108,7 @@ def write_shard(
         for group in groups:
             digest.add(group)
             writer.write_batch(group, row_group_size=len(group))
-    return digest, FileFacts.of(path, digest.rows).to_dict() | {"digest": digest.hex()}
+    return digest, asdict(FileFacts.of(path, digest.rows)) | {"digest": digest.hex()}
 
 
 SOURCE = pa.field("source", pa.list_(pa.string()))

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from pipeline.core.decoding import DecodingSettings
-from pipeline.core.settings import Settings, is_model_name
+from pipeline.core.settings import DecodingSettings, Settings, is_model_name
 from pipeline.core.types import COORDINATORS
 
 

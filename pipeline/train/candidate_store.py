@@ -34,7 +34,7 @@ from pipeline.core.candidate_checks import check, content_keys, sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, read_json, write_json
-from pipeline.core.parquet import regroup
+from pipeline.core.parquet import regroup, value_counts
 from pipeline.train.candidate_location import CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
@@ -195,8 +195,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
         Meter(f"copy {location.identity}", total) as meter,
     ):
         for batch in regroup(_checked(location), repeat(_BATCH)):
-            for counted in pc.value_counts(batch.column("label")).to_pylist():
-                labels[counted["values"]] += counted["counts"]
+            labels.update(value_counts(batch.column("label")))
             kept = batch
             if wanted:
                 kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
@@ -258,21 +257,28 @@ def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> Candi
             or there is no room or right to keep a copy.
     """
     chosen = sorted(set(labels))
-    home = (
-        cache_folder()
-        / digest_of([location.identity, chosen] if chosen else location.identity)[:16]
-    )
+    name = digest_of([location.identity, chosen] if chosen else location.identity)[:16]
+    home = cache_folder() / name
     try:
         key = digest_of([FORMAT, location.key()])[:16]
     except UnreachableError as error:
-        return _without_network(home, error)
-    with _in_cache(home):
+        for card in sorted(home.glob("[!.]*/card.json")):
+            if store := _opened(card.parent):
+                print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
+                return store
+        raise
+    try:
         if store := _opened(home / key):
             return store
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home, location):
             # Another process may have been faster.
             return _opened(home / key) or _built(location, chosen, home, key)
+    except OSError as error:
+        raise InputError(
+            f"cannot keep a copy of the candidates in the cache: {error.strerror or error}",
+            path=home, remedy="set HF_DATASETS_CACHE to a folder with room that can be written to",
+        ) from error  # fmt: skip
 
 
 def _opened(folder: Path) -> CandidateStore | None:
@@ -280,26 +286,6 @@ def _opened(folder: Path) -> CandidateStore | None:
         return CandidateStore(folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _without_network(home: Path, error: UnreachableError) -> CandidateStore:
-    for card in sorted(home.glob("[!.]*/card.json")):
-        if store := _opened(card.parent):
-            print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
-            return store
-    raise error
-
-
-@contextmanager
-def _in_cache(home: Path) -> Iterator[None]:
-    """What goes wrong with the cache becomes one line that says where and what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"cannot keep a copy of the candidates in the cache: {error.strerror or error}",
-            path=home, remedy="set HF_DATASETS_CACHE to a folder with room that can be written to",
-        ) from error  # fmt: skip
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predict
 
 
 def read_data(settings: Train, predictor: Predictor) -> TrainData:
-    """Read everything, so that what is wrong is said before hours of training.
+    """Read everything before training, so that errors in the data cost no hours.
 
     Raises:
         InputError: the draw, the sentences or the candidates are missing, empty or inconsistent.

@@ -1,4 +1,4 @@
-"""What CalcScore asks: M alone (the paper), M at a fitted temperature, or M and held-out judges.
+"""The predictors behind CalcScore: M (the paper), M at a fitted temperature, or M and held-out judges.
 
 A predictor that has seen few labels many times is too sure of itself. Two remedies: divide its
 scores by a temperature fitted on sentences it has not learned from, and let predictors that were
@@ -54,7 +54,9 @@ class Ensemble:
             judge.probability(sentences, coordinators, extents, temperature=self.temperature)
             for judge in (self.model, *self.judges)
         ]
-        return [_mean(values) for values in zip(*probabilities, strict=True)]
+        # All predictors read the same tokens, so what one cannot score none can.
+        known = ([p for p in each if p is not None] for each in zip(*probabilities, strict=True))
+        return [sum(each) / len(each) if each else None for each in known]
 
     def predict(
         self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]
@@ -71,12 +73,6 @@ class Ensemble:
         for index, span, value in zip(kept, spans, values, strict=True):
             found[index] = None if value is None else Prediction(span, value)
         return found
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    # All predictors read the same tokens, so what one cannot score none can.
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def fit_temperature(predictor: Predictor, examples: Sequence[Example]) -> float:

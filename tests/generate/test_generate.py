@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.files import folder_lock, read_json, sha256_of, write_json
-from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates, read_rejects
+from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates
 from pipeline.core.types import Candidate, Span
 from pipeline.generate.free_infilling import CUT, WITHOUT
 from pipeline.generate.settings import Generate
@@ -35,7 +35,7 @@ def test_every_reference_becomes_a_candidate_or_a_counted_reject(corpus: Path) -
     run(settings(corpus))
     out = corpus / "candidates" / "t5-sync" / "seed-0"
     rows = [c for p in sorted(out.glob("candidates-*.parquet")) for c in read_candidates(p)]
-    rejects = [r for p in sorted(out.glob("rejects-*.parquet")) for r in read_rejects(p)]
+    rejects = [r for p in sorted(out.glob("rejects-*.parquet")) for r in read_candidates(p)]
     assert len(rows) + len(rejects) == 60
     tally = read_json(out / "manifest.json")["tally"]
     assert tally["kept"] == len(rows)
@@ -195,7 +195,7 @@ def rows_of(folder: Path) -> list[Candidate]:
     return [
         row
         for kept, refused in shards
-        for row in [*read_candidates(kept), *(r.candidate for r in read_rejects(refused))]
+        for row in [*read_candidates(kept), *read_candidates(refused)]
     ]
 
 

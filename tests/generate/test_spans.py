@@ -14,7 +14,7 @@ from pipeline.generate.spans import (
     random_spans,
     read_given_spans,
 )
-from pipeline.infill.twins import make_twins
+from pipeline.infill.base import make_twins
 from pipeline.text.trees import parse_tree
 
 BRACKETS = (

@@ -10,10 +10,9 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.types import Reference, Span
 from pipeline.generate.settings import Generate
 from pipeline.infill import BertInfiller, Decoding, Infiller, Task, fill, load_infiller, task_of
-from pipeline.infill.base import NAN_LOGITS, Fill
+from pipeline.infill.base import NAN_LOGITS, Fill, make_twins
 from pipeline.infill.masked_lm import weakest
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.infill.twins import make_twins
 from pipeline.tools.settings import Fill as FillSettings
 
 SENTENCES = [

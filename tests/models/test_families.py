@@ -37,8 +37,7 @@ from transformers import (
 
 from pipeline.core.types import Reference, Span
 from pipeline.infill import BertInfiller, T5Infiller, Task, fill, load_infiller
-from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD
-from pipeline.infill.twins import make_twins
+from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD, make_twins
 from pipeline.models.language_models import positionwise_end
 from pipeline.models.loading import length_limit
 from pipeline.models.tokenizers import train_unigram, train_wordpiece

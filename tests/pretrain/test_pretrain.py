@@ -23,7 +23,7 @@ from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import Ingest
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, locate
 from pipeline.models.tokenizers import SENTINELS, sentinel_ids, train_unigram, train_wordpiece
 from pipeline.preparse import stage as preparse
@@ -451,8 +451,7 @@ def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
     assert looks[2]["learning_rate"] < looks[1]["learning_rate"] < looks[0]["learning_rate"]
     assert not list((a / ".pretrain").rglob("*"))
     assert cards["a", 30]["texts"]["kept"] == 120
-    load = load_masked_lm if lm == "bert" else load_seq2seq_lm
-    model, tokenizer = load(locate(f"models/{lm}", a, 0))
+    model, tokenizer = load_language_model(lm, locate(f"models/{lm}", a, 0))
     assert model.config.vocab_size == len(tokenizer)
 
 

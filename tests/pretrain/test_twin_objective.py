@@ -17,7 +17,7 @@ from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
 from pipeline.core.types import Coordination, Reference, Sentence, SourceSentence, Span
 from pipeline.infill import BertInfiller, T5Infiller, Task
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
-from pipeline.models.language_models import load_masked_lm, load_seq2seq_lm
+from pipeline.models.language_models import load_language_model
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.plan import coordinated_plan
 from pipeline.preparse.settings import Preparse
@@ -143,7 +143,7 @@ def test_the_sentence_of_generation_lacks_what_is_hidden() -> None:
 
 def test_bert_sees_what_generation_shows(tiny_bert: Path) -> None:
     """The pair of twins is BertInfiller's for the same reference; the labels are the answer, twice."""
-    model, tokenizer = load_masked_lm(str(tiny_bert))
+    model, tokenizer = load_language_model("bert", str(tiny_bert))
     infiller = BertInfiller(model, tokenizer, Task("and"))
     twins = encode_twins(_both(), tokenizer, 160)
     batch = TwinMasks(tokenizer, types=True).batch(twins, [(0,), (1,)], np.random.default_rng(0))
@@ -165,7 +165,7 @@ def test_bert_sees_what_generation_shows(tiny_bert: Path) -> None:
 
 def test_t5_sees_what_generation_shows(tiny_t5: Path) -> None:
     """Both twins are T5Infiller's sequences, one after the other, with one target."""
-    model, tokenizer = load_seq2seq_lm(str(tiny_t5))
+    model, tokenizer = load_language_model("t5", str(tiny_t5))
     infiller = T5Infiller(model, tokenizer, Task("and"))
     twins = encode_twins(_both(), tokenizer, 128)
     objective, rng = TwinSpans(tokenizer), np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """``conjoin validate``: a good release has no violation, and each of these kinds of damage is named."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from shared_corpora import candidate_folder
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
-from pipeline.core.types import is_label
+from pipeline.core.types import LABEL
 from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate
@@ -398,7 +399,7 @@ def test_a_corpus_of_given_spans_may_have_their_labels(
 
     told(given)(folder)
     labels = ["NP-SBJ", "PRP$", "X", "np", "", "NP\n", "A" * 17, "1P", "NP|VP"]
-    assert [is_label(label) for label in labels] == [True] * 3 + [False] * 6
+    assert [bool(re.fullmatch(LABEL, label)) for label in labels] == [True] * 3 + [False] * 6
 
     def labelled(rows: list[Row]) -> list[Row]:
         return [{**old, "label": new} for old, new in zip(rows, labels, strict=False)]
