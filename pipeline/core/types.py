@@ -6,6 +6,8 @@ All spans are half-open word indices ``[start, end)``.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.core.files import digest_of
+
 COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
 """Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2)."""
 
@@ -70,7 +72,8 @@ class Sentence:
 
     ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
     kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
-    ``words``. ``tags`` and ``tree`` are None for raw text.
+    ``words``. ``tags`` and ``tree`` are None for raw text. ``sentence_id`` is unique in its corpus and
+    begins with the reader's name and a slash; ``split`` is ``train``, ``dev`` or ``test``.
     """
 
     sentence_id: str
@@ -112,6 +115,24 @@ class Candidate:
         """The generated coordinate structure."""
         word = self.words[self.coordinator]
         return Coordination(self.coordinator, word, self.label, self.conjuncts)
+
+
+def candidate_id(
+    sentence_id: str,
+    words: Sequence[str],
+    coordinator: int,
+    reference: Span,
+    conjuncts: Sequence[Span],
+) -> str:
+    """Content hash: equal content has equal ids in any corpus, whatever model wrote it.
+
+    ``tools/validate/identity.py`` computes the same for whole batches.
+
+    Returns:
+        24 hex digits.
+    """
+    spans = [[s.start, s.end] for s in (reference, *conjuncts)]
+    return digest_of([sentence_id, list(words), coordinator, spans])[:24]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class FreeInfilling:
         ModelError: there is no such model, or it is not of its family.
     """
 
+    called = "pairs"
+
     def __init__(self, settings: Generate) -> None:
         self._settings, self._task = settings, task_of(settings)
         self._plan = make_plan(settings)

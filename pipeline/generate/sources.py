@@ -1,8 +1,8 @@
 """Sources of candidates: the ways of making them, one module each behind one protocol (§3).
 
 The stage knows only this protocol: it hands out units to workers, writes their rows and keeps the
-folder. Another source is a module beside ``free_infilling``, a line in ``SOURCES`` and, since there is
-only one kind so far, the setting that chooses among them.
+folder. Another source is a module beside ``free_infilling``, a line in ``SOURCES`` and its name among the
+choices of ``source`` in ``settings``.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -27,13 +27,18 @@ class CandidateSource(Protocol[_Item]):
     """A way of making candidates, made from the settings of a run.
 
     Work is planned in units before any worker starts; a unit is some items, such as reference spans.
-    The rows of a unit are a pure function of the settings, the inputs and the unit's number.
+    The rows of a unit are a pure function of the settings, the inputs and the unit's number. In each
+    the first conjunct is the reference and the last the fill, and the id is that of
+    ``core.types.candidate_id``, a hash of the content. (A reject without a usable fill has no conjuncts
+    and -1 as its coordinator.)
 
     Attributes:
+        called: what its items are called, in the plural.
         sizes: items of each unit, at most.
         inert: settings that change no row, given the others: they make no shard stale.
     """
 
+    called: str
     sizes: Sequence[int]
     inert: Set[str]
 
@@ -60,12 +65,12 @@ SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {"free": FreeIn
 
 
 def source_of(settings: Generate) -> CandidateSource[Any]:
-    """The source of a run; free infilling, as long as it is the only one.
+    """The source that ``settings.source`` names.
 
     Raises:
         ConjoinError: of the source: its inputs or its model are missing, or settings do not go together.
     """
-    return SOURCES["free"](settings)
+    return SOURCES[settings.source](settings)
 
 
 SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}

@@ -65,14 +65,16 @@ def run(settings: Generate) -> None:
             return make
 
         if report := run_units(
-            worker, folder, source.sizes, prepare, what="generate", items="pairs"
+            worker, folder, source.sizes, prepare, what="generate", items=source.called
         ):
-            _summary(folder, report)
+            _summary(folder, report, source.called)
 
 
 def default_out(settings: Generate) -> Path:
     """Where shards go if no folder is named: dvc.yaml's generations have the same names."""
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
+    if settings.source != "free":
+        kind = f"{settings.source}-{kind}"
     if settings.trees == "treebank":
         kind += "-gold"
     if settings.decoding != "greedy":
@@ -85,6 +87,8 @@ def _fingerprint(
 ) -> Fingerprint:
     """Everything the rows depend on."""
     apart = {"corpus", "processes", "out", "model", "given", "dry_run", *source.inert}
+    if settings.source == "free":  # so that shards from before there was a choice are not stale
+        apart.add("source")
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         inputs=source.inputs(),
@@ -95,12 +99,12 @@ def _fingerprint(
     )
 
 
-def _summary(folder: UnitFolder, report: Report) -> None:
+def _summary(folder: UnitFolder, report: Report, items: str) -> None:
     table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
     for note, count in sorted(folder.notes().items()):
         if count:
             say(f"{count:,} {note}")
-    report.show("pairs")
+    report.show(items)
 
 
 def _forecast(settings: Generate, source: CandidateSource[Any], folder: UnitFolder) -> None:
@@ -111,10 +115,10 @@ def _forecast(settings: Generate, source: CandidateSource[Any], folder: UnitFold
         return
     tried = dry_run.probe_source(source, todo, launch.device())
     if tried is None:
-        say(f"{len(todo)} units to make, none of which has a reference span")
+        say(f"{len(todo)} units to make, none of which has any {source.called}")
         return
     dry_run.show(
-        "pairs", tried, units=(len(todo), folder.count),
+        source.called, tried, units=(len(todo), folder.count),
         items=sum(source.sizes[unit] for unit in todo),
         processes=settings.processes, out=folder.folder,
     )  # fmt: skip

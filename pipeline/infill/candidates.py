@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.core.files import digest_of
-from pipeline.core.types import Candidate, Reference, Reject, Span
+from pipeline.core.types import Candidate, Reference, Reject, Span, candidate_id
 from pipeline.infill.base import Fill
 from pipeline.text.natural import split_words
 
@@ -51,7 +50,7 @@ def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candid
     else:
         sentence, at, conjuncts = words, -1, ()
     candidate = Candidate(
-        candidate_id=_identity(reference, sentence, at, conjuncts),
+        candidate_id=candidate_id(reference.sentence_id, sentence, at, span, conjuncts),
         sentence_id=reference.sentence_id,
         words=sentence,
         coordinator=at,
@@ -75,11 +74,3 @@ def _fault(reference: Sequence[str], fill: Sequence[str]) -> str | None:
     if [w.lower() for w in fill] == [w.lower() for w in reference]:
         return SAME
     return None
-
-
-def _identity(
-    reference: Reference, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]
-) -> str:
-    """Content hash: equal content has equal ids in any corpus, whatever model wrote it."""
-    spans = [[s.start, s.end] for s in (reference.span, *conjuncts)]
-    return digest_of([reference.sentence_id, list(words), coordinator, spans])[:24]

@@ -10,10 +10,10 @@ import torch
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.files import read_json
 from pipeline.core.schema import read_candidates
-from pipeline.core.types import Candidate, Reject, Span
+from pipeline.core.types import Candidate, Reject, Span, candidate_id
 from pipeline.generate import sources
 from pipeline.generate.settings import Generate
-from pipeline.generate.stage import run
+from pipeline.generate.stage import default_out, run
 from pipeline.ingest.readers import READERS
 from pipeline.ingest.settings import Ingest
 from pipeline.tools.export.formats import FORMATS
@@ -25,6 +25,7 @@ from pipeline.train.settings import Train
 class Counting:
     """A source without model or trees: numbers that are coordinated with the next."""
 
+    called = "numbers"
     sizes: ClassVar[Sequence[int]] = (3, 3, 1)
     inert: ClassVar[set[str]] = {"beams"}
 
@@ -54,8 +55,9 @@ class Counting:
 
     def _row(self, n: int) -> Candidate | Reject:
         words, one, two = (str(n), self.word, str(n + 1)), Span(0, 1), Span(2, 3)
+        content = candidate_id(f"s{n}", words, 1, one, (one, two))
         candidate = Candidate(
-            f"{n:024x}", f"s{n}", words, 1, (one, two), "NP", one, str(n + 1), None, None, None, "CC0"
+            content, f"s{n}", words, 1, (one, two), "NP", one, str(n + 1), None, None, None, "CC0"
         )  # fmt: skip
         return Reject(candidate, "odd") if n % 2 else candidate
 
@@ -78,10 +80,27 @@ def test_a_source_is_a_class_and_a_line(
     assert words == [(str(n), "and", str(n + 1)) for n in (0, 2, 4, 6)]
 
 
+def test_a_source_is_chosen_and_has_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`source` names the line of the registry; folders of the paper's source are named as ever."""
+    monkeypatch.setitem(sources.SOURCES, "counting", Counting)
+    free = Generate(corpus=tmp_path)
+    counting = free.model_copy(update={"source": "counting"})
+    assert isinstance(sources.source_of(counting), Counting)
+    assert default_out(free) == tmp_path / "candidates/t5-sync/seed-0"
+    assert default_out(counting) == tmp_path / "candidates/counting-t5-sync/seed-0"
+
+
 @pytest.mark.parametrize(
     ("settings", "field", "registry"),
-    [(Ingest, "reader", READERS), (Train, "accept", RULES), (Export, "format", FORMATS)],
+    [
+        (Ingest, "reader", READERS),
+        (Generate, "source", sources.SOURCES),
+        (Train, "accept", RULES),
+        (Export, "format", FORMATS),
+    ],
 )
 def test_choices_are_those_of_the_registry(settings: Any, field: str, registry: Any) -> None:
-    """A reader, an acceptance rule and an export format can be chosen once they have their line."""
+    """A reader, a source, an acceptance rule and an export format can be chosen, and no others."""
     assert get_args(settings.model_fields[field].annotation) == tuple(registry)

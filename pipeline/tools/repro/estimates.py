@@ -19,7 +19,6 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.evaluate.settings import Evaluate
 from pipeline.generate.dry_run import Probe, probe_source
-from pipeline.generate.plan import make_plan
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import source_of
 from pipeline.ingest.draws import draw, drawable
@@ -234,7 +233,7 @@ class Estimates:
         if settings is None:
             return Figure(None, "no stage of this grid makes them")
         try:
-            return Figure(sum(make_plan(settings).sizes), "pairs, by the trees")
+            return Figure(sum(source_of(settings).sizes), "pairs, by the trees")
         except ConjoinError:
             seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
         if seeds is None:

@@ -1,6 +1,6 @@
 """Ids that are hashes of content, computed for whole batches, and rows that stand twice.
 
-The id of a candidate is that of ``candidates.make_candidate``: the beginning of the SHA-256 of the
+The id of a candidate is that of ``core.types.candidate_id``: the beginning of the SHA-256 of the
 canonical JSON of ``[sentence_id, words, coordinator, [reference, *conjuncts]]``.
 """
 
