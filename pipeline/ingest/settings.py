@@ -23,9 +23,7 @@ class Ingest(Settings):
     corpus_field: ClassVar[str] = "out"
     grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
-    reader: ReaderName = Field(
-        description="What SOURCE is: the embedded world, GENIA XML, PTB .mrg, PTB.ext, or plain text."
-    )
+    reader: ReaderName = Field(description="What SOURCE is (see `conjoin corpora`).")
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
     out: Path = Field(description="Corpus folder to write, e.g. data/genia.")
     split_lists: Path | None = Field(
@@ -35,7 +33,8 @@ class Ingest(Settings):
         "line", description="text: one sentence per line, or running text cut by punkt or stanza."
     )
     license: str = Field(
-        "unknown", description="ptb, ptb-ext, text: licence recorded with every sentence."
+        "unknown",
+        description="Licence recorded with every sentence, of readers without a licence of their own.",
     )
     labelled: list[str] = Field(
         ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."

@@ -1,6 +1,7 @@
 """Line 8 of Algorithm 1: which scores are believed. δ is the paper's rule.
 
-A new rule is a class here and a line in ``RULES``; the choices of ``--accept`` are read from it.
+A new rule is a class here and a line in ``RULES``; the choices of ``--accept`` and its help are read from
+it. A number of its own is a field in ``settings.py``.
 """
 
 from collections import deque
@@ -13,13 +14,18 @@ class Acceptance(Protocol):
     """Line 8's comparison.
 
     Attributes:
+        told: what it accepts, for the help of ``--accept``.
         takes: the settings of ``train`` that it is made from, by their names.
     """
 
+    told: ClassVar[str]
     takes: ClassVar[tuple[str, ...]]
 
     def accepts(self, label: str, score: float) -> bool:
-        """Whether a candidate with that label and score is believed; asked once of each, in order."""
+        """Whether a candidate with that label and score is believed; asked once of each, in order.
+
+        A score of -inf says that there is no prediction; no rule may accept it.
+        """
 
     @property
     def state(self) -> Mapping[str, Sequence[float]]:
@@ -33,6 +39,7 @@ class Acceptance(Protocol):
 class Delta:
     """CALCSCORE ≥ δ."""
 
+    told: ClassVar[str] = "score ≥ δ"
     takes: ClassVar[tuple[str, ...]] = ("delta",)
     delta: float
 
@@ -63,6 +70,7 @@ class BestShare:
         window: scores remembered of each label.
     """
 
+    told: ClassVar[str] = "among the best --share of the last 200 scores of their own label"
     takes: ClassVar[tuple[str, ...]] = ("share",)
 
     def __init__(self, share: float, window: int = 200) -> None:

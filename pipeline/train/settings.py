@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import System
 from pipeline.core.settings import Settings
-from pipeline.train.acceptance import RuleName
+from pipeline.train.acceptance import RULES, RuleName
 
 
 class Train(Settings):
@@ -56,8 +56,8 @@ class Train(Settings):
     k_max: int = Field(16, ge=0, description="K_max: generation trials per batch.")
     accept: RuleName = Field(
         "delta",
-        description="Which candidates are believed (not in mode no-filter): score ≥ δ, or among the "
-        "best --share of the last 200 scores of their own label.",
+        description="Which candidates are believed (not in mode no-filter): "
+        f"{', or '.join(rule.told for rule in RULES.values())}.",
     )
     delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
     share: float = Field(0.5, gt=0, le=1, description="quantile: share of each label to accept.")

@@ -135,11 +135,6 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
     assert not {join_words(s.words).text for s in sentences} & set(lines[len(training) :])
 
 
-def test_every_reader_of_the_settings_is_there() -> None:
-    """The choices of the option and the readers are the same."""
-    assert set(READERS) == set(Ingest.model_fields["reader"].annotation.__args__)  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -1,7 +1,9 @@
 """The registry of readers: one module per source format, and here which settings it takes.
 
 A new reader is a module in this folder, a line here, and an entry in ``core/corpora.py``, which has
-its licence and what ``conjoin corpora`` and a release say of it.
+its licence and what ``conjoin corpora`` and a release say of it. It yields sentences whose ids are unique
+and begin with the reader's name and a slash (``ptb/wsj_0201/1``), and whose split is ``train``, ``dev`` or
+``test``; see ``core.types.Sentence`` for the other fields.
 """
 
 from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ def split_of_section(section: int) -> str | None:
 
 
 def read_ptb(source: Path, tally: Tally, *, license_: str) -> Iterator[Sentence]:
-    """Yield the sentences of sections 02-23, with coordination found by ``ptb_rule``.
+    """Yield the sentences of sections 02-23, with coordination found by ``ptb_coordinations``.
 
     The section stands in the file name (``wsj_0201.mrg``), else in that of its folder (``02``).
     ``doc_id`` is the file name without suffix, ``sentence_id`` is ``ptb/<doc_id>/<number>``.
