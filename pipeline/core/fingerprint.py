@@ -25,7 +25,7 @@ class Fingerprint:
         settings: the settings that change rows, JSON-ready.
         inputs: what is read, by name: digests, or None where there is none.
         model: what tells the model apart from others: one string, or strings by name.
-        algorithm: the stage's ``ALGORITHM``, raised by hand when other code makes other rows.
+        algorithm: the stage's ``ALGORITHM``, raised by hand when a code change changes the rows.
         versions: of the libraries whose arithmetic or file format shows in the rows.
         machine: what sums are rounded by: ``device``, ``processes``, ``threads`` and the like.
     """

@@ -97,7 +97,9 @@ def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
         ) from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(
-            f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
+            f"not a readable Parquet file: {error}",
+            path=path,
+            remedy="download or generate it again",
         ) from error
 
 

@@ -202,7 +202,7 @@ def _either(tokens: list[str]) -> Terms:
         parts.append(_both(tokens))
     if len(parts) == 1:
         return parts[0]
-    # Whoever hands on chooses the licence that lets him.
+    # With OR, the distributor may choose the licence that permits it.
     chosen = next((p for p in parts if p.redistributable), None)
     decides = chosen or next((p for p in parts if p.known), parts[0])
     known = chosen is not None or all(p.known for p in parts)

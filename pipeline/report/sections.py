@@ -20,7 +20,7 @@ VERDICTS = {
     "other": ("✗", "other conjuncts"),
     "ungrammatical": ("✗", "ungrammatical"),
 }
-"""The oracle's verdicts as a sign and in words, for colour alone tells not everyone.
+"""The oracle's verdicts as a sign and in words, because not everybody can tell the colours apart.
 
 ``odd`` is right, but joins what does not go together.
 """

@@ -30,8 +30,8 @@ from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
 ALGORITHM = 1
-"""Raise it when other code makes another predictor of the same settings and data, or when the state
-that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
+"""Raise it when a code change changes the predictor made from the same settings and data, or
+when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 

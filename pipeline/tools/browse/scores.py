@@ -39,7 +39,7 @@ class Judge:
         """The probability of each row; None where the predictor can give none.
 
         Args:
-            rows: usable candidates with the keys of ``queries.COLUMNS``.
+            rows: usable candidates with the keys of ``table.COLUMNS``.
         """
         with self._lock:
             asked = [row for row in rows if row["number"] not in self._known]
