@@ -96,7 +96,7 @@ def code_digest() -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where an output stands, and why it must be made again."""
+    """The state of an output, and why it must be made again."""
 
     kind: Literal["current", "missing", "stale", "damaged"]
     why: str = ""
@@ -129,11 +129,11 @@ class Output:
     known: Callable[[str], Mapping[str, Any] | None] | None = None
 
     def begin(self) -> None:
-        """Remove the record, before files change that it speaks of."""
+        """Remove the record, before the files that it describes change."""
         self.record.unlink(missing_ok=True)
 
     def finish(self, files: Mapping[str, FileFacts], facts: Mapping[str, Any]) -> None:
-        """Write the record, atomically, when all files stand.
+        """Write the record, atomically, when all files are complete.
 
         Args:
             files: by their names in the folder.
@@ -190,7 +190,7 @@ class Output:
         return record
 
     def state(self, files: Collection[str] = (), *, damage_first: bool = False) -> State:
-        """Where the output stands, every byte of its files looked at.
+        """The state of the output, after reading every byte of its files.
 
         Args:
             files: names of files that it must have; those of the record if none is given.

@@ -188,7 +188,7 @@ def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:
 
 
 def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:
-    """Hold the columns of a file against those wanted.
+    """Check that a file has the wanted columns, of types that can be read as theirs.
 
     Raises:
         InputError: one is missing or of another kind.

@@ -154,11 +154,11 @@ class _Run:
         )
 
     def _said(self, own: Any) -> list[Any]:
-        """What every process of the group says."""
+        """The value that each process of the group gave, in their order."""
         return self.group.collect([own], self.group.world)
 
     def _agree(self, finished: bool, first: int) -> None:
-        """All go on from the same place, or none does."""
+        """Check that all processes resume from the same step."""
         found = self._said("finished" if finished else f"step {first}")
         if len(set(found)) > 1:
             raise InputError(

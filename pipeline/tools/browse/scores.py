@@ -66,7 +66,7 @@ def judge_sample(
     seed: int,
     advance: Callable[[int], None],
 ) -> int:
-    """Have δ judge a sample by the predictor's probability, and no other row; returns its size.
+    """Score a sample with the predictor, so that δ judges it and no other row; returns its size.
 
     Args:
         database: with the table ``corpus.rows``, whose ``value`` and ``judged`` are set.

@@ -191,7 +191,7 @@ def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def summary(database: duckdb.DuckDBPyConnection, view: View, top: float) -> dict[str, Any]:
-    """Counts of the rows that the filters leave, whatever δ is, so that it can move without asking.
+    """Counts of the rows that the filters leave, at every δ, so that the page can move δ without a query.
 
     Args:
         database: with the table ``corpus.rows``.
