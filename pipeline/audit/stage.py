@@ -32,7 +32,7 @@ from pipeline.core.types import Candidate, Span
 from pipeline.world.oracle import LEXICON, Oracle
 
 ALGORITHM = 1
-"""Raise it when other code makes other verdicts of the same inputs (tests/test_golden.py)."""
+"""Raise it when a code change changes the verdicts on the same inputs (tests/test_golden.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What every room speaks in: types, schemas, files, errors, settings, fingerprints, metrics."""
+"""Shared by all packages: types, schemas, files, errors, settings, fingerprints, metrics."""

@@ -101,7 +101,7 @@ def faults(
     rules: Sequence[Rule],
     values: Mapping[str, object] | None = None,
 ) -> Iterator[Fault]:
-    """Hold the rows of a batch against rules; those of which a column is missing are left out.
+    """Check the rows of a batch against rules; a rule for which a column is missing is left out.
 
     Args:
         database: any database; nothing is written into it.
@@ -152,7 +152,7 @@ def _shown(value: Any) -> Any:
 
 
 def check(batch: pa.RecordBatch, place: str, first: int) -> None:
-    """Hold words, coordinator and conjuncts of candidates against each other.
+    """Check that words, coordinator and conjuncts of candidates fit each other.
 
     A candidate has no empty field and keeps all of ``SPAN_RULES``.
 

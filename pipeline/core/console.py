@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-# Off a terminal rich would wrap tables at 80 columns, which is no width of a log file.
+# Off a terminal rich would wrap tables at 80 columns, too narrow for a log file.
 _out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 _err = Console(stderr=True, highlight=False)
 _EVERY = 10.0  # seconds between two plain lines

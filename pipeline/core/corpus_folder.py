@@ -28,7 +28,7 @@ def corpus_around(place: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class TreeRows:
-    """The rows of all shards of trees, numbered through."""
+    """The rows of all shards of trees, numbered consecutively."""
 
     shards: tuple[Path, ...]
     counts: tuple[int, ...]

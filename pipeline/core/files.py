@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all: temp file in the same folder, fsync, rename.
+"""Files and folders that are written completely or not at all (temporary name, fsync, rename).
 
-A folder that replaces another is renamed like a file, and the old one is kept under a hidden name until
-the new one stands: at every moment one of the two is whole.
+A folder is replaced by moving the old one aside first, under a hidden name, so a whole copy exists at
+every moment.
 """
 
 import errno

@@ -25,7 +25,7 @@ class Fingerprint:
         settings: the settings that change rows, JSON-ready.
         inputs: what is read, by name: digests, or None where there is none.
         model: what tells the model apart from others: one string, or strings by name.
-        algorithm: the stage's ``ALGORITHM``, raised by hand when other code makes other rows.
+        algorithm: the stage's ``ALGORITHM``, raised by hand when a code change changes the rows.
         versions: of the libraries whose arithmetic or file format shows in the rows.
         machine: what sums are rounded by: ``device``, ``processes``, ``threads`` and the like.
     """
@@ -96,7 +96,7 @@ def code_digest() -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where an output stands, and why it must be made again."""
+    """The state of an output, and why it must be made again."""
 
     kind: Literal["current", "missing", "stale", "damaged"]
     why: str = ""
@@ -129,11 +129,11 @@ class Output:
     known: Callable[[str], Mapping[str, Any] | None] | None = None
 
     def begin(self) -> None:
-        """Remove the record, before files change that it speaks of."""
+        """Remove the record, before the files that it describes change."""
         self.record.unlink(missing_ok=True)
 
     def finish(self, files: Mapping[str, FileFacts], facts: Mapping[str, Any]) -> None:
-        """Write the record, atomically, when all files stand.
+        """Write the record, atomically, when all files are complete.
 
         Args:
             files: by their names in the folder.
@@ -190,7 +190,7 @@ class Output:
         return record
 
     def state(self, files: Collection[str] = (), *, damage_first: bool = False) -> State:
-        """Where the output stands, every byte of its files looked at.
+        """The state of the output, after reading every byte of its files.
 
         Args:
             files: names of files that it must have; those of the record if none is given.

@@ -1,4 +1,4 @@
-"""Accuracy per coordinator: the paper's criterion and the field's three others.
+"""Accuracy per coordinator under four criteria, and comparisons of systems with intervals.
 
 - ``whole``: the start of the first conjunct and the end of the last are both right. This is the
   paper's accuracy, the outer boundary of the structure, and the primary figure (§5.1).
@@ -14,7 +14,8 @@ structure of three or more conjuncts only ``whole`` can be right, and for one of
 A coordinator without a prediction (at the sentence's edge, or in one longer than the encoder) is
 wrong under all criteria; it is never left out of the count.
 
-Is one system better than another by more than chance? Paired differences with intervals.
+``compare`` and ``compare_all`` hold two systems against each other: paired differences with bootstrap
+intervals.
 """
 
 import statistics

@@ -97,7 +97,9 @@ def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
         ) from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(
-            f"not a readable Parquet file: {error}", path=path, remedy="get or make it again"
+            f"not a readable Parquet file: {error}",
+            path=path,
+            remedy="download or generate it again",
         ) from error
 
 
@@ -186,7 +188,7 @@ def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:
 
 
 def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:
-    """Hold the columns of a file against those wanted.
+    """Check that a file has the wanted columns, of types that can be read as theirs.
 
     Raises:
         InputError: one is missing or of another kind.

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, so that none goes on writing after it was killed."""
+"""Processes that end with their parent, so that none keeps writing after it was killed."""
 
 import ctypes
 import os

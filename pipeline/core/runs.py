@@ -1,6 +1,6 @@
 """The finished training runs of a corpus, and what a system's tables and comparisons go by.
 
-Also reads the files of one JSON object a line that training and pretraining keep.
+It also reads the JSON-lines histories that training and pretraining write.
 """
 
 import json

@@ -5,7 +5,8 @@ the corpus entry (the corpus folder's name) overrides ``default`` key by key. Wh
 several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
 section per kind, which goes over the plain keys of its level.
 
-A language model is named by its family and, after a hyphen, what distinguishes it within the family.
+Names of language models are checked here too: a family (``bert``, ``t5``), optionally followed by a
+hyphen and a suffix (``t5-twins``).
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Queries over a corpus in SQL: DuckDB on its Parquet files, in memory that does not grow with it.
+"""SQL queries over a corpus's Parquet files with DuckDB, in bounded memory.
 
-The keys at the end tell in SQL which rows say the same. Rows of equal content have equal words, coordinator
-and conjuncts. The label does not count, nor the sentence they were made of, nor the model that wrote the
-fill: in training they are one example.
+The SQL expressions ``TEXT``, ``CONTENT`` and ``REFUSAL`` are keys for finding duplicate rows. Rows have
+equal content if they have equal words, coordinator and conjuncts. The label does not count, nor the
+sentence they were made of, nor the model that wrote the fill: in training they are one example.
 """
 
 import re
@@ -24,7 +24,9 @@ _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
 _FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
 _PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")
 _GLOB = re.compile(r"[*?\[]")
-_LONGEST = 160  # characters of what DuckDB says: its texts go on with candidates and line numbers
+_LONGEST = (
+    160  # characters of what DuckDB says: its messages continue with suggestions and line numbers
+)
 
 
 @contextmanager
@@ -65,7 +67,7 @@ def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
     what = _PREFIX.sub("", text.splitlines()[0])[:_LONGEST]
     return InputError(
         f"cannot be read: {what}", path=file.group(1) if file else _damaged(files),
-        remedy="get or make it again",
+        remedy="download or generate it again",
     )  # fmt: skip
 
 
@@ -134,7 +136,7 @@ def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) 
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"not a readable Parquet file: {str(error).strip().splitlines()[0][:_LONGEST]}",
-                path=path, remedy="get or make it again",
+                path=path, remedy="download or generate it again",
             ) from error  # fmt: skip
         names = frozenset(found.names)
         require_columns(
@@ -154,4 +156,5 @@ CONTENT = f"md5_number(concat_ws(chr(30), {_WORDS}, coordinator, {_SPANS}))"
 """Key of a row's words, coordinator and conjuncts."""
 
 REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill, reason))"""
-"""Key of what else distinguishes rejects: where no candidate came to be, the words are the source's."""
+"""Key of what else distinguishes rejects: a reject without a sentence of its own keeps the
+source's words."""

@@ -1,6 +1,6 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-``apart`` refuses an output that lies in a command's input or around it.
+``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one.
 """
 
 from collections.abc import Mapping
@@ -97,20 +97,20 @@ def resolved(path: Path) -> Path:
 
 
 def apart(out: Path, *sources: Path) -> Path:
-    """The place named by ``out``, resolved, if it is none of the sources, in none, and around none.
+    """The place named by ``out``, resolved, if it neither equals, lies in, nor contains a source.
 
     Args:
         out: what is to be written.
         sources: what it is made of, which must outlive it.
 
     Raises:
-        InputError: it is, or symbolic links lead in a circle.
+        InputError: it does, or symbolic links lead in a circle.
     """
     place = resolved(out)
     for source in map(resolved, sources):
         if place == source or place in source.parents or source in place.parents:
             raise InputError(
-                f"this cannot take the place of what it is made of ({source.name}), or lie in it",
+                f"the output may not replace, contain or lie inside its input ({source.name})",
                 path=out, remedy="choose another --out",
             )  # fmt: skip
     return place

@@ -45,7 +45,7 @@ def licence(identifier: str) -> tuple[str, Terms]:
 
 
 def no_terms(name: str, why: str) -> Terms:
-    """Those of what is not known, and why it is not."""
+    """The terms of an unknown licence, with the reason."""
     return Terms(False, False, name or UNKNOWN, None, why)
 
 
@@ -154,7 +154,7 @@ def terms(expression: str) -> Terms:
 
 
 def canonical(expression: str) -> str:
-    """The expression as SPDX spells it; identifiers are read in any case. As it is if it is none."""
+    """The expression as SPDX spells it; identifiers are read in any case. Other text is returned as it is."""
     if _read(expression) is None:
         return expression
     spelt = (
@@ -171,7 +171,7 @@ def licence_ids(expression: str) -> list[str]:
 
 
 def combined(expressions: Iterable[str]) -> str:
-    """One expression for a whole whose parts have these: all of them hold, sorted, each once."""
+    """One expression that joins several with AND, sorted, each once."""
     parts: set[str] = set()
     for expression in map(canonical, expressions):
         # What AND joins at the top is taken apart, so that no licence is named twice.
@@ -202,7 +202,7 @@ def _either(tokens: list[str]) -> Terms:
         parts.append(_both(tokens))
     if len(parts) == 1:
         return parts[0]
-    # Whoever hands on chooses the licence that lets him.
+    # With OR, the distributor may choose the licence that permits it.
     chosen = next((p for p in parts if p.redistributable), None)
     decides = chosen or next((p for p in parts if p.known), parts[0])
     known = chosen is not None or all(p.known for p in parts)

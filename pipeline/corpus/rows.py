@@ -120,7 +120,7 @@ _FINGERPRINT = b"conjoin.fingerprint"
 
 
 def require_whole(shards: Shards) -> None:
-    """Hold a folder's files against its manifest, every byte.
+    """Check every byte of a folder's files against its manifest.
 
     Raises:
         InputError: there is no manifest of shards, a shard is missing, damaged, or of another run.

@@ -9,7 +9,7 @@ from pipeline.core.settings import Settings
 
 
 class Evaluate(Settings):
-    """Evaluate all runs of a corpus: outer boundary, inner, whole, exact."""
+    """Evaluate all runs of a corpus: accuracy by the four criteria whole, outer, inner and exact."""
 
     stage: ClassVar[str] = "evaluate"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)

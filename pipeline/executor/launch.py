@@ -146,7 +146,7 @@ def _first_alone(out: Path, state: PartialState, locks: ExitStack) -> None:
 
 
 def _join() -> PartialState:
-    """Meet the other workers; what is wrong with all of them is said by the first alone."""
+    """Join the other workers; a fault common to all is reported by the first only."""
     world, what = int(os.environ["WORLD_SIZE"]), ""
     try:
         state = PartialState(cpu=not torch.cuda.is_available())

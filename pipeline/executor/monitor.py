@@ -55,7 +55,7 @@ class Status:
 
 
 class Store:
-    """A counter, a status per worker, and one value that all begin with.
+    """What the workers share: a counter, a status per worker, and one value set by worker 0.
 
     In memory for a single process, else a TCP store in worker 0 at a port of the system's choice.
 
@@ -197,7 +197,7 @@ class Monitor:
             return {s.unit: self._silence(r) for r, s in self._others() if s.unit >= 0}
 
     def await_others(self) -> None:
-        """Wait until all others but the lost have seen that all is done: the store ends with us."""
+        """Wait until all other workers but the lost have finished: the store ends with this process."""
         while not all(s.finished or self._silence(r) >= LOST_AFTER for r, s in self._others()):
             time.sleep(0.05)
             self.tell()

@@ -1,8 +1,8 @@
-"""Workers at the units of a folder: each takes the next one; worker 0 looks after the others.
+"""Distributes the units of a folder among workers: each takes the next one; worker 0 monitors the others.
 
 Nothing but the choice of units passes between workers, so their number and their speed cannot
-change a row. The units of a worker that is not heard of any more are made again by worker 0, which
-does no harm where that worker lives: it writes the same bytes.
+change a row. The units of a worker that has stopped reporting are made again by worker 0, which
+is harmless if that worker is still alive: it writes the same bytes.
 """
 
 import time
@@ -85,8 +85,8 @@ def run_units(
             first unit that this worker takes.
         what: the stage, for the display.
         items: what the items are called.
-        store: what the workers share in this run; None opens one. All workers open it at once, so whoever
-            runs over several folders opens every store first: a worker lost meanwhile would not come.
+        store: what the workers share in this run; None opens one. All workers open it at once, so a
+            caller with several folders opens all stores first: a worker lost later could not open them.
 
     Returns:
         What all workers did, to worker 0; None to the others.
@@ -96,7 +96,7 @@ def run_units(
         WorkerError: worker 0 cannot be reached, or would write other rows than this one.
     """
     store = store or Store(worker)
-    # A model that cannot be used must be found out before anything of an earlier run is removed.
+    # A model that cannot be used must be detected before anything of an earlier run is removed.
     unfinished = not all(map(folder.is_finished, range(folder.count)))
     make = prepare() if worker.rank == 0 and unfinished else None
     todo, resumed = _agree(worker, folder, store)
@@ -115,7 +115,7 @@ def run_units(
 
 
 def _agree(worker: Worker, folder: UnitFolder, store: Store) -> tuple[list[int], str | None]:
-    """What is to do, as worker 0 finds it, for all; and, for worker 0, what was there."""
+    """The units to make, as worker 0 determined them; and for worker 0 a line on what existed already."""
     about, todo, resumed = store.share(lambda: _survey(folder))
     if changed := differences(about, folder.fingerprint.to_dict()):
         raise WorkerError(

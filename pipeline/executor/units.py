@@ -1,4 +1,4 @@
-"""A folder of work units: what lets any number of processes write one corpus, and be killed at it.
+"""A folder of work units, which any number of processes write together and may be killed while writing.
 
 The plan is fixed before any process starts, a unit is made from start to end by one process, and it
 counts as finished only by a commit record written after its files (``core/fingerprint.py``). So
@@ -113,11 +113,11 @@ class UnitFolder:
         return self._output(index).finished() is not None
 
     def state(self, index: int) -> State:
-        """Where a unit stands, every byte of its files looked at."""
+        """The state of a unit, after reading every byte of its files."""
         return self._output(index).state([self.path(kind, index).name for kind in self.schemas])
 
     def begin(self) -> list[State]:
-        """Make the folder ready for work, and say where each unit stands.
+        """Make the folder ready for work, and return the state of each unit.
 
         Only under the folder's lock. The manifest goes if anything is to be done, for it would
         speak of what is no more; so do the records of damaged units, which else seem finished.

@@ -53,7 +53,7 @@ class FreeInfilling:
         self.inert: Set[str] = inert
 
     def inputs(self) -> dict[str, Any]:
-        """The trees and given spans; a parser that was trained again is nothing to gold trees."""
+        """The trees and given spans; with gold trees, the sentences, as their parser does not matter."""
         corpus, given = self._settings.corpus, self._settings.given
         trees: dict[str, Any] = {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
         if self._settings.trees == "treebank":

@@ -41,7 +41,7 @@ class _Log:
         self._ends.append(((mask, rows, scores, beams), len(self._steps), cut))
 
     def traces(self) -> list[list[Trace]]:
-        """Fills of every reference, best first; one without tokens for a broken one."""
+        """Fills of every reference, best first; a single empty one if its scores were NaN."""
         steps = [
             dict(
                 zip(live.tolist(), zip(packed.tolist(), scores.tolist(), strict=True), strict=True)
@@ -96,8 +96,8 @@ class _Beams:
 class BeamSearch:
     """Beam search over the log-softmax of synchronized scores.
 
-    A search ends with as many ended fills as beams, or at the greatest length. Fills are ranked by
-    the mean log-probability of what was written, the end included where there is one; without the
+    A search ends when as many fills have ended as there are beams, or at the greatest length. Fills are
+    ranked by the mean log-probability of what was written, the end included where there is one; without the
     end a fill would gain by stopping where the model would go on. With one beam this is Eq. 2.
 
     Attributes:
@@ -143,7 +143,7 @@ class BeamSearch:
             alive = on.nonzero().squeeze(-1)
             if not len(alive):
                 return log.traces()
-            # Until it leaves the batch a search that is over has no beams.
+            # A finished search stays in the batch without beams until the batch is compacted.
             beams.sums[~on] = -torch.inf
             if len(alive) <= COMPACT_AT * len(live):
                 state.keep(alive)

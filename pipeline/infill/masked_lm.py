@@ -66,7 +66,7 @@ class MaskedPair:
 class MaskedTwins:
     """``[CLS] S′(1) [SEP] S′(2) [SEP]`` of several references.
 
-    Their *places*, numbered through, are the n of the first reference, those of the second and so
+    Their *places*, numbered consecutively, are the n of the first reference, those of the second and so
     on. A place is a mask in both twins: what is written there stands in both.
 
     Args:

@@ -56,9 +56,9 @@ class Scores:
 class Synchronizer:
     """Combines the logits under S′(1) and S′(2).
 
-    ``min`` keeps a token from winning by overfitting one context (§3.2.1); ``mean`` is the paper's
-    foil. ``logits`` is Eq. 1 and 2; ``logprobs`` normalises each context first, as the minimum
-    inside beam search of common libraries would.
+    ``min`` keeps a token from winning by overfitting one context (§3.2.1); ``mean`` is the alternative
+    that the paper compares with. ``logits`` is Eq. 1 and 2; ``logprobs`` normalises each context first,
+    as the minimum inside beam search of common libraries would.
     """
 
     combine: Literal["min", "mean"] = "min"
@@ -82,8 +82,8 @@ class Synchronizer:
     def normalizers(self, scores: Scores) -> list[Tensor]:
         """What turns ``scores``, as ``join`` made them, into log-probabilities.
 
-        Of the minimum of two logits the exponential is the minimum of theirs: two exponentials per
-        token instead of three, which with a small model is a good part of all time. A maximum is
+        exp(min(a, b)) = min(exp(a), exp(b)): two exponentials per token instead of three, which with a
+        small model is a large part of the run time. A maximum is
         subtracted first only where it must be: that would cost as much again.
 
         Returns:

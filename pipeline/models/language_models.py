@@ -34,7 +34,7 @@ _BERT_LAYERS = frozenset(
 
 
 def positionwise_end(base: nn.Module) -> nn.Module | None:
-    """The module of an encoder behind which no position looks at another; None if there is no such.
+    """The module of an encoder after which positions do not depend on each other; None if unknown.
 
     In BERT it is what follows the last layer's attention. Chosen positions taken out there instead
     of at the end save three quarters of a layer (of twelve, in BERT-base) at all others.

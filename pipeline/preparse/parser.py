@@ -225,7 +225,7 @@ _DEV = 300  # development trees that F1 is measured on, at most
 
 
 def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
-    """Make the corpus's parser, unless the one that is there was made of the same.
+    """Make the corpus's parser, unless the one that is there was made from the same inputs.
 
     Args:
         settings: the stage's.

@@ -1,10 +1,9 @@
 """Training stanza's constituency parser from scratch on treebank trees, without Java or downloads.
 
-Three things differ from stanza's own command (design notes, section 8): F1 is computed here instead
-of by CoreNLP; the word vectors it insists on are a one-word dummy, so words are learned from the
-treebank alone; and the model is written anew in a canonical form, because stanza's own bytes change
-from run to run and DVC compares bytes. Whatever stands for tags in the trees is what the parser
-calls ``upos``.
+Three things differ from stanza's own command: F1 is computed here instead of by CoreNLP; the word vectors
+it insists on are a one-word dummy, so words are learned from the treebank alone; and the model is written
+anew in a canonical form, because stanza's own bytes change from run to run and DVC compares bytes. Whatever
+stands for tags in the trees is what the parser calls ``upos``.
 """
 
 import io

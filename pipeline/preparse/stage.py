@@ -35,8 +35,8 @@ from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, one_line, parse_tree
 
 ALGORITHM = 1
-"""Raise it when other code trains another parser or makes other trees of the same settings and
-sentences: the corpus's parser and its trees are then stale."""
+"""Raise it when a code change changes the parser or the trees made from the same settings
+and sentences: the corpus's parser and its trees are then stale."""
 
 
 def run(settings: Preparse) -> None:

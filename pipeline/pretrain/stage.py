@@ -31,8 +31,8 @@ from pipeline.pretrain.probe import build_probe
 from pipeline.pretrain.settings import Pretrain
 
 ALGORITHM = 1
-"""Raise it when other code makes other weights of the same settings, text and base: a finished model is
-then trained again. A checkpoint is still used, and the run counts as ``mixed``."""
+"""Raise it when a code change changes the weights made from the same settings, text and base: a
+finished model is then trained again. A checkpoint is still used, and the run counts as ``mixed``."""
 
 _KEEP = 2  # checkpoints
 _FINISHED = "finished.json"

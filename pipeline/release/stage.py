@@ -1,4 +1,4 @@
-"""``conjoin release``: writes a finished corpus of candidates as a dataset repository."""
+"""``conjoin release``: writes a finished corpus of candidates as a dataset repository for others to use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ from pipeline.release.settings import Release
 from pipeline.release.survey import Survey, declared, require_permission, survey
 
 ALGORITHM = 1
-"""Raise it when other code makes other rows of the same inputs (tests/test_golden.py)."""
+"""Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""
 
 
 def run(settings: Release) -> None:

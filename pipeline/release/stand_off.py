@@ -133,7 +133,7 @@ def _runs(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 class _Table:
-    """A set of texts, kept as how they begin and hashes, and whether one of them stands in another text."""
+    """A set of texts, kept as beginnings and hashes; tells whether a text contains one of them."""
 
     def __init__(self, head: int) -> None:
         self._head = head
@@ -222,7 +222,7 @@ class StandOff:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def require_own(self, source: Path) -> None:
-        """Refuse rows of which it is not proven that the source's sentences are theirs.
+        """Refuse rows that are not proven to be made from the source's sentences.
 
         It cannot be known what they repeat, nor can they be rebuilt.
 

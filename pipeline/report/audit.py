@@ -56,7 +56,10 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
     document = read_json(path)
     try:
         if not document["oracle"]:
-            return None, "no grammar made this corpus, so nothing knows which annotations are right"
+            return (
+                None,
+                "no grammar made this corpus, so there is no way to tell which annotations are right",
+            )
         known = {str(system): system for system in systems}
         generation = [
             {**entry, "candidates": read_generation(corpus, entry["candidates"])}

@@ -184,7 +184,7 @@ def caveat(metrics: Metrics) -> str:
     ]
     few, many = counts[0], counts[-1]
     if many < 2:
-        told.append("With one seed it knows nothing of other draws of L.")
+        told.append("With one seed it does not cover the variation between draws of L.")
     elif few < _FEW:
         some = f"{few} to {many} seeds" if few < many < _FEW else _seeds(few)
         told.append(

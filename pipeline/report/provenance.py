@@ -1,6 +1,6 @@
 """What a corpus folder tells of how it was made: counts, generation, runs, times, settings.
 
-And what differs from the paper, in sentences true of the corpus at hand.
+It also lists what differs from the paper, for the corpus at hand.
 """
 
 from collections import Counter

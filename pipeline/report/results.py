@@ -37,7 +37,7 @@ def is_ours(system: System) -> bool:
 
 
 def full_method(system: System, others: Iterable[System]) -> System | None:
-    """The one of the others that this one adds a variation to, or else a caption; None without it.
+    """The one of ``others`` that this system adds a variation, or else a caption, to; None if absent.
 
     Of a variation that is the full method on the same candidates.
     """
@@ -78,7 +78,7 @@ def system_name(system: System) -> str:
 
 
 def label_name(system: System) -> str:
-    """A still shorter name for beside a line or a row of a picture, whose axes have the room it leaves.
+    """The shortest name, for labels of lines and rows in a chart, so that the axes get more room.
 
     Of a caption, what it is about: "twins" of "adapted on twins", "gold trees" of "spans from gold trees".
     """

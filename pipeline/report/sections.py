@@ -20,7 +20,7 @@ VERDICTS = {
     "other": ("✗", "other conjuncts"),
     "ungrammatical": ("✗", "ungrammatical"),
 }
-"""The oracle's verdicts as a sign and in words, for colour alone tells not everyone.
+"""The oracle's verdicts as a sign and in words, because not everybody can tell the colours apart.
 
 ``odd`` is right, but joins what does not go together.
 """
@@ -115,7 +115,7 @@ def render(name: str, context: Mapping[str, Any]) -> str:
 
 
 def _figure(cell: str) -> Markup:
-    """A cell whose deviation, or what stands in brackets, stands back behind its figure."""
+    """A cell whose deviation, or text in brackets, is printed smaller than its figure."""
     parts = re.fullmatch(r"(\S+) (± \S+|\(.*\))", cell)
     return Markup("{} <small>{}</small>").format(*parts.groups()) if parts else escape(cell)
 

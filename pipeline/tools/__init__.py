@@ -1,1 +1,1 @@
-"""Interactive commands outside the DVC graph: ``fill``, ``predict``, ``corpora``."""
+"""Commands that are not stages of the DVC graph: repro, validate, browse, merge, export, predict, etc."""

@@ -1,4 +1,4 @@
-"""``conjoin merge``: several corpora as one folder of candidates, in which equal rows stand once.
+"""``conjoin merge``: merges several corpora into one folder of candidates and drops duplicate rows.
 
 Rows are compared by a 128-bit key of each in a table of DuckDB, which keeps on disk what does not fit its
 memory; Python keeps a byte a row. The new rows are then written in the order of the corpora.

@@ -1,4 +1,4 @@
-"""``conjoin rehydrate``: the corpus of a stand-off release, with the text, for who has the source."""
+"""``conjoin rehydrate``: a stand-off release with the text restored, for users who have the source."""
 
 import shutil
 from collections.abc import Mapping

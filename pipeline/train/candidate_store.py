@@ -4,8 +4,8 @@ A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches,
 ``card.json`` and, as plain 64-bit numbers, the order in which candidates are drawn: ``rows`` has the
 row at each place, ``ends`` the place after the last row of each sentence. The order is a function of
 what candidates are, not of where they lie: they are sorted by (key of the sentence, key of the content,
-row), so a corpus in other shards or in another order of rows has the same order, but for equal rows,
-which are interchangeable.
+row), so a corpus in other shards or in another order of rows has the same order, except among
+equal rows, which are interchangeable.
 
 Stores lie in the cache of `datasets` as ``conjoin/<location>/<key>/``, built by the run that needs one
 first and shared by all. The key changes with the location's files; the store of the former key is then

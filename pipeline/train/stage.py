@@ -30,8 +30,8 @@ from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
 ALGORITHM = 1
-"""Raise it when other code makes another predictor of the same settings and data, or when the state
-that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
+"""Raise it when a code change changes the predictor made from the same settings and data, or
+when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
@@ -154,11 +154,11 @@ class _Run:
         )
 
     def _said(self, own: Any) -> list[Any]:
-        """What every process of the group says."""
+        """The value that each process of the group gave, in their order."""
         return self.group.collect([own], self.group.world)
 
     def _agree(self, finished: bool, first: int) -> None:
-        """All go on from the same place, or none does."""
+        """Check that all processes resume from the same step."""
         found = self._said("finished" if finished else f"step {first}")
         if len(set(found)) > 1:
             raise InputError(

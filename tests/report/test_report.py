@@ -638,7 +638,7 @@ def test_variations_are_compared_with_their_generator_in_words() -> None:
 @pytest.mark.parametrize(
     ("seeds", "count", "words", "unsaid"),
     [
-        (1, 1, "With one seed it knows nothing of other draws", "by chance"),
+        (1, 1, "With one seed it does not cover the variation between draws", "by chance"),
         (3, 1, "With only 3 seeds it is too narrow", "would be called"),
         (5, 40, "Of 40 comparisons some 2 would be called more than noise", "too narrow"),
     ],

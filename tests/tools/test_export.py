@@ -180,7 +180,7 @@ def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> Non
         exported(awkward, form, tmp_path / "out")
     for form, name, why in (
         ("brat", "mine", "no earlier export"), ("jsonl", "mine", "a folder"),
-        ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "cannot take the place"),
+        ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "may not replace"),
         ("jsonl", "mine/thesis.tex", "no earlier export"), ("conllu", "mine/manifest.json", "no earlier"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):

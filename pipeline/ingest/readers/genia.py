@@ -3,8 +3,8 @@
 Entities and external references in the XML are refused. Articles are read in the order of their
 file names, so archive and folder give the same rows.
 
-Coordination is read off by a rule that reproduces the paper's Table 1 to the last instance. A
-constituent the annotators marked ``syn="COOD"`` is a coordinate structure if
+The rest of this text is the rule by which coordination is read from the XML. It reproduces the counts of
+the paper's Table 1 exactly. A constituent the annotators marked ``syn="COOD"`` is a coordinate structure if
 
 1. it has a direct child token tagged CC other than both, either, neither; the last such is the
    coordinator (a CC inside a CONJP such as "but not" is none);

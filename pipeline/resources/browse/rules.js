@@ -1,5 +1,5 @@
 // Where the page's rows come from: its server, or the page itself. The filters of a page that is one
-// file stand here; they are those of queries.py, and a test holds the two against each other.
+// file stand here; they are the same as in table.py, and a test compares the two.
 "use strict";
 window.conjoin = {};
 

@@ -39,7 +39,7 @@ class Judge:
         """The probability of each row; None where the predictor can give none.
 
         Args:
-            rows: usable candidates with the keys of ``queries.COLUMNS``.
+            rows: usable candidates with the keys of ``table.COLUMNS``.
         """
         with self._lock:
             asked = [row for row in rows if row["number"] not in self._known]
@@ -66,7 +66,7 @@ def judge_sample(
     seed: int,
     advance: Callable[[int], None],
 ) -> int:
-    """Have δ judge a sample by the predictor's probability, and no other row; returns its size.
+    """Score a sample with the predictor, so that δ judges it and no other row; returns its size.
 
     Args:
         database: with the table ``corpus.rows``, whose ``value`` and ``judged`` are set.

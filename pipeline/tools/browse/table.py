@@ -1,7 +1,7 @@
-"""A corpus as a table of DuckDB, and the queries that the page makes of it: ``View`` and its answers.
+"""A corpus as a DuckDB table, and the queries (``View``) that the page of ``conjoin browse`` makes on it.
 
 The rows are copied once into a database file in a temporary folder: there they are compressed, and a
-question reads only the columns it is about. Memory is bounded; the disk holds about what the Parquet files
+query reads only the columns it needs. Memory is bounded; the disk holds about what the Parquet files
 do, and is freed at the end. What a reader types reaches SQL as a parameter, never as text.
 """
 
@@ -102,7 +102,7 @@ _Choices = Annotated[list[str], Field(max_length=200)]
 
 
 class View(BaseModel):
-    """One question to a corpus. The rules stand twice: here for SQL, and in ``rules.js``.
+    """One query. Its filter rules exist twice: here in SQL, and in ``rules.js``.
 
     Attributes:
         state: which rows: usable candidates, rejects, or both.
@@ -191,7 +191,7 @@ def contents(database: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def summary(database: duckdb.DuckDBPyConnection, view: View, top: float) -> dict[str, Any]:
-    """Counts of the rows that the filters leave, whatever δ is, so that it can move without asking.
+    """Counts of the rows that the filters leave, at every δ, so that the page can move δ without a query.
 
     Args:
         database: with the table ``corpus.rows``.
@@ -247,7 +247,7 @@ def rows_of_view(
     column, down = view.sort.removeprefix("-"), view.sort.startswith("-")
     direction = "DESC" if down else "ASC"
     order = "number" if column == "order" else f"{column} {direction} NULLS LAST, number"
-    # First which rows: to sort whole rows takes far more memory, and time on later pages.
+    # Select row numbers first: to sort whole rows takes far more memory, and time on later pages.
     found = database.execute(
         f"SELECT number FROM corpus.rows WHERE {where} "  # noqa: S608 - no value in it
         f"ORDER BY {order} LIMIT $limit OFFSET $offset",

@@ -36,7 +36,7 @@ class Format(Protocol):
     """A format that candidates can be written in."""
 
     def check(self, out: Path) -> None:
-        """Hold what stands at ``out`` against what an export may replace: nothing, or an earlier one.
+        """Check that an export may replace what is at ``out``: nothing, or an earlier export.
 
         Raises:
             InputError: it is something else.

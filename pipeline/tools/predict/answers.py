@@ -101,7 +101,7 @@ def n_best(
     """
     found: list[tuple[Prediction, ...] | None] = [None] * len(sentences)
     for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
-        # topk promises no order of equals.
+        # topk does not guarantee the order of ties.
         values, places = scores.flatten().sort(descending=True, stable=True)
         width, k = scores.shape[1], coordinators[index]
         found[index] = tuple(
