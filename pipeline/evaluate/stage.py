@@ -34,9 +34,6 @@ from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
 from pipeline.evaluate.settings import Evaluate
 
 ALGORITHM = 1
-"""To be raised when other code makes other predictions of the same predictor: kept ones are then redone."""
-
-ALGORITHM = 1
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
 _COLUMNS = [*CATEGORIES, "overall"]

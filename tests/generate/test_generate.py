@@ -258,7 +258,9 @@ def test_a_second_run_is_refused_while_one_writes(
 
 def test_a_published_command_shows_what_is_not_usual() -> None:
     """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
-    made = Generate(corpus=Path("/home/me/data/toy"), lm="bert", model="/models/mine/bert", fills=1)
+    made = Generate(
+        corpus=Path("/far/away/data/toy"), lm="bert", model="/models/mine/bert", fills=1
+    )
     hidden = made.usual() - {"sync"}
     shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
     assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())
