@@ -17,7 +17,7 @@ from pipeline.generate.settings import Generate
 from pipeline.generate.sources import SCHEMAS, CandidateSource, source_of, tables
 
 ALGORITHM = 1
-"""Raise it when other code makes other rows of the same settings, inputs and model: shards are then stale."""
+"""Raise it when a code change changes the rows made from the same settings, inputs and model."""
 
 _SHOWN = {"lm", "sync", "decoding", "spans", "seed"}
 """Settings that the command in the manifest shows even where they are the default."""
@@ -87,8 +87,6 @@ def _fingerprint(
 ) -> Fingerprint:
     """Everything the rows depend on."""
     apart = {"corpus", "processes", "out", "model", "given", "dry_run", *source.inert}
-    if settings.source == "free":  # so that shards from before there was a choice are not stale
-        apart.add("source")
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         inputs=source.inputs(),
