@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.parquet import read_batches, read_rows
-from pipeline.core.types import Candidate, Coordination, Reject, Sentence, Span
+from pipeline.core.types import Candidate, Coordination, Donor, Reject, Sentence, Span
 
 
 def _field(name: str, kind: pa.DataType) -> pa.Field:
@@ -39,6 +39,7 @@ _TEXT, _NUMBER, _SHARE = pa.string(), pa.int32(), pa.float32()
 _WORDS = _list(_TEXT)
 _SPAN = pa.struct([_field("start", _NUMBER), _field("end", _NUMBER)])
 _SPANS = _list(_SPAN)
+_DONOR = pa.struct([_field("sentence_id", _TEXT), *_SPAN])
 _COORDINATION = pa.struct(
     [
         _field("coordinator", _NUMBER),
@@ -81,10 +82,12 @@ CANDIDATES = _nullable(
         score_append=_SHARE,
         score_prepend=_SHARE,
         license=_TEXT,
+        donor=_DONOR,
     ),
     "score",
     "score_append",
     "score_prepend",
+    "donor",
 )
 
 REJECTS = CANDIDATES.append(_field("reason", _TEXT))
@@ -163,7 +166,8 @@ def reject_row(reject: Reject) -> dict[str, Any]:
 def _candidate(row: Mapping[str, Any]) -> Candidate:
     known = {name: row[name] for name in CANDIDATES.names}
     known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
-    return Candidate(**known | {"reference": Span(**row["reference"])})
+    donor = None if row["donor"] is None else Donor(**row["donor"])
+    return Candidate(**known | {"reference": Span(**row["reference"]), "donor": donor})
 
 
 def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candidate]:

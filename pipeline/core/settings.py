@@ -170,6 +170,20 @@ class DecodingSettings(Settings):
     """How a language model's fills are chosen (§3.1, §3.2): what ``generate`` and ``fill`` have in common."""
 
     lm: str = Field("t5", description="Language model that fills.")
+    fills: Literal["free", "attested"] = Field(
+        "free",
+        description="Where fills come from; free: the language model writes them (the paper); attested: "
+        "it chooses among constituents of other sentences.",
+    )
+    pool: int = Field(
+        16,
+        ge=1,
+        description="attested: M, constituents it chooses among; 1: one at random, not ranked.",
+    )
+    match: Literal["label", "head"] = Field(
+        "label",
+        description="attested: they have the reference's label, or also its head's part of speech.",
+    )
     seed: int = Field(0, ge=0, description="Seed of sampling.")
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")
@@ -177,11 +191,11 @@ class DecodingSettings(Settings):
     decoding: Literal["greedy", "sample", "n-best"] = Field(
         "greedy", description="How fills are chosen: argmax (the paper), at random, or by search."
     )
-    fills: int = Field(1, ge=1, description="N: fills per reference; greedy has one.")
+    n: int = Field(1, ge=1, description="N: fills per reference; greedy has one.")
     temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
     top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
     beams: int | None = Field(
-        None, ge=1, description="n-best with T5: width of the search; unset: max(fills, 4)."
+        None, ge=1, description="n-best with T5: width of the search; unset: max(N, 4)."
     )
     refine: int = Field(
         1,

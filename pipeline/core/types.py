@@ -87,6 +87,28 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Donor:
+    """Where a fill's words stand: words ``start`` up to ``end`` of a sentence of the same corpus."""
+
+    sentence_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attested:
+    """A constituent that somebody wrote, offered as a fill.
+
+    ``words`` are the treebank's, ``donor`` says where they stand, and ``license`` covers that
+    sentence and the one they are put into.
+    """
+
+    words: tuple[str, ...]
+    donor: Donor
+    license: str
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A generated sentence with the coordinate structure that generation put there (§3.1).
 
@@ -94,7 +116,8 @@ class Candidate:
     ``words``, the generated sentence. ``score`` is the mean synchronized log-probability per fill
     token; ``score_append`` and ``score_prepend`` are those of the same fill under S′(1) and S′(2)
     alone. Without synchronization only S′(1) is run: ``score_append`` equals ``score`` and
-    ``score_prepend`` is None.
+    ``score_prepend`` is None. ``donor`` says where an attested fill was taken from; None: a language
+    model wrote it. ``license`` covers the source sentence and the donor.
     """
 
     candidate_id: str
@@ -109,6 +132,7 @@ class Candidate:
     score_append: float | None
     score_prepend: float | None
     license: str
+    donor: Donor | None = None
 
     @property
     def coordination(self) -> Coordination:

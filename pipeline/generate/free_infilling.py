@@ -1,95 +1,34 @@
-"""Free infilling, the paper's source of candidates: trees → reference spans → twins → fills (§3)."""
+"""Free infilling, the paper's source of candidates: a language model writes the second conjunct (§3)."""
 
-from collections.abc import Callable, Sequence, Set
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 
-from pipeline.core.corpus_folder import TREES_FOLDER
-from pipeline.core.files import sha256_of
-from pipeline.core.parquet import MANIFEST
-from pipeline.core.types import Candidate, Reference, Reject
+from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
-from pipeline.generate.plan import make_plan, seeds_of
+from pipeline.generate.infilling import FillAll, Infilling
 from pipeline.generate.settings import Generate
-from pipeline.infill import fill, load_infiller, task_of
-from pipeline.infill.candidates import make_candidates
-from pipeline.models.language_models import check_language_model
-from pipeline.models.loading import identity, locate
-
-CUT = "fills cut at three times the reference's length"
-"""Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
-
-WITHOUT = "sentences without a reference span"
-
-_Made = tuple[list[Candidate | Reject], dict[str, int]]
+from pipeline.infill import fill, load_infiller
+from pipeline.infill.base import Fill
 
 
-class FreeInfilling:
-    """A language model fills a gap beside a reference span with whatever it likes.
-
-    See ``sources.CandidateSource``; an item is a reference span in its sentence.
-
-    Raises:
-        InputError: no trees, no reference spans.
-        SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
-        ModelError: there is no such model, or it is not of its family.
-    """
-
-    called = "pairs"
+class FreeInfilling(Infilling):
+    """A language model fills a gap beside a reference span with whatever it likes."""
 
     def __init__(self, settings: Generate) -> None:
-        self._settings, self._task = settings, task_of(settings)
-        self._plan = make_plan(settings)
-        name = settings.model or f"models/{settings.lm}"
-        self._where = locate(name, settings.corpus, settings.seed)
-        check_language_model(settings.family, self._where)  # before any worker is launched
-        self.sizes: Sequence[int] = self._plan.sizes
-        inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
-        if settings.decoding != "n-best" or settings.family == "bert":
-            inert |= {"beams"}
-        if settings.spans == "given":
-            inert |= {"references"}
-        self.inert: Set[str] = inert
+        super().__init__(settings)
+        self.inert |= {"pool", "match"}
 
-    def inputs(self) -> dict[str, Any]:
-        """The trees and given spans; with gold trees, the sentences, as their parser does not matter."""
-        corpus, given = self._settings.corpus, self._settings.given
-        trees: dict[str, Any] = {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
-        if self._settings.trees == "treebank":
-            sentences = sha256_of(corpus / "sentences.parquet")
-            trees = {"sentences": sentences, "seeds": seeds_of(corpus / TREES_FOLDER)}
-        return {**trees, "given": sha256_of(given) if given else None}
-
-    def model(self) -> str:
-        """The identity of the language model."""
-        return identity(self._where)
-
-    def items(self, unit: int) -> tuple[list[Reference], dict[str, int]]:
-        """The reference spans of a unit, and how many of its sentences have none."""
-        references, without = self._plan.references(unit)
-        return references, {WITHOUT: without}
-
-    def prepare(self, device: torch.device) -> Callable[[Sequence[Reference], OnBatch], _Made]:
-        """Load the language model.
-
-        Raises:
-            ModelError: the model lacks a mask token or sentinels, or does not fit the device.
-        """
+    def load(self, device: torch.device) -> FillAll:
+        """Load the language model; returns what fills references with it."""
         settings, dtype = self._settings, getattr(torch, self._settings.dtype)
         infiller = load_infiller(
             settings.family, self._where, self._task, dtype=dtype, device=device
         )
 
-        def make(references: Sequence[Reference], on_batch: OnBatch) -> _Made:
+        def fill_all(references: Sequence[Reference], on_batch: OnBatch) -> list[list[Fill]]:
             # Batches are a pure function of the references and the settings, so every worker gets
             # the same floating-point sums of a unit.
-            fills = fill(infiller, references, settings.batch_tokens, on_batch)
-            rows = [
-                row
-                for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, settings.coordinator)
-            ]
-            return rows, {CUT: sum(each.cut for found in fills for each in found)}
+            return fill(infiller, references, settings.batch_tokens, on_batch)
 
-        return make
+        return fill_all

@@ -16,9 +16,6 @@ class Generate(DecodingSettings):
     variant_field: ClassVar[str | None] = "lm"
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    source: Literal["free"] = Field(
-        "free", description="How candidates are made; free: a language model fills freely (§3)."
-    )
     lm: ModelName = Field(
         "t5", description="Language model that fills: bert, t5, or one called like t5-twins."
     )
@@ -55,7 +52,8 @@ class Generate(DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold (trees), -sample or -n-best after the former, SOURCE- before it unless it is free.",
+        "-gold (trees), -sample or -n-best after the former, attested- (attested-M- if M is not 16) "
+        "before it.",
     )
 
     @property

@@ -2,7 +2,7 @@
 
 The stage knows only this protocol: it hands out units to workers, writes their rows and keeps the
 folder. Another source is a module beside ``free_infilling``, a line in ``SOURCES`` and its name among the
-choices of ``source`` in ``settings``.
+choices of ``fills`` in ``core/settings.py``.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -13,6 +13,7 @@ import torch
 from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.core.types import Candidate, Reject
 from pipeline.executor.run import OnBatch
+from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.free_infilling import FreeInfilling
 from pipeline.generate.settings import Generate
 
@@ -61,16 +62,19 @@ class CandidateSource(Protocol[_Item]):
         """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
 
 
-SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {"free": FreeInfilling}
+SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {
+    "free": FreeInfilling,
+    "attested": AttestedInfilling,
+}
 
 
 def source_of(settings: Generate) -> CandidateSource[Any]:
-    """The source that ``settings.source`` names.
+    """The source that ``settings.fills`` names.
 
     Raises:
         ConjoinError: of the source: its inputs or its model are missing, or settings do not go together.
     """
-    return SOURCES[settings.source](settings)
+    return SOURCES[settings.fills](settings)
 
 
 SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}

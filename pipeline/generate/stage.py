@@ -16,7 +16,7 @@ from pipeline.generate import dry_run
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import SCHEMAS, CandidateSource, source_of, tables
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes the rows made from the same settings, inputs and model."""
 
 _SHOWN = {"lm", "sync", "decoding", "spans", "seed"}
@@ -73,8 +73,9 @@ def run(settings: Generate) -> None:
 def default_out(settings: Generate) -> Path:
     """Where shards go if no folder is named: dvc.yaml's generations have the same names."""
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
-    if settings.source != "free":
-        kind = f"{settings.source}-{kind}"
+    if settings.fills != "free":
+        usual = settings.pool == Generate.model_fields["pool"].default
+        kind = f"{settings.fills}-{kind}" if usual else f"{settings.fills}-{settings.pool}-{kind}"
     if settings.trees == "treebank":
         kind += "-gold"
     if settings.decoding != "greedy":

@@ -6,6 +6,7 @@ import torch
 
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.settings import DecodingSettings, Family
+from pipeline.infill.attested import BertRanker, Ranker, T5Ranker
 from pipeline.infill.base import Fill, Infiller, Task
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
@@ -23,6 +24,7 @@ __all__ = [
     "Task",
     "fill",
     "load_infiller",
+    "load_ranker",
     "task_of",
 ]
 
@@ -63,14 +65,32 @@ def load_infiller(
         ) from error
 
 
+def load_ranker(
+    lm: Family,
+    where: str,
+    task: Task,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> Ranker[Any]:
+    """The Ranker of a model family: see ``load_infiller``."""
+    infiller = load_infiller(lm, where, task, dtype=dtype, device=device)
+    return BertRanker(infiller) if lm == "bert" else T5Ranker(infiller)
+
+
 def task_of(settings: DecodingSettings) -> Task:
     """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
         SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
     """
-    fields = {"fills", "temperature", "top_p", "beams", "seed", "refine"}
-    decoding = Decoding(settings.decoding, **settings.model_dump(include=fields))
+    fields = {"temperature", "top_p", "beams", "seed", "refine"}
+    decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
+    if settings.fills == "attested" and decoding.refine > 1:
+        raise SettingsError(
+            f"refine = {decoding.refine} is for free fills, was: fills attested",
+            remedy="attested fills are scored in one pass; leave refine at 1",
+        )
     if not settings.lm.startswith("bert"):
         _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from tokenizers import Encoding
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.core.types import Reference
+from pipeline.core.types import Attested, Reference
 from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.loading import length_limit
@@ -33,7 +33,8 @@ class Fill:
     ``score`` is the mean log-probability per fill token under the synchronized scores;
     ``score_append`` and ``score_prepend`` under S′(1) and S′(2) alone. ``reason`` says why there is
     no fill or it cannot be used, else None. ``cut`` marks a fill that did not end by itself but at
-    the paper's limit of three times the reference's length (§3.2.2).
+    the paper's limit of three times the reference's length (§3.2.2). ``attested`` is the constituent
+    that was chosen, where the model did not write but choose; ``text`` is then its natural text.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Fill:
     score_prepend: float | None = None
     reason: str | None = None
     cut: bool = False
+    attested: Attested | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +102,39 @@ class Infiller(ABC, Generic[_Encoded]):
         self._before: list[int] = list(before)
         self._inside_word: dict[int, bool] = {}
 
-    def encode(self, references: Sequence[Reference]) -> list[_Encoded | str]:
-        """The model's input for each reference, or why it cannot be filled."""
-        texts = [join_words(reference.words) for reference in references]
-        pairs = zip(texts, references, strict=True)
-        spans = [span_text(text, reference, self._blank) for text, reference in pairs]
-        counts = [len(each.ids) for each in self._tokenized(spans, special=False)]
+    def encode(
+        self, references: Sequence[Reference], counts: Sequence[int] | None = None
+    ) -> list[_Encoded | str]:
+        """The model's input for each reference, or why it cannot be filled.
+
+        Args:
+            references: what to coordinate.
+            counts: tokens of each fill, where they are known; None: of each reference span, n.
+        """
+        spans = self.counts(references)
+        wanted = spans if counts is None else counts
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
-        for i, text in enumerate(texts):
-            if self._reserved.search(text.text):
+        for i, reference in enumerate(references):
+            if self._reserved.search(join_words(reference.words).text):
                 found[i] = SOURCE_HAS_SPECIAL
-            elif counts[i]:
+            elif spans[i]:
                 usable.append(i)
-        encoded = self._encode_all([references[i] for i in usable], [counts[i] for i in usable])
+        encoded = self._encode_all([references[i] for i in usable], [wanted[i] for i in usable])
         for i, each in zip(usable, encoded, strict=True):
             found[i] = each
         return found
+
+    def counts(self, references: Sequence[Reference]) -> list[int]:
+        """Tokens of each reference span, n."""
+        texts = [join_words(reference.words) for reference in references]
+        pairs = zip(texts, references, strict=True)
+        spans = [span_text(text, reference, self._blank) for text, reference in pairs]
+        return [len(each.ids) for each in self._tokenized(spans, special=False)]
+
+    def fill_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens of each text as a fill; none where it holds a special token of the model."""
+        return fill_tokens(self.tokenizer, texts)
 
     @abstractmethod
     def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
@@ -134,7 +152,7 @@ class Infiller(ABC, Generic[_Encoded]):
 
         Args:
             references: sources without special tokens.
-            counts: tokens of each reference span, n; at least one.
+            counts: tokens of each fill; at least one.
         """
 
     def _tokenized(self, *texts: Sequence[str], special: bool = True) -> list[Encoding]:
@@ -215,6 +233,16 @@ def make_twins(reference: Reference, coordinator: str, mask: str, masks: int = 1
         append=join_words([*words[: span.end], coordinator, *blank, *words[span.end :]]).text,
         prepend=join_words([*words[: span.start], *blank, coordinator, *words[span.start :]]).text,
     )
+
+
+def fill_tokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:
+    """Tokens of each text where it follows a blank; none where it holds a special token."""
+    if not texts:
+        return []
+    blank, reserved = blank_before(tokenizer), reserved_tokens(tokenizer)
+    batch = tokenizer([blank + text for text in texts], add_special_tokens=False, verbose=False)
+    found = zip(texts, batch["input_ids"], strict=True)
+    return [[] if reserved.search(text) else list(ids) for text, ids in found]
 
 
 def reserved_tokens(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:

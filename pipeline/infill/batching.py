@@ -9,21 +9,31 @@ same rows either way.
 import gc
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 
 from pipeline.core.console import say
 from pipeline.core.errors import ModelError, SettingsError
-from pipeline.core.types import Reference
-from pipeline.infill.base import Encoded, Fill, Infiller
+from pipeline.infill.base import Encoded, Fill
 
 say_once = cache(say)
+_Item_contra = TypeVar("_Item_contra", contravariant=True)
 _Encoded = TypeVar("_Encoded", bound=Encoded)
 
 
+class Filler(Protocol[_Item_contra, _Encoded]):
+    """A language model that makes fills of items: ``Infiller`` of references, ``Ranker`` of choices."""
+
+    def encode(self, items: Sequence[_Item_contra], /) -> list[_Encoded | str]:
+        """The model's input for each item, or why there is none."""
+
+    def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
+        """Fills for what is decoded together, in its order: for each at least one, best first."""
+
+
 def decode_within(
-    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+    infiller: Filler[Any, _Encoded], batch: Sequence[_Encoded], budget: int
 ) -> list[list[Fill]]:
     """What ``infiller.decode`` gives, even where the batch does not fit at once.
 
@@ -52,7 +62,7 @@ def decode_within(
 
 
 def _in_halves(
-    infiller: Infiller[_Encoded], batch: Sequence[_Encoded], budget: int
+    infiller: Filler[Any, _Encoded], batch: Sequence[_Encoded], budget: int
 ) -> list[list[Fill]]:
     if len(batch) == 1:
         raise ModelError(
@@ -74,7 +84,9 @@ def _in_halves(
     return found + (_in_halves(infiller, second, budget) if rest is None else rest)
 
 
-def _by_halves(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+def _by_halves(
+    infiller: Filler[Any, _Encoded], batch: Sequence[_Encoded]
+) -> list[list[Fill]] | None:
     first, second = (_tried(infiller, half) for half in _halves(batch))
     return None if first is None or second is None else first + second
 
@@ -84,7 +96,7 @@ def _halves(batch: Sequence[_Encoded]) -> tuple[Sequence[_Encoded], Sequence[_En
     return batch[:middle], batch[middle:]
 
 
-def _tried(infiller: Infiller[_Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
+def _tried(infiller: Filler[Any, _Encoded], batch: Sequence[_Encoded]) -> list[list[Fill]] | None:
     """The fills; None, and memory freed, where the batch does not fit."""
     try:
         return infiller.decode(batch)
@@ -116,23 +128,23 @@ def plan_batches(encoded: Sequence[Encoded], budget: int) -> list[list[int]]:
 
 
 def fill(
-    infiller: Infiller[_Encoded],
-    references: Sequence[Reference],
+    infiller: Filler[_Item_contra, _Encoded],
+    items: Sequence[_Item_contra],
     budget: int = 16_384,
     on_batch: Callable[[int, int], None] = lambda *_: None,
 ) -> list[list[Fill]]:
-    """Fills for references, in their order: for each at least one, best first.
+    """Fills for items, in their order: for each at least one, best first.
 
-    A reference that cannot be filled has one fill, which carries the reason.
+    An item that cannot be filled has one fill, which carries the reason.
 
     Args:
         infiller: the language model.
-        references: what to coordinate.
+        items: what to coordinate: references, or choices.
         budget: tokens of a batch.
-        on_batch: called after each batch with its number of references and the tokens that the
-            model read for them, both twins counted.
+        on_batch: called after each batch with its number of items and the tokens that the model
+            read for them, both twins counted.
     """
-    inputs = infiller.encode(references)
+    inputs = infiller.encode(items)
     fills = [[Fill("", reason=e)] if isinstance(e, str) else [] for e in inputs]
     usable = [(i, e) for i, e in enumerate(inputs) if not isinstance(e, str)]
     on_batch(len(inputs) - len(usable), 0)

@@ -41,7 +41,8 @@ def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candid
     sentence, its ``coordinator`` is -1 and it has no conjuncts.
     """
     words, span = reference.words, reference.span
-    fill_words = tuple(split_words(fill.text))
+    attested = fill.attested
+    fill_words = tuple(split_words(fill.text)) if attested is None else attested.words
     reason = fill.reason or _fault(words[span.start : span.end], fill_words)
     if fill_words:
         sentence = (*words[: span.end], coordinator, *fill_words, *words[span.end :])
@@ -61,7 +62,8 @@ def make_candidate(reference: Reference, fill: Fill, coordinator: str) -> Candid
         score=fill.score,
         score_append=fill.score_append,
         score_prepend=fill.score_prepend,
-        license=reference.license,
+        license=attested.license if attested else reference.license,
+        donor=attested.donor if attested else None,
     )
     return candidate if reason is None else Reject(candidate, reason)
 

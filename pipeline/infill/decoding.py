@@ -49,11 +49,11 @@ class Decoding:
     def __post_init__(self) -> None:
         if self.kind == "greedy" and self.fills != 1:
             raise SettingsError(
-                f"greedy decoding gives one fill, was: fills = {self.fills}",
+                f"greedy decoding gives one fill, was: n = {self.fills}",
                 remedy="choose decoding sample or n-best",
             )
         if self.beams is not None and self.beams < self.fills:
-            raise SettingsError(f"beams must be at least fills, was: {self.beams} < {self.fills}")
+            raise SettingsError(f"beams must be at least N, was: {self.beams} < {self.fills}")
         if self.refine > 1 and self.kind != "greedy":
             raise SettingsError(
                 f"refine = {self.refine} needs greedy decoding, was: {self.kind}",

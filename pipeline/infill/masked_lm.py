@@ -7,17 +7,17 @@ pass masks the least probable tokens again, and they are chosen anew in sight of
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Fill, Infiller
+from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Encoded, Fill, Infiller
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
 from pipeline.infill.synchronize import Scored, Synchronizer
@@ -61,6 +61,24 @@ class MaskedPair:
     def tokens(self) -> int:
         """Tokens of the input."""
         return len(self.ids)
+
+
+_Encoded = TypeVar("_Encoded", bound=Encoded)
+
+
+def by_tiles(
+    decode: Callable[[Sequence[_Encoded]], list[list[Fill]]],
+    batch: Sequence[_Encoded],
+    device: torch.device,
+) -> list[list[Fill]]:
+    """What ``decode`` gives of a batch, on a CPU tile by tile."""
+    if device.type != "cpu":
+        return decode(batch)
+    found: list[list[Fill]] = [[]] * len(batch)
+    for tile in plan_batches(batch, _TILE):
+        for i, fills in zip(tile, decode([batch[i] for i in tile]), strict=True):
+            found[i] = fills
+    return found
 
 
 class MaskedTwins:
@@ -205,13 +223,7 @@ class BertInfiller(Infiller[MaskedPair]):
     @torch.inference_mode()
     def decode(self, batch: Sequence[MaskedPair]) -> list[list[Fill]]:
         """Fills of each pair; a CPU takes them tile by tile."""
-        if self.model.device.type != "cpu":
-            return self._decode_tile(batch)
-        found: list[list[Fill]] = [[]] * len(batch)
-        for tile in plan_batches(batch, _TILE):
-            for i, fills in zip(tile, self._decode_tile([batch[i] for i in tile]), strict=True):
-                found[i] = fills
-        return found
+        return by_tiles(self._decode_tile, batch, self.model.device)
 
     def _decode_tile(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
         decoding, synchronizer = self.task.decoding, self.task.synchronizer

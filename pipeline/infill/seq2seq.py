@@ -63,7 +63,7 @@ class T5Infiller(Infiller[TwinInputs]):
         first, second = self._sentinels.ids[:2]
         self._prompt = [int(model.config.decoder_start_token_id), first]
         stops = {second, tokenizer.eos_token_id} - {None}
-        self._stops = tuple(sorted(stops))
+        self.stops = tuple(sorted(stops))
         self._weights = Weights.of(model) if is_t5(model) else None
 
     def _encode_all(
@@ -90,18 +90,19 @@ class T5Infiller(Infiller[TwinInputs]):
         order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
         ordered = [batch[i] for i in order]
         limits = [source.limits for source in ordered]
-        state = self._lockstep([source.inputs for source in ordered])
+        state = self.lockstep([source.inputs for source in ordered])
         if decoding.kind == "n-best":
-            traces = BeamSearch(decoding.width, self._stops, synchronizer).run(state, limits)
+            traces = BeamSearch(decoding.width, self.stops, synchronizer).run(state, limits)
         else:
-            chooser = Chooser(synchronizer, self._stops)
+            chooser = Chooser(synchronizer, self.stops)
             traces = write(state, limits, decoding.fills, chooser, self._drawer(ordered))
         fills: list[list[Fill]] = [[]] * len(batch)
         for i, found in zip(order, traces, strict=True):
             fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
         return fills
 
-    def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
+    def lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
+        """A decoder of what the encoder reads: its input ids for each reference, one list per twin."""
         pad = int(self.tokenizer.pad_token_id)
         if self._weights is None:
             return ModelLockstep(self.model, sources, self._prompt, pad)

@@ -1,0 +1,116 @@
+"""Attested infilling as a source of candidates: a language model chooses what other sentences offer."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.errors import SettingsError
+from pipeline.core.files import digest_of
+from pipeline.core.schema import read_sentences
+from pipeline.core.settings import DecodingSettings
+from pipeline.core.types import Reference
+from pipeline.executor.run import OnBatch
+from pipeline.generate.infilling import FillAll, Infilling
+from pipeline.generate.pool import Pool, PoolPlan, open_pool
+from pipeline.generate.settings import Generate
+from pipeline.infill import load_ranker
+from pipeline.infill.attested import Choice, Ranker
+from pipeline.infill.base import NO_TOKENS, Fill, fill_tokens
+from pipeline.infill.batching import fill
+from pipeline.text.natural import join_words
+
+NO_DONOR = "no donor with this label"
+
+
+class AttestedInfilling(Infilling):
+    """A language model chooses the second conjunct among constituents of other sentences.
+
+    Raises:
+        InputError: as ``Infilling``; or no tree has a constituent to offer.
+        SettingsError: as ``Infilling``; or random spans, which have no label.
+        ModelError: as ``Infilling``.
+    """
+
+    def __init__(self, settings: Generate) -> None:
+        if settings.spans == "random":
+            raise SettingsError(
+                "random spans have no label, so there is no constituent to put beside them",
+                remedy="choose --spans constituents, or --fills free",
+            )
+        super().__init__(settings)
+        self.inert |= {"beams"}
+        self._pool = open_pool(
+            PoolPlan(
+                settings.corpus,
+                self._plan.trees,
+                {name: value for name, value in super().inputs().items() if name != "given"},
+                lambda texts: fill_tokens(self._tokenizer, texts),
+                digest_of(self._tokenizer.backend_tokenizer.to_str()),
+                self._tags if settings.match == "head" else None,
+            )
+        )
+
+    def _tags(self) -> Iterator[tuple[str, Sequence[str] | None]]:
+        for sentence in read_sentences(self._settings.corpus / SENTENCES_FILE):
+            yield sentence.sentence_id, sentence.tags
+
+    def inputs(self) -> dict[str, Any]:
+        """The trees, given spans and the pool."""
+        return {**super().inputs(), "pool": self._pool.digest}
+
+    def load(self, device: torch.device) -> FillAll:
+        """Load the language model; returns what fills references with it."""
+        settings, dtype = self._settings, getattr(torch, self._settings.dtype)
+        ranker = load_ranker(settings.family, self._where, self._task, dtype=dtype, device=device)
+
+        def fill_all(references: Sequence[Reference], on_batch: OnBatch) -> list[list[Fill]]:
+            return fill_attested(
+                ranker, self._pool, references, settings, settings.batch_tokens, on_batch=on_batch
+            )
+
+        return fill_all
+
+
+def fill_attested(
+    ranker: Ranker[Any],
+    pool: Pool,
+    references: Sequence[Reference],
+    settings: DecodingSettings,
+    budget: int = 16_384,
+    *,
+    on_batch: Callable[[int, int], None] = lambda *_: None,
+) -> list[list[Fill]]:
+    """Fills for references, in their order: for each at least one, best first.
+
+    A reference for which the pool has nothing has one fill, which carries the reason.
+
+    Args:
+        ranker: the language model.
+        pool: what it chooses from.
+        references: what to coordinate.
+        settings: M, the donors drawn for each reference, and the seed of the draws.
+        budget: tokens of a batch.
+        on_batch: as of ``batching.fill``.
+    """
+    lengths = ranker.counts(references)
+    fills = [[Fill("", reason=NO_DONOR if length else NO_TOKENS)] for length in lengths]
+    drawn = [
+        pool.draw(reference, partial(ranker.lengths, length), settings.pool, settings.seed)
+        if length
+        else ()
+        for reference, length in zip(references, lengths, strict=True)
+    ]
+    # One call of the tokenizer: thousands of small ones take as long as a small model.
+    tokens = iter(ranker.tokens([join_words(o.words).text for each in drawn for o in each]))
+    places = [place for place, options in enumerate(drawn) if options]
+    choices = [
+        Choice(references[i], drawn[i], tuple(tuple(next(tokens)) for _ in drawn[i]))
+        for i in places
+    ]
+    on_batch(len(references) - len(choices), 0)
+    for place, found in zip(places, fill(ranker, choices, budget, on_batch), strict=True):
+        fills[place] = found
+    return fills

@@ -1,0 +1,99 @@
+"""What free and attested infilling have in common as sources of candidates: trees → reference spans (§3)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import torch
+
+from pipeline.core.corpus_folder import TREES_FOLDER
+from pipeline.core.files import sha256_of
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.types import Candidate, Reference, Reject
+from pipeline.executor.run import OnBatch
+from pipeline.generate.plan import make_plan, seeds_of
+from pipeline.generate.settings import Generate
+from pipeline.infill import task_of
+from pipeline.infill.base import Fill
+from pipeline.infill.candidates import make_candidates
+from pipeline.models.language_models import check_language_model
+from pipeline.models.loading import identity, locate
+
+CUT = "fills cut at three times the reference's length"
+"""Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
+
+WITHOUT = "sentences without a reference span"
+
+Made = tuple[list[Candidate | Reject], dict[str, int]]
+FillAll = Callable[[Sequence[Reference], OnBatch], list[list[Fill]]]
+"""Fills for references, in their order: for each at least one, best first."""
+
+
+class Infilling(ABC):
+    """A source of candidates in which a language model fills a gap beside a reference span.
+
+    See ``sources.CandidateSource``; an item is a reference span in its sentence.
+
+    Raises:
+        InputError: no trees, no reference spans.
+        SettingsError: a decoding that cannot give as many fills, or spans=given without a file.
+        ModelError: there is no such model, or it is not of its family.
+    """
+
+    called = "pairs"
+
+    def __init__(self, settings: Generate) -> None:
+        self._settings, self._task = settings, task_of(settings)
+        self._plan = make_plan(settings)
+        name = settings.model or f"models/{settings.lm}"
+        self._where = locate(name, settings.corpus, settings.seed)
+        # Before any worker is launched.
+        self._tokenizer = check_language_model(settings.family, self._where)
+        self.sizes: Sequence[int] = self._plan.sizes
+        inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
+        if settings.decoding != "n-best" or settings.family == "bert":
+            inert |= {"beams"}
+        if settings.spans == "given":
+            inert |= {"references"}
+        self.inert: Set[str] = inert
+
+    def inputs(self) -> dict[str, Any]:
+        """The trees and given spans; with gold trees, the sentences, as their parser does not matter."""
+        corpus, given = self._settings.corpus, self._settings.given
+        trees: dict[str, Any] = {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
+        if self._settings.trees == "treebank":
+            sentences = sha256_of(corpus / "sentences.parquet")
+            trees = {"sentences": sentences, "seeds": seeds_of(corpus / TREES_FOLDER)}
+        return {**trees, "given": sha256_of(given) if given else None}
+
+    def model(self) -> str:
+        """The identity of the language model."""
+        return identity(self._where)
+
+    def items(self, unit: int) -> tuple[list[Reference], dict[str, int]]:
+        """The reference spans of a unit, and how many of its sentences have none."""
+        references, without = self._plan.references(unit)
+        return references, {WITHOUT: without}
+
+    @abstractmethod
+    def load(self, device: torch.device) -> FillAll:
+        """Load the language model; returns what fills references with it."""
+
+    def prepare(self, device: torch.device) -> Callable[[Sequence[Reference], OnBatch], Made]:
+        """Load the language model; returns what makes the rows of references.
+
+        Raises:
+            ModelError: the model lacks a mask token or sentinels, or does not fit the device.
+        """
+        fill_all = self.load(device)
+
+        def make(references: Sequence[Reference], on_batch: OnBatch) -> Made:
+            fills = fill_all(references, on_batch)
+            rows = [
+                row
+                for reference, found in zip(references, fills, strict=True)
+                for row in make_candidates(reference, found, self._settings.coordinator)
+            ]
+            return rows, {CUT: sum(each.cut for found in fills for each in found)}
+
+        return make
