@@ -15,7 +15,7 @@ _LONG = 8  # fills of so many words and more are ranked together
 
 
 class Weighting(Protocol):
-    """The weight of each candidate, whose mean over all that were examined is 1."""
+    """The weight of each candidate, whose mean over all that were examined is 1, or about that."""
 
     def weigh(self, drawn: Drawn, probability: float) -> float:
         """The weight of a candidate; asked once of each that is examined, in order.
@@ -56,9 +56,11 @@ class ByRank:
     same number of words in the fill (8 and more together); for both figures depend on these more than
     on whether the annotation is right. A rank is the share of the window below it, half of what equals
     it (itself included) counted as below: in (0, 1), with mean 1/2. The weight is twice the mean of the
-    two ranks, so it lies in (0, 2) and is 1 for the first of a kind. A candidate without a score of the
-    language model has M's rank alone. What M cannot score leaves no trace. The outcome depends on
-    the candidates before it in the stream and nothing else.
+    two ranks, so it lies in (0, 2), is 1 for the first of a kind, and 1 on average while M does not
+    change; as M grows surer, new candidates rank above old ones, and it is a few per cent more.
+
+    A candidate without a score of the language model has M's rank alone. What M cannot score leaves
+    no trace. The outcome depends on the candidates before it in the stream and nothing else.
 
     Args:
         window: candidates remembered of each kind.
