@@ -118,10 +118,11 @@ _REMEDY = "remove the run folder and run `conjoin train` again"
 class Run:
     """One run folder.
 
-    ``history`` holds one record per validation: step, loss, validation_accuracy, seen, accepted,
-    distinct (different candidates so far), and since the record before ``acceptance`` (label →
-    [accepted, seen]) and ``acceptance_by_length`` (words in the fill → the same). Runs of earlier
-    versions lack distinct and acceptance_by_length. ``draw`` names the draw of L, its size or
+    ``history`` holds one record per validation: step, loss, validation_accuracy, validation_loss (None
+    where no validation instance can be scored), seen, accepted, distinct (different candidates so far),
+    and since the record before ``acceptance`` (label → [accepted, seen]) and ``acceptance_by_length``
+    (words in the fill → the same). Runs of earlier versions lack validation_loss, distinct and
+    acceptance_by_length. ``draw`` names the draw of L, its size or
     ``full``. ``card`` is ``run.json``; ``seconds`` is None where no ``timing.json`` is.
     """
 

@@ -166,10 +166,19 @@ class Predictor(nn.Module):
             ) from error
         return predictor.eval()
 
-    def forward(self, examples: Sequence[Example]) -> Tensor:
+    def forward(
+        self, examples: Sequence[Example], weights: Sequence[float] | None = None
+    ) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
         Each distinct sentence is encoded once. No example may have an obstacle.
+
+        Args:
+            examples: the batch.
+            weights: what an instance of each example counts in the sum; unset: 1.
+
+        Returns:
+            A scalar, with its gradient.
         """
         rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
         encoded = self.encoding.encode(list(rows))
@@ -182,7 +191,11 @@ class Predictor(nn.Module):
         scores = self.scorer.log_probabilities(h, [instance[:3] for instance in gold])
         places = [e.start * (n - k - 1) + e.end - 2 - k for _, k, n, e in gold]
         index = torch.tensor(places, device=scores.device)[:, None]
-        return -scores.gather(1, index).sum()
+        right = scores.gather(1, index)
+        if weights is not None:
+            each = [w for e, w in zip(examples, weights, strict=True) for _ in e.coordinators]
+            right = right * torch.tensor(each, dtype=right.dtype, device=right.device)[:, None]
+        return -right.sum()
 
     def obstacles(
         self,

@@ -255,8 +255,8 @@ def _means(
 
 
 _RUN = ("system", "labelled", "draw", "seed", "step")
-_HISTORY = (*_RUN, "loss", "validation_accuracy", "seen", "accepted", "distinct", "acceptance",
-            "corpus_examined", "examined_before")  # fmt: skip
+_HISTORY = (*_RUN, "loss", "validation_accuracy", "validation_loss", "seen", "accepted", "distinct",
+            "acceptance", "corpus_examined", "examined_before")  # fmt: skip
 
 
 def history_files(runs: Sequence[Run]) -> dict[str, str]:

@@ -74,8 +74,10 @@ class Model(Protocol):
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """Line 8, for several candidates at once; the weights do not change."""
 
-    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
-        """Line 14; ``trials`` are for the record."""
+    def update(
+        self, B: Sequence[Example], sampled: Sequence[Example], trials: Sequence[Trial]
+    ) -> None:
+        """Line 14, on B ∪ ``sampled`` of L; of ``trials``, all that were examined, B are the accepted."""
 
 
 def inspect(
@@ -132,11 +134,11 @@ def algorithm1(
     while not M.converged:
         step = M.step
         if U is None or step < warm:
-            M.update(L.sample(step * N_batch, N_batch), [])  # 1
+            M.update([], L.sample(step * N_batch, N_batch), [])  # 1
         else:
             since = step - warm
             trials = inspect(U, M, constants, rule, since * constants.K_max)  # 3-12
             B = [trial.verdict.example for trial in trials if trial.accepted]
-            B += L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)  # 13
-            M.update(B, trials)  # 14
+            sampled = L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)
+            M.update(B, sampled, trials)  # 13, 14
         after()

@@ -20,7 +20,10 @@ COLUMNS = pa.schema(
         for name in ("candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label")
     ]
 )
-"""What training reads of a candidate."""
+"""What training needs of a candidate."""
+
+SCORE = CANDIDATES.field("score")
+"""The language model's score, which it reads where there is one: datasets made elsewhere may lack it."""
 
 Piece = tuple[str, int, pa.RecordBatch]
 """A file (or dataset) of candidates, the row of it where the batch begins, and the batch."""
@@ -54,7 +57,7 @@ class CandidateLocation(Protocol):
         """How many candidates there are; 0 if that is not known beforehand."""
 
     def pieces(self) -> Iterator[Piece]:
-        """All candidates, with the columns of ``COLUMNS``."""
+        """All candidates, with the columns of ``COLUMNS`` and then ``SCORE``, null where there is none."""
 
 
 def find_location(source: str | Path) -> CandidateLocation:
@@ -72,6 +75,19 @@ def find_location(source: str | Path) -> CandidateLocation:
     if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
         return _Hub(source)
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
+
+
+def _columns(schema: pa.Schema) -> pa.Schema:
+    """What to read of a file: with the score, if it has one (of a column of nulls some know no type)."""
+    index = schema.get_field_index(SCORE.name)
+    absent = index < 0 or pa.types.is_null(schema.field(index).type)
+    return COLUMNS if absent else COLUMNS.append(SCORE)
+
+
+def _with_score(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if SCORE.name in batch.schema.names:
+        return batch
+    return batch.append_column(SCORE, pa.nulls(len(batch), SCORE.type))
 
 
 class _Folder:
@@ -110,8 +126,10 @@ class _Folder:
     def pieces(self) -> Iterator[Piece]:
         for path in candidate_shards(self._folder):
             first = 0
-            for batch in read_batches(path, COLUMNS, _BATCH):
-                yield str(path), first, batch
+            readable = column_names(path)  # else reading it will say what is wrong with it
+            wanted = _columns(pq.read_schema(path)) if readable else COLUMNS
+            for batch in read_batches(path, wanted, _BATCH):
+                yield str(path), first, _with_score(batch)
                 first += len(batch)
 
 
@@ -150,7 +168,11 @@ class _Hub:
             )
             for table in stream.with_format("arrow").iter(_BATCH):
                 for batch in table.to_batches():
-                    yield self._name, first, select_like(batch, COLUMNS, self._name)
+                    yield (
+                        self._name,
+                        first,
+                        _with_score(select_like(batch, _columns(batch.schema), self._name)),
+                    )
                     first += len(batch)
         except InputError:
             raise

@@ -4,7 +4,7 @@ A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches,
 ``card.json`` and, as plain 64-bit numbers, the order in which candidates are drawn: ``rows`` has the
 row at each place, ``ends`` the place after the last row of each sentence. The order is a function of
 what candidates are, not of where they lie: they are sorted by (key of the sentence, key of the content,
-row), so a corpus in other shards or in another order of rows has the same order, except among
+score, row), so a corpus in other shards or in another order of rows has the same order, except among
 equal rows, which are interchangeable.
 
 Stores lie in the cache of `datasets` as ``conjoin/<location>/<key>/``, built by the run that needs one
@@ -35,20 +35,20 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, read_json, write_json
 from pipeline.core.parquet import regroup, value_counts
-from pipeline.train.candidate_location import CandidateLocation, UnreachableError
+from pipeline.train.candidate_location import COLUMNS, CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
 """Type of the numbers in the files ``rows`` and ``ends``."""
 
 _BUCKETS = 256
-_RECORD = np.dtype([("sentence", "<u8"), ("content", "<u8"), ("row", "<i8")])
+_RECORD = np.dtype([("sentence", "<u8"), ("content", "<u8"), ("row", "<i8"), ("score", "<u4")])
 
 
 class IndexBuilder:
     """Sorts keys into two files: ``rows``, and where each sentence ``ends`` among them.
 
     Sorted out of core: keys go to one of 256 files by the sentence's first bits, and each file is
-    sorted in memory, at 24 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
+    sorted in memory, at 28 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
 
     Args:
         folder: where both files go; temporary ones beside them.
@@ -57,10 +57,17 @@ class IndexBuilder:
     def __init__(self, folder: Path) -> None:
         self._folder, self._rows = folder, 0
 
-    def add(self, sentences: npt.NDArray[np.uint64], contents: npt.NDArray[np.uint64]) -> None:
-        """Take the keys of the next rows, both of shape (rows,)."""
+    def add(
+        self,
+        sentences: npt.NDArray[np.uint64],
+        contents: npt.NDArray[np.uint64],
+        scores: npt.NDArray[np.float32],
+    ) -> None:
+        """Take the keys and scores (NaN: none) of the next rows, all of shape (rows,)."""
         records = np.empty(len(sentences), _RECORD)
         records["sentence"], records["content"] = sentences, contents
+        known = np.where(np.isnan(scores), np.float32(np.nan), scores)  # one NaN of the many
+        records["score"] = known.astype("<f4").view("<u4")
         records["row"] = np.arange(self._rows, self._rows + len(records))
         self._rows += len(records)
         bucket = (sentences // np.uint64(2**64 // _BUCKETS)).astype(np.int64)
@@ -71,33 +78,35 @@ class IndexBuilder:
             with self._bucket(int(number)).open("ab") as file:
                 file.write(records[begin : ends[number]].tobytes())
 
-    def finish(self) -> tuple[int, str]:
+    def finish(self) -> tuple[int, str, str]:
         """Write the two files.
 
         Returns:
-            How many sentences there are, and the hex SHA-256 of the sorted keys: two sources with
-            the same digest have the same draws.
+            How many sentences there are, and the hex SHA-256 of the sorted keys, and that of the
+            scores in the same order: two sources with the same digest of keys have the same draws.
         """
-        digest, sentences, before = sha256(), 0, 0
+        digest, scores, sentences, before = sha256(), sha256(), 0, 0
         with (self._folder / "rows").open("wb") as rows, (self._folder / "ends").open("wb") as ends:
             for path in filter(Path.exists, map(self._bucket, range(_BUCKETS))):
                 found = np.fromfile(path, _RECORD)
                 path.unlink()
-                found = found[np.lexsort((found["row"], found["content"], found["sentence"]))]
+                keys = (found["row"], found["score"], found["content"], found["sentence"])
+                found = found[np.lexsort(keys)]
                 digest.update(np.stack([found["sentence"], found["content"]], axis=1).tobytes())
+                scores.update(found["score"].tobytes())
                 rows.write(found["row"].astype(INDEX).tobytes())
                 changes = np.flatnonzero(found["sentence"][1:] != found["sentence"][:-1]) + 1
                 last = np.append(changes, len(found)) + before
                 ends.write(last.astype(INDEX).tobytes())
                 before += len(found)
                 sentences += len(last)
-        return sentences, digest.hexdigest()
+        return sentences, digest.hexdigest(), scores.hexdigest()
 
     def _bucket(self, number: int) -> Path:
         return self._folder / f"bucket-{number:03d}"
 
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
 _BATCH = 2**14
@@ -115,6 +124,7 @@ _SCHEMA = pa.schema(
         ("coordinator", pa.int32()),
         ("conjuncts", pa.list_(_SPAN)),
         ("label", pa.string()),
+        ("score", pa.float32()),
     ]
 )
 
@@ -128,7 +138,8 @@ class CandidateStore:
         folder: the store.
 
     Attributes:
-        card: ``rows``, ``sentences``, ``labels`` (rows per label) and ``digest``.
+        card: ``rows``, ``sentences``, ``labels`` (rows per label), ``digest``, ``scored`` (rows with a score
+            of the language model) and ``scores``, the digest of these.
         rows: the row at each place of the order, shape (rows,).
         ends: the place after the last row of each sentence, shape (sentences,).
 
@@ -187,7 +198,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
         InputError: there are none, or none with one of the labels; they cannot be read; one is at
             fault.
     """
-    index, labels = IndexBuilder(folder), Counter[str]()
+    index, labels, scored = IndexBuilder(folder), Counter[str](), 0
     total = location.rows()
     with (
         pa.OSFile(str(folder / _TABLE), "wb") as sink,
@@ -199,7 +210,9 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
             kept = batch
             if wanted:
                 kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
-            index.add(sentence_keys(kept), content_keys(kept))
+            scores = kept.column("score").to_numpy(zero_copy_only=False).astype(np.float32)
+            scored += int(np.count_nonzero(~np.isnan(scores)))
+            index.add(sentence_keys(kept), content_keys(kept), scores)
             writer.write_batch(kept.select(_SCHEMA.names).cast(_SCHEMA))
             meter.at(labels.total())
             pa.default_memory_pool().release_unused()
@@ -214,7 +227,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
             remedy="name other --labels",
         )
     labels = Counter({label: labels[label] for label in wanted}) if wanted else labels
-    sentences, digest = index.finish()
+    sentences, digest, scores_digest = index.finish()
     for name in _FILES:
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
@@ -224,6 +237,8 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
         "sentences": sentences,
         "labels": dict(sorted(labels.items())),
         "digest": digest,
+        "scored": scored,
+        "scores": scores_digest,
         "bytes": {name: (folder / name).stat().st_size for name in _FILES},
     }
     write_json(folder / "card.json", card)
@@ -231,7 +246,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
 
 def _checked(location: CandidateLocation) -> Iterator[pa.RecordBatch]:
     for file, first, batch in location.pieces():
-        check(batch, file, first)
+        check(batch.select(COLUMNS.names), file, first)  # in these no value may be null
         yield batch
 
 

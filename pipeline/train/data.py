@@ -15,6 +15,7 @@ from pipeline.models.loading import locate
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.train.learner import learnable
+from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
 from pipeline.train.stream import CandidateStream
 
@@ -39,9 +40,11 @@ class TrainData:
     uncovered: list[str]
     excluded: dict[str, Tally]
 
-    def about(self) -> dict[str, Any]:
-        """Digests that tell it from other data."""
+    def about(self, *, scores: bool = False) -> dict[str, Any]:
+        """Digests that tell it from other data; of candidates' ``scores`` only if they matter."""
+        own = {"candidates' scores": self.candidates.scores} if scores and self.candidates else {}
         return {
+            **own,
             "labelled sentences": digest_of([asdict(example) for example in self.learned]),
             "validation sentences": digest_of([asdict(example) for example in self.measured]),
             "candidates": self.candidates.digest if self.candidates else None,
@@ -78,6 +81,11 @@ def read_data(settings: Train, predictor: Predictor) -> TrainData:
         raise InputError("no labelled sentence can be learned from", path=path)
     if not measured:
         raise InputError("no coordination in the validation sentences", path=path)
+    if SELECTIONS[settings.select].needs_loss and not tally_validation.kept:
+        raise InputError(
+            "no validation sentence can be scored, so there is no loss to choose the weights by",
+            path=path, remedy="say another --select, or take an encoder that reads longer sentences",
+        )  # fmt: skip
     if settings.judges > len(learned):
         raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
     candidates, uncovered = None, list[str]()

@@ -1,4 +1,4 @@
-"""M as it is trained: updates, CalcScore, validation, early stopping, the best weights (§5.1).
+"""M as it is trained: updates, CalcScore, validation (§5.1).
 
 Beside the model stands the acceptance log: every candidate that Algorithm 1 examined, with its score
 and whether it was accepted, for ``scored.parquet``, ``history.jsonl`` and the progress display.
@@ -10,19 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from torch import Tensor
 
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
 from pipeline.models.optim import Average
-from pipeline.predictor.encoding import Example, instances
+from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.scoring import Ensemble
+from pipeline.train.selection import BestAccuracy, Selection
 from pipeline.train.stream import Drawn
+from pipeline.train.validation import validate
+from pipeline.train.weighting import Alike, Weighting, loss_shares
 
 _BATCH = 4096  # rows that are kept as dictionaries before they become columns, a tenth of the size
 _LONG = 10  # fills of so many words and more are counted together
@@ -154,13 +156,17 @@ _BARREN = 1000  # steps without an accepted candidate after which something must
 
 
 class Learner:
-    """The model M of Algorithm 1 with its optimizer, log and best weights so far.
+    """The model M of Algorithm 1 with its optimizer, its log and the weights chosen so far.
 
     Args:
         predictor: the weights.
-        validation: sentences to choose the best step by.
+        validation: sentences to choose the weights by.
         schedule: the numbers.
         group: the processes that share the work; unset: this process alone.
+        selection: which weights become the predictor; unset: those of the best accuracy.
+        weighting: how much candidates count against each other; unset: all alike.
+        weight: λ: the loss is the mean over labelled instances + λ · the mean over generated ones;
+            None: one mean over both.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
         make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
         corpus: how many candidates there are, to tell which share of them was used.
@@ -170,8 +176,7 @@ class Learner:
     Attributes:
         step: updates done.
         history: one dictionary per validation, as in ``history.jsonl``.
-        best_step: the step of the best validation accuracy; the earliest of equals.
-        best_accuracy: that accuracy, in [0, 1].
+        selection: the rule, with what it has chosen so far.
         log: the candidates examined.
         judged: the weights that score, are validated and saved: the average if ``average`` is set.
         ensemble: what scores candidates; None until the first is scored.
@@ -184,6 +189,9 @@ class Learner:
         schedule: Schedule,
         *,
         group: ProcessGroup | None = None,
+        selection: Selection | None = None,
+        weighting: Weighting | None = None,
+        weight: float | None = None,
         self_train: bool = False,
         make_ensemble: MakeEnsemble = lambda model, state: Ensemble(model),
         corpus: int = 0,
@@ -192,8 +200,8 @@ class Learner:
     ) -> None:
         self.predictor, self.validation, self.schedule = predictor, validation, schedule
         self.log = AcceptanceLog()
-        self.step = self.best_step = 0
-        self.best_accuracy = -1.0
+        self.step = 0
+        self.selection = selection or BestAccuracy(schedule)
         self.history: list[dict[str, Any]] = []
         self.ensemble: Ensemble | None = None
         self._group = group or ProcessGroup(0, 1, predictor.device)
@@ -201,8 +209,7 @@ class Learner:
         self._corpus, self._warn = corpus, warn
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
-        self._best: dict[str, Tensor] = {}
-        self._stalled = False
+        self._weighting, self._weight = weighting or Alike(), weight
         self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group)
         self._average = (
             Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
@@ -211,12 +218,8 @@ class Learner:
 
     @property
     def converged(self) -> bool:
-        """Line 15: all steps are done, or ``patience`` steps passed without improvement.
-
-        Steps within ``warm_steps`` are not counted as passed (§5.1: "for 1,000 steps after the
-        initial 1,000 steps").
-        """
-        return self._stalled or self.step >= self.schedule.steps
+        """Line 15: all steps are done, or ``patience`` steps passed without improvement."""
+        return self.selection.stalled or self.step >= self.schedule.steps
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """Line 8: the probability of each candidate's structure, without dropout or gradient."""
@@ -249,14 +252,30 @@ class Learner:
             for m, score in enumerate(scores)
         ]
 
-    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+    def update(
+        self,
+        B: Sequence[Example],  # noqa: N803 - the paper's name
+        sampled: Sequence[Example],
+        trials: Sequence[Trial],
+    ) -> None:
         """Line 14, and validation when it is due. An empty batch changes no weight.
+
+        Args:
+            B: the generated examples accepted (with λ = 0 they are not learned from).
+            sampled: the labelled ones.
+            trials: the candidates examined, in order.
 
         Raises:
             ModelError: the loss or its gradient is not a number.
         """
-        if batch:
-            self._losses.append(self._optimizer.update(batch, self.step))
+        # Every candidate examined is ranked, so that a rank does not depend on who was accepted.
+        weights = [self._weighting.weigh(t.drawn, t.verdict.score) for t in trials]
+        accepted = [w for w, trial in zip(weights, trials, strict=True) if trial.accepted]
+        if self._weight == 0:
+            B, accepted = [], []  # noqa: N806
+        if batch := [*B, *sampled]:
+            shares = loss_shares(B, sampled, accepted, self._weight)
+            self._losses.append(self._optimizer.update(batch, self.step, shares))
             self._recent.append(self._losses[-1])
             if self._average:
                 self._average.update()
@@ -270,16 +289,14 @@ class Learner:
 
     def _validate(self) -> None:
         with self._group.autocast():
-            accuracy = validation_accuracy(self.judged, self.validation, self._group)
-        if accuracy > self.best_accuracy:
-            self.best_step, self.best_accuracy = self.step, accuracy
-            weights = self.judged.state_dict()
-            self._best = {name: value.cpu().clone() for name, value in weights.items()}
+            found = validate(self.judged, self.validation, self._group)
+        self.selection.look(self.step, found, self.judged)
         self.history.append(
             {
                 "step": self.step,
                 "loss": sum(self._losses) / len(self._losses) if self._losses else None,
-                "validation_accuracy": accuracy,
+                "validation_accuracy": found.accuracy,
+                "validation_loss": found.loss,
                 "seen": self.log.seen,
                 "accepted": self.log.accepted,
                 "distinct": self.log.distinct,
@@ -287,8 +304,6 @@ class Learner:
             }
         )
         self._losses.clear()
-        passed = self.step - max(self.best_step, self.schedule.warm_steps)
-        self._stalled = passed >= self.schedule.patience
 
     def _note(self) -> str:
         loss = f"{sum(self._recent) / len(self._recent):.3f}" if self._recent else "…"
@@ -324,14 +339,13 @@ class Learner:
             "predictor": dict(self.predictor.state_dict()),
             "optimizer": self._optimizer.state,
             "average": weights,
-            "best": self._best,
+            "selection": self.selection.tensors,
             "judges": judges,
         }
         facts = {
             "step": self.step,
-            "best_step": self.best_step,
-            "best_accuracy": self.best_accuracy,
-            "stalled": self._stalled,
+            "selection": self.selection.state,
+            "weighting": self._weighting.state,
             # As text: a JSON writer may sort the keys, and the run's file keeps their order.
             "history": [json.dumps(entry) for entry in self.history],
             "losses": self._losses,
@@ -348,9 +362,9 @@ class Learner:
         self._optimizer.restore(tensors["optimizer"])
         if self._average:
             self._average.restore(tensors["average"], facts["power"])
-        self._best = tensors["best"]
-        self.step, self.best_step = facts["step"], facts["best_step"]
-        self.best_accuracy, self._stalled = facts["best_accuracy"], facts["stalled"]
+        self.step = facts["step"]
+        self.selection.restore(tensors["selection"], facts["selection"])
+        self._weighting.restore(facts["weighting"])
         self.history = [json.loads(entry) for entry in facts["history"]]
         self._losses = list(facts["losses"])
         self._recent.extend(facts["recent"])
@@ -359,10 +373,13 @@ class Learner:
             ensemble = {"judges": tensors["judges"], "temperature": facts["temperature"]}
             self.ensemble = self._make_ensemble(self.judged, ensemble)
 
-    def restore_best(self) -> Predictor:
-        """The predictor with the weights of ``best_step``."""
-        self.predictor.load_state_dict(self._best)
-        return self.predictor.eval()
+    def finish(self) -> None:
+        """Give the predictor the weights that were chosen, and validate them if they never were."""
+        self.predictor.load_state_dict(self.selection.weights)
+        self.predictor.eval()
+        if not self.selection.validates:
+            with self._group.autocast():
+                self.selection.found = validate(self.predictor, self.validation, self._group)
 
 
 def learnable(
@@ -391,17 +408,3 @@ def learnable(
             chosen = tuple(ks[m] for m in kept), tuple(extents[m] for m in kept)
             learned.append(Example(sentence.words, *chosen))
     return learned, measured, tally
-
-
-def validation_accuracy(
-    predictor: Predictor, examples: Sequence[Example], group: ProcessGroup | None = None
-) -> float:
-    """Share of coordinators whose outer boundary is predicted exactly, in [0, 1].
-
-    An instance that the predictor cannot score counts as wrong. A group shares the sentences.
-    """
-    group = group or ProcessGroup(0, 1, predictor.device)
-    words, ks, gold = instances(group.share(examples))
-    found = predictor.predict(words, ks)
-    right = sum(p is not None and p.span == g for p, g in zip(found, gold, strict=True))
-    return sum(group.collect([right], group.world)) / sum(len(e.coordinators) for e in examples)

@@ -77,11 +77,20 @@ class Optimizer:
         """Go on from a ``state``."""
         self._adamw.load_state_dict(state)
 
-    def update(self, batch: Sequence[Example], step: int) -> float:
+    def update(
+        self, batch: Sequence[Example], step: int, shares: Sequence[float] | None = None
+    ) -> float:
         """Learn from a batch, not empty, as update number ``step`` (from 0).
 
+        Args:
+            batch: the examples.
+            step: updates done before.
+            shares: what an instance of each example counts in the loss (``weighting.loss_shares``);
+                unset: one over the number of instances.
+
         Returns:
-            The mean negative log-probability over the batch's instances before the update.
+            The loss before the update: the instances' negative log-probabilities, summed by their
+            shares; without shares their mean.
 
         Raises:
             ModelError: the loss or its gradient is not a number.
@@ -95,11 +104,12 @@ class Optimizer:
         torch.manual_seed(int(seed.generate_state(1)[0]))
         self._predictor.train()
         self._adamw.zero_grad()
-        own = group.share(batch)
+        own, scale = group.share(batch), None if shares is None else group.share(shares)
         # DDP wants a gradient from every process, even if a small batch leaves one nothing to do.
         with group.autocast():
-            loss = self._loss(own or batch[:1]) * bool(own)
-        loss = loss / sum(len(example.coordinators) for example in batch)
+            loss = self._loss(own or batch[:1], scale or (shares and shares[:1])) * bool(own)
+        if shares is None:
+            loss = loss / sum(len(example.coordinators) for example in batch)
         # DDP averages gradients over the group; times their number that is the batch's gradient.
         (loss * group.world).backward()
         loss = group.total(loss.detach())

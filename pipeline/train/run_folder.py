@@ -24,7 +24,7 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
 
     Args:
         output: the folder.
-        learner: M with its best weights, history and log.
+        learner: M that has finished, with its history and log.
         record: what ``run.json`` tells beyond them.
         seconds: how long it took.
 
@@ -35,15 +35,16 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
     output.begin()
     # run.json is written after the other files, so an older one must not vouch for these.
     (out / "run.json").unlink(missing_ok=True)
-    learner.restore_best().save(out / "predictor")
+    learner.predictor.save(out / "predictor")
     lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
     write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
     write_table(out / "scored.parquet", learner.log.table())
     write_json(out / "timing.json", {"seconds": seconds})
-    log = learner.log
+    log, chosen = learner.log, learner.selection
     facts = {
-        "best_step": learner.best_step,
-        "best_validation_accuracy": learner.best_accuracy,
+        "best_step": chosen.step,
+        "best_validation_accuracy": chosen.found.accuracy,
+        "best_validation_loss": chosen.found.loss,
         "steps": learner.step,
         "seen": log.seen,
         "accepted": log.accepted,

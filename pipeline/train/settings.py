@@ -88,7 +88,29 @@ class Train(Settings):
     weight_decay: float = Field(0.01, ge=0, description="AdamW weight decay.")
     clip: float = Field(1.0, gt=0, description="Gradient norm clipping threshold.")
     eval_every: int = Field(100, ge=1, description="Updates between validations.")
-    patience: int = Field(1000, ge=1, description="Stop after so many updates without improvement.")
+    patience: int = Field(
+        1000, ge=1, description="Stop after so many updates without improvement (see --select)."
+    )
+    select: Literal["accuracy", "loss", "last", "average"] = Field(
+        "accuracy",
+        description="Which weights become the predictor: of the best validation accuracy, the earliest "
+        "of equals; of the least validation loss, the latest of equals; those after the last update; the "
+        "mean of those at the validations in the second half of the updates after the warm steps. With "
+        "the last two all --steps are made.",
+    )
+    weight: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="λ: the loss is the mean over a batch's labelled instances + λ times the mean over its "
+        "generated ones; unset: one mean over both (not used in mode baseline).",
+    )
+    weigh: Literal["none", "rank"] = Field(
+        "none",
+        description="How much generated examples count against each other: alike; by the rank of M's "
+        "probability and the language model's score among the last 200 candidates of the same label and "
+        "fill length, 1 on average (not used in mode baseline).",
+    )
     mlp_hidden: int = Field(256, ge=1, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
     encoder_dropout: float | None = Field(

@@ -26,10 +26,12 @@ from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import rename_run, run_output, write_run
 from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
+from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
+from pipeline.train.weighting import WEIGHTINGS
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
@@ -106,9 +108,12 @@ class _Run:
             if self.group.first:
                 meter.at(done, f"{note}  {meter.rate:.1f} steps/s")
 
+        schedule = Schedule.of(settings)
         learner = Learner(
-            predictor, data.measured, Schedule.of(self.settings),
-            group=self.group, self_train=settings.mode == "self-train",
+            predictor, data.measured, schedule,
+            group=self.group, selection=SELECTIONS[settings.select](schedule),
+            weighting=WEIGHTINGS[settings.weigh](), weight=settings.weight,
+            self_train=settings.mode == "self-train",
             make_ensemble=lambda model, was: self._ensemble(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
             warn=warn if self.group.first else lambda text: None,
@@ -134,6 +139,7 @@ class _Run:
                 Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
                 rule, after=after,
             )  # fmt: skip
+        learner.finish()
         if self.group.first:
             excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
@@ -146,7 +152,7 @@ class _Run:
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(),
+            inputs=data.about(scores=self.settings.weigh != "none"),
             model=identity(self.encoder),
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
@@ -208,6 +214,8 @@ class _Run:
             "corpus", "out", "system", "candidates", "processes", "checkpoint_every", "keep", "resume",
             *System.FIELDS,
         }  # fmt: skip
+        if settings.mode == "baseline":
+            apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
         kept = settings.model_dump(mode="json", exclude=apart)
         if settings.candidates is not None and settings.mode != "baseline":
             folder = Path(settings.candidates)
@@ -220,6 +228,8 @@ class _Run:
     def _tell_start(self, data: TrainData, checkpoints: Checkpoints, first: int) -> None:
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
+        if self.settings.weigh == "rank" and data.candidates and not data.candidates.scored:
+            warn("no candidate has a score of its language model: M's rank alone weighs them")
         for fault in checkpoints.damaged:
             warn(f"checkpoint passed over: {fault}")
         if first:
@@ -236,6 +246,7 @@ class _Run:
             "labelled": data.size,
             "draw": settings.labelled,
             "seed": settings.seed,
+            "select": settings.select,
             "settings": (recorded := self._recorded()),
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
@@ -252,11 +263,11 @@ class _Run:
             table("Left out of training", ["set", "reason", "count"], refused)
         log, settings = learner.log, self.settings
         say(
-            f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: best validation accuracy "
-            f"{learner.best_accuracy:.4f} at step {learner.best_step} of {learner.step}; "
+            f"{self.system}, |L| = {settings.labelled}, seed {settings.seed}: "
+            f"{learner.selection.describe()} of {learner.step}; "
             f"accepted {log.accepted:,} of {log.seen:,} candidates seen"
         )
-        if log.seen and learner.best_step <= settings.warm_steps:
+        if log.seen and learner.selection.step <= settings.warm_steps:
             say(
                 f"That is before the first candidate joined (after step {settings.warm_steps}), so this "
                 "predictor learnt from L alone; see how validation went on (history.jsonl)"

@@ -4,6 +4,7 @@ Every draw is a pure function of the seed and its position in the stream, so a r
 anywhere in it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ _LET_GO = 8  # draws; each touches some ten pages, and the system maps many arou
 class Drawn:
     """A candidate (x', y') as drawn: its text, and the boundary that generation gave it.
 
-    ``fill_length`` is the number of words of the last conjunct, which generation inserted.
+    ``fill_length`` is the number of words of the last conjunct, which generation inserted; ``score``
+    is the language model's of the fill, None where it gave none.
     """
 
     candidate_id: str
@@ -32,6 +34,7 @@ class Drawn:
     coordinator: int
     extent: Span
     fill_length: int
+    score: float | None = None
 
 
 class CandidateStream:
@@ -53,6 +56,8 @@ class CandidateStream:
         sentences: how many source sentences have a candidate.
         labels: candidates per label.
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
+        scores: the same of the language model's scores, which ``digest`` leaves out.
+        scored: how many candidates have such a score.
 
     Raises:
         InputError: there are no candidates, or none with one of the labels, a shard is damaged or
@@ -65,6 +70,8 @@ class CandidateStream:
         self.sentences = len(self._store.ends)
         self.labels: dict[str, int] = self._store.card["labels"]
         self.digest: str = self._store.card["digest"]
+        self.scores: str = self._store.card["scores"]
+        self.scored: int = self._store.card["scored"]
         self._draws = 0
 
     def __len__(self) -> int:
@@ -88,7 +95,13 @@ class CandidateStream:
             row["coordinator"],
             Span(first["start"], last["end"]),
             last["end"] - last["start"],
+            _number(row["score"]),
         )
+
+
+def _number(score: float | None) -> float | None:
+    """A score that can be compared with others."""
+    return None if score is None or math.isnan(score) else score
 
 
 class LabelledStream:

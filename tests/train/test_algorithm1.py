@@ -62,7 +62,10 @@ class FakeM:
             for c in candidates
         ]
 
-    def update(self, batch: Sequence[Example], trials: Sequence[Trial]) -> None:
+    def update(
+        self, B: Sequence[Example], sampled: Sequence[Example], trials: Sequence[Trial]
+    ) -> None:
+        batch = [*B, *sampled]
         self.batches.append([example.words[0][0] + example.words[-1] for example in batch])
         self.examined.append([trial.drawn.candidate_id for trial in trials])
 

@@ -145,9 +145,9 @@ def test_judges_never_see_their_fold(tiny_bert: Path, monkeypatch: pytest.Monkey
     seen: list[set[tuple[str, ...]]] = []
     loss = Predictor.forward
 
-    def noted(self: Predictor, batch: Sequence[Example]) -> torch.Tensor:
+    def noted(self: Predictor, batch: Sequence[Example], *weights: None) -> torch.Tensor:
         seen.append({e.words for e in batch})
-        return loss(self, batch)
+        return loss(self, batch, *weights)
 
     monkeypatch.setattr(Predictor, "forward", noted)
     seeds: list[int] = []

@@ -24,6 +24,7 @@ from pipeline.train.learner import Learner
 
 EVERYTHING = {
     "accept": "quantile", "temperature": "fit", "judges": 2, "average": 0.9, "encoder_rate": 0.5,
+    "select": "average", "weight": 0.5, "weigh": "rank",
 }  # fmt: skip
 
 
@@ -71,6 +72,25 @@ def test_ten_kills_at_random_steps_change_nothing(
     assert history(tmp_path / "killed") == history(tmp_path / "whole")
     assert any(row["accepted"] for row in scored(tmp_path / "killed"))
     assert not (tmp_path / "killed" / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("select", ["loss", "last", "average"])
+def test_kills_change_no_choice_of_weights(
+    corpus: Path, tmp_path: Path, forks: Any, select: str
+) -> None:
+    """Before, between and after the validations that count the predictor is the same to the bit."""
+    usual = {"checkpoint_every": 3, "eval_every": 4, "select": select, "weigh": "rank", "k": 4}
+    train.run(settings(corpus, out=tmp_path / "whole", **usual))
+    killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
+    for step in (29, 48, 53, 58):
+
+        def work(step: int = step) -> None:
+            die_in(step)
+            train.run(killed)
+
+        assert forks.end(forks.start(work)) == -signal.SIGKILL
+    train.run(killed)
+    assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
 
 
 def test_a_release_trains_as_its_corpus(
@@ -306,16 +326,23 @@ def test_a_team_is_killed_and_goes_on(
     assert any(row["accepted"] for row in scored(tmp_path / "whole"))
 
 
+@pytest.mark.parametrize("given", [{}, {"weight": 0.5, "weigh": "rank", "select": "average"}])
 def test_without_dropout_a_team_is_one_process(
-    corpus: Path, tmp_path: Path, start: Callable[..., list[int]], forks: Any
+    corpus: Path,
+    tmp_path: Path,
+    start: Callable[..., list[int]],
+    forks: Any,
+    given: dict[str, Any],
 ) -> None:
     """Same losses to five digits, same candidates accepted, in batches that two divide unevenly."""
     usual = {"steps": 40, "dropout": 0.0, "encoder_dropout": 0.0, "n_batch": 5, "k": 3, "k_max": 6}
+    usual |= given
     train.run(settings(corpus, out=tmp_path / "one", **usual))
     ranks = start(*[lambda: train.run(settings(corpus, out=tmp_path / "two", **usual))] * 2)
     assert [forks.end(rank) for rank in ranks] == [0, 0], (tmp_path / "log-0").read_text()
     for entry, same in zip(history(tmp_path / "two"), history(tmp_path / "one"), strict=True):
         assert entry["loss"] == pytest.approx(same["loss"], abs=1e-4)
+        assert entry["validation_loss"] == pytest.approx(same["validation_loss"], abs=1e-4)
     for row, other in zip(scored(tmp_path / "two"), scored(tmp_path / "one"), strict=True):
         assert row.pop("probability") == pytest.approx(other.pop("probability"), abs=1e-3)
         assert row == other

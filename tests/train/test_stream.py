@@ -4,6 +4,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -171,28 +172,65 @@ def test_digest_covers_what_is_drawn(tmp_path: Path, other: dict[str, Any]) -> N
 
 
 KEYS = st.sampled_from([0, 1, 2**56 - 1, 2**56, 2**63, 2**64 - 1])
+SCORES = st.sampled_from([0.0, 0.5, 1.5])  # whose bits are in the order of the numbers
 
 
 @settings(max_examples=30)
-@given(parts=st.lists(st.lists(st.tuples(KEYS, KEYS), min_size=1), min_size=1))
+@given(parts=st.lists(st.lists(st.tuples(KEYS, KEYS, SCORES), min_size=1), min_size=1))
 def test_index_sorts_out_of_core(
-    parts: list[list[tuple[int, int]]], tmp_path_factory: pytest.TempPathFactory
+    parts: list[list[tuple[int, int, float]]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """However rows arrive, ``rows`` and ``ends`` are those of sorting them all in memory."""
     folder = tmp_path_factory.mktemp("index")
     builder = IndexBuilder(folder)
     for part in parts:
-        builder.add(*np.array(part, dtype=np.uint64).T)
-    sentences, _ = builder.finish()
+        *keys, scores = zip(*part, strict=True)
+        builder.add(*np.array(keys, dtype=np.uint64), np.array(scores, dtype=np.float32))
+    sentences, _, _ = builder.finish()
     every = [(*keys, n) for n, keys in enumerate(keys for part in parts for keys in part)]
     every.sort()
-    counts = Counter(sentence for sentence, _, _ in every)
+    counts = Counter(sentence for sentence, *_ in every)
     assert np.fromfile(folder / "rows", INDEX).tolist() == [n for *_, n in every]
     assert np.fromfile(folder / "ends", INDEX).tolist() == np.cumsum(
         [counts[sentence] for sentence in sorted(counts)]
     ).tolist()  # fmt: skip
     assert sentences == len(counts)
     assert sorted(path.name for path in folder.iterdir()) == ["ends", "rows"]
+
+
+def test_scores_are_read_where_there_are_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They change no draw and have a digest of their own; a source without the column gives none."""
+    every = [row(f"c{n}", f"s{n}", score=None if n == 2 else n / 4) for n in range(6)]
+    source, changed = (
+        corpus_folder(tmp_path / name, given)
+        for name, given in (("one", every), ("two", [*every[1:], {**every[0], "score": 9.0}]))
+    )
+    bare, nulls, texts = (tmp_path / name / "data" for name in ("bare", "nulls", "texts"))
+    table = pa.Table.from_pylist(every, schema=CANDIDATES).drop_columns(["score"])
+    for folder, column in ((bare, None), (nulls, pa.nulls(6)), (texts, pa.array(["high"] * 6))):
+        folder.mkdir(parents=True)
+        written = table if column is None else table.append_column("score", column)
+        pq.write_table(written, folder / "train-0.parquet")
+    drawn = draws(source)
+    assert {d.candidate_id: d.score for d in drawn} == {
+        f"c{n}": None if n == 2 else n / 4 for n in range(6)
+    }
+    for folder in (bare, nulls):
+        assert draws(folder.parent) == [replace(d, score=None) for d in drawn]
+    (bare.parent / "README.md").write_text(
+        "---\nconfigs:\n- config_name: default\n  data_files: data/train-*\n---\n"
+    )
+    hub(monkeypatch, bare.parent)
+    assert {d.score for d in draws("some-one/some.name")} == {None}
+    streams = [CandidateStream(f, 0) for f in (source, changed, bare.parent)]
+    assert len({s.digest for s in streams}) == 1
+    assert len({s.scores for s in streams}) == 3
+    assert [s.scored for s in streams] == [5, 5, 0]
+    release = release_folder(tmp_path / "release", every)
+    assert CandidateStream(release, 0).scores == streams[0].scores
+    assert "column 'score' is string, not float" in refusal(texts.parent)
 
 
 @pytest.fixture

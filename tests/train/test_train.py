@@ -25,9 +25,10 @@ from pipeline.tools.predict import command as predict
 from pipeline.tools.settings import Predict
 from pipeline.train import algorithm1
 from pipeline.train import stage as train
-from pipeline.train.learner import learnable, validation_accuracy
+from pipeline.train.learner import learnable
 from pipeline.train.settings import Train
 from pipeline.train.stream import CandidateStream
+from pipeline.train.validation import Validation, validate
 
 
 @pytest.fixture(scope="module")
@@ -154,11 +155,11 @@ def test_early_stopping(
     given = iter(accuracies)
     weights = []
 
-    def told(predictor: Predictor, *_: object) -> float:
+    def told(predictor: Predictor, *_: object) -> Validation:
         weights.append(predictor.scorer.first.weight.detach().clone())
-        return next(given)
+        return Validation(next(given), 1.0)
 
-    monkeypatch.setattr("pipeline.train.learner.validation_accuracy", told)
+    monkeypatch.setattr("pipeline.train.learner.validate", told)
     train.run(
         settings(corpus, mode="baseline", steps=10, warm_steps=3, eval_every=1, patience=4, out=tmp_path)
     )  # fmt: skip
@@ -308,7 +309,7 @@ def test_average_is_what_is_validated_and_saved(corpus: Path, tmp_path: Path) ->
     run = read_json(tmp_path / "run.json")
     predictor = Predictor.load(tmp_path / "predictor")
     _, measured, _ = learnable([sentence(n) for n in range(40, 64)], predictor)
-    assert validation_accuracy(predictor, measured) == run["best_validation_accuracy"] > 0.5
+    assert validate(predictor, measured).accuracy == run["best_validation_accuracy"] > 0.5
 
 
 @pytest.mark.parametrize(

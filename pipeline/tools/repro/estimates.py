@@ -28,10 +28,11 @@ from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.train.data import fresh_predictor
 from pipeline.train.distributed import ProcessGroup
-from pipeline.train.learner import learnable, validation_accuracy
+from pipeline.train.learner import learnable
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
+from pipeline.train.validation import validate
 
 _ENOUGH = 2.0  # seconds of each measurement
 _SAMPLE = 250  # labelled sentences to measure with
@@ -116,11 +117,11 @@ def probe_training(settings: Train) -> TrainingSpeed:
         least = _seconds(update(few)) if 0 < few < settings.n_batch else full
         a_round = _seconds(score) if settings.k else 0.0
 
-        def validate(_: int) -> None:
+        def look(_: int) -> None:
             with group.autocast():
-                validation_accuracy(predictor, measured)
+                validate(predictor, measured)
 
-        validation = _seconds(validate)
+        validation = _seconds(look)
         weights = sum(p.numel() * p.element_size() for p in predictor.parameters())
         return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
     finally:
