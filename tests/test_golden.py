@@ -54,7 +54,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (1, "c345f4a846b04259"),
     "generate": (1, "e2554e5d11858bd7"),
-    "train": (1, "05dc328c14ad214d"),
+    "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
     "release": (1, "bc69aa6925a4f39f"),

@@ -29,7 +29,7 @@ from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
