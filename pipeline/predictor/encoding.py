@@ -11,11 +11,12 @@ training writes all gradients), so one sentence at a time is not cheap either.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
-from transformers import PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
@@ -155,7 +156,17 @@ def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None)
 
 
 _ENCODING, _LEARNING = 40, 80
-"""What a pass of bert-base costs on one CPU core beside its tokens, in tokens: forward, and both ways."""
+"""What reading all weights costs on one CPU core, in tokens: forward, and both ways. It grows with the
+weights as a token does, so an encoder's size makes no difference."""
+
+_CALLS = 800_000
+"""What starting a layer's operations costs, in tokens times the square of the encoder's width. It does
+not grow with the layer, and a core computes 1 token of bert-base's meanwhile, 200 of one of 64 units."""
+
+
+def pass_cost(width: int, *, learning: bool) -> int:
+    """What one more pass costs beside its tokens, in tokens, forward or (``learning``) both ways."""
+    return (_LEARNING if learning else _ENCODING) + _CALLS // width**2
 
 
 def represent(
@@ -163,13 +174,20 @@ def represent(
 ) -> Tensor:
     """Encode sentences, on a CPU in groups of similar length.
 
+    Args:
+        encoder: a Transformer whose configuration names its width.
+        encoding: makes its input.
+        batch: the sentences.
+        device: where the encoder is.
+
     Returns:
         The words' representations h, ``[sentences, words, width]``; values after a sentence's last
         word are padding.
     """
     groups = [list(range(len(batch)))]
     if device.type == "cpu":
-        overhead = _LEARNING if torch.is_grad_enabled() else _ENCODING
+        width: int = cast(PretrainedConfig, encoder.config).hidden_size
+        overhead = pass_cost(width, learning=torch.is_grad_enabled())
         groups = similar([len(encoded.ids) for encoded in batch], overhead)
     found: dict[int, Tensor] = {}
     for group in groups:

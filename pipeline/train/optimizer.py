@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from pipeline.core.errors import ModelError
-from pipeline.models.optim import decay_groups
+from pipeline.models.optim import decay_groups, seed_draws
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.train.distributed import ProcessGroup
@@ -101,7 +101,7 @@ class Optimizer:
             weights["lr"] = rate * weights["factor"]
         group = self._group
         seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step, group.rank])
-        torch.manual_seed(int(seed.generate_state(1)[0]))
+        seed_draws(int(seed.generate_state(1)[0]), self._predictor.device)
         self._predictor.train()
         self._adamw.zero_grad()
         own, scale = group.share(batch), None if shares is None else group.share(shares)

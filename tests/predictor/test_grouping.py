@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.predictor import encoding
-from pipeline.predictor.encoding import represent, similar
+from pipeline.predictor.encoding import pass_cost, represent, similar
 from pipeline.predictor.model import Predictor
 
 
@@ -36,6 +36,14 @@ def test_one_group_keeps_its_order() -> None:
     assert similar([5, 3, 5], 1) == [[1], [0, 2]]
 
 
+def test_a_small_encoder_takes_fewer_passes() -> None:
+    """What a pass costs beside its tokens is bert-base's weights, a small encoder's calls."""
+    assert [pass_cost(768, learning=learning) for learning in (False, True)] == [41, 81]
+    batch = [8, 9, 10, 14, 17, 17, 20, 26] * 2
+    assert len(similar(batch, pass_cost(768, learning=False))) == 3
+    assert len(similar(batch, pass_cost(64, learning=False))) == 1
+
+
 def test_groups_change_no_word(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One pass for all, or one for each length: the same h and gradients but for rounding."""
     model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=1).eval()
@@ -44,7 +52,7 @@ def test_groups_change_no_word(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch)
     model.encoder.register_forward_hook(lambda _, __, output: passes.append(len(output[0])))
     found = []
     for overhead in (0, 1000):
-        monkeypatch.setattr(encoding, "_LEARNING", overhead)
+        monkeypatch.setattr(encoding, "pass_cost", lambda width, learning, cost=overhead: cost)
         model.zero_grad()
         h = represent(model.encoder, model.encoding, batch, model.device)
         words = torch.cat([row[: len(each.last)] for row, each in zip(h, batch, strict=True)])
