@@ -4,7 +4,6 @@ All spans are half-open word indices ``[start, end)``.
 """
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from pipeline.core.files import digest_of
@@ -179,10 +178,9 @@ def _is_undecided(sentence: Sentence) -> bool:
     return silent and holds_coordinator(sentence.words)
 
 
-def holds_coordinator(words: Iterable[str], others: AbstractSet[str] = frozenset()) -> bool:
-    """Whether a word is one of the five coordinators, or of ``others`` (lower case), in any case."""
-    sought = COORDINATORS | others
-    return any(word.lower() in sought for word in words)
+def holds_coordinator(words: Iterable[str]) -> bool:
+    """Whether a word is one of the five coordinators, in any case."""
+    return not COORDINATORS.isdisjoint(word.lower() for word in words)
 
 
 def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:

@@ -88,7 +88,12 @@ class FreeInfilling:
             rows = [
                 row
                 for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, settings.coordinator)
+                for row in make_candidates(
+                    reference,
+                    found,
+                    settings.coordinator,
+                    coordinators_in_fills=settings.coordinators_in_fills,
+                )
             ]
             return rows, {CUT: sum(each.cut for found in fills for each in found)}
 
