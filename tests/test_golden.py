@@ -52,8 +52,8 @@ WORLD = ROOT / "data/raw/world"
 GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
-    "preparse": (1, "c345f4a846b04259"),
-    "generate": (1, "e2554e5d11858bd7"),
+    "preparse": (2, "c345f4a846b04259"),
+    "generate": (2, "e2554e5d11858bd7"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),

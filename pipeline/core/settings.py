@@ -205,3 +205,8 @@ class DecodingSettings(Settings):
     coordinator: str = Field(
         "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
     )
+    coordinators_in_fills: bool = Field(
+        False,
+        description="Keep fills that hold a coordinator (and, or, but ...), though nothing marks what it "
+        "joins; without it they are rejects.",
+    )

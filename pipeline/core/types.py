@@ -3,7 +3,7 @@
 All spans are half-open word indices ``[start, end)``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.files import digest_of
@@ -13,6 +13,10 @@ COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
 
 REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S")
 """Constituent labels a reference span may have (§5.1)."""
+
+UNDECIDED = "coordinator in raw text"
+"""Why a sentence for which ``is_undecided_seed`` holds is no source: a structure that it has would go
+unmarked in every candidate made of it."""
 
 LABEL = "[A-Z][A-Z0-9$-]{0,15}"
 """A regular expression: labels that given reference spans may have, such as ``NP`` and ``NP-SBJ``."""
@@ -170,13 +174,37 @@ class Reject:
 def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:
     """Whether a sentence belongs to U: training split, no coordination, enough context (§5.1).
 
-    "No coordination" follows the paper's statistic: none whose coordinator is evaluable.
+    "No coordination" follows the paper's statistic: none whose coordinator is evaluable. Of raw text,
+    which no gold speaks of, that is known only where no word is a coordinator.
     """
     return (
-        sentence.split == "train"
-        and len(sentence.words) >= min_words
+        _may_be_seed(sentence, min_words)
         and not any(c.is_evaluable for c in sentence.coordinations)
+        and not _is_undecided(sentence)
     )
+
+
+def is_undecided_seed(sentence: Sentence, min_words: int = 10) -> bool:
+    """Whether a sentence would belong to U, if only it were known what its coordinators join.
+
+    It holds a coordinator and has neither tags nor tree nor annotated coordinations: what U leaves out
+    for the reason ``UNDECIDED``.
+    """
+    return _may_be_seed(sentence, min_words) and _is_undecided(sentence)
+
+
+def _may_be_seed(sentence: Sentence, min_words: int) -> bool:
+    return sentence.split == "train" and len(sentence.words) >= min_words
+
+
+def _is_undecided(sentence: Sentence) -> bool:
+    silent = sentence.tags is None and sentence.tree is None and not sentence.coordinations
+    return silent and holds_coordinator(sentence.words)
+
+
+def holds_coordinator(words: Iterable[str]) -> bool:
+    """Whether a word is one of the five coordinators, in any case."""
+    return not COORDINATORS.isdisjoint(word.lower() for word in words)
 
 
 def bracketed(words: Sequence[str], spans: Sequence[Span]) -> str:

@@ -192,6 +192,9 @@ _OPTIONAL = ("words", "coordinator", "conjuncts", "fill", *SCORES, "license")
 """What a stand-off release, or a corpus that another program wrote, may lack of a candidate's columns."""
 
 _LENGTH = """{0}."end" - {0}."start\""""
+_HOLDS = f"list_has_any(list_transform({{}}, lambda w: lower(w)), {sorted(COORDINATORS)})"
+_PLACES = """CASE WHEN {source} THEN CASE WHEN {fill} THEN 'both' ELSE 'source' END
+    WHEN {fill} THEN 'fill' ELSE 'none' END"""
 _OF_ACCEPTED = {
     "labels": (("label",), "label"),
     "coordinators": (
@@ -199,6 +202,16 @@ _OF_ACCEPTED = {
         "CASE WHEN coordinator >= 0 THEN lower(words[coordinator + 1]) END",
     ),
     "sentence_words": (("words",), "len(words)"),
+    "other_coordinators": (
+        ("words", "coordinator", "conjuncts"),
+        _PLACES.format(
+            source=_HOLDS.format(
+                'words[:coordinator] || words[coordinator + 2 : conjuncts[-1]."start"] '
+                '|| words[conjuncts[-1]."end" + 1 :]'
+            ),
+            fill=_HOLDS.format('words[conjuncts[-1]."start" + 1 : conjuncts[-1]."end"]'),
+        ),
+    ),
     "fill_words": (("conjuncts",), _LENGTH.format("conjuncts[-1]")),
     "reference_words": (("reference",), _LENGTH.format("reference")),
     **{
@@ -210,6 +223,10 @@ _OF_ACCEPTED = {
     },
 }
 _WRITTEN_COORDINATOR = (("word",), "lower(word)")  # of a stand-off release, which has no words
+_WRITTEN_OTHERS = (
+    ("fill_words",),
+    _PLACES.format(source="false", fill=_HOLDS.format("fill_words")),
+)
 _OF_ALL = {
     "reasons": ((), "reason"),
     "licenses": (("license",), "license"),
@@ -244,6 +261,7 @@ def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
         figures = dict(_OF_ACCEPTED)
         if "words" not in columns:
             figures["coordinators"] = _WRITTEN_COORDINATOR
+            figures["other_coordinators"] = _WRITTEN_OTHERS
         found = _histograms(database, figures, columns, "reason IS NULL")
         if "conjuncts" in columns:
             found["conjunct_words"] = _conjunct_lengths(database)
@@ -254,6 +272,7 @@ def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
             "sources": ordered(every["sources"]),
             "labels": ordered(found["labels"]),
             "coordinators": _named(found, "coordinators"),
+            "other_coordinators": _others(found, in_source="words" in columns),
             "reasons": ordered(rejected),
             "fill_words": _by_length(found, "fill_words"),
             "sentence_words": _lengths(found, "sentence_words"),
@@ -331,6 +350,20 @@ def _generations(shards: Shards, every: _Counts) -> dict[str, int]:
 
 def _named(counts: _Counts, name: str) -> dict[str, int] | None:
     return ordered(counts[name]) if name in counts else None
+
+
+def _others(counts: _Counts, *, in_source: bool) -> dict[str, int | None] | None:
+    """Rows with a coordinator that is not the marked one: in the source's words, in the fill, in either."""
+    if "other_coordinators" not in counts:
+        return None
+    found = counts["other_coordinators"]
+    both, fill = found.get("both", 0), found.get("fill", 0)
+    source = found.get("source", 0) + both
+    return {
+        "source": source if in_source else None,
+        "fill": fill + both,
+        "rows": source + fill if in_source else None,
+    }
 
 
 def _by_length(counts: _Counts, name: str) -> dict[str, int] | None:

@@ -50,6 +50,7 @@ class AttestedInfilling(Infilling):
                 lambda texts: fill_tokens(self._tokenizer, texts),
                 digest_of(self._tokenizer.backend_tokenizer.to_str()),
                 self._tags if settings.match == "head" else None,
+                coordinators=settings.coordinators_in_fills,
             )
         )
 

@@ -92,7 +92,12 @@ class Infilling(ABC):
             rows = [
                 row
                 for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(reference, found, self._settings.coordinator)
+                for row in make_candidates(
+                    reference,
+                    found,
+                    self._settings.coordinator,
+                    coordinators_in_fills=self._settings.coordinators_in_fills,
+                )
             ]
             return rows, {CUT: sum(each.cut for found in fills for each in found)}
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from tokenizers import Encoding
+from tokenizers import Encoding, decoders
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Attested, Reference
 from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.loading import length_limit
-from pipeline.text.natural import NaturalText, join_words
+from pipeline.text.natural import NaturalText, join_words, rejoin
 
 NAN_LOGITS = "NaN logits"
 NO_TOKENS = "reference span has no tokens for the model"
@@ -98,6 +98,7 @@ class Infiller(ABC, Generic[_Encoded]):
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
+        self._loosens = loosens_punctuation(tokenizer)
         before = tokenizer(task.coordinator, add_special_tokens=False)["input_ids"]
         self._before: list[int] = list(before)
         self._inside_word: dict[int, bool] = {}
@@ -180,7 +181,8 @@ class Infiller(ABC, Generic[_Encoded]):
             reason = SPECIAL_IN_FILL
         elif tokens and self._continues(tokens[0]):
             reason = SPLIT_WORD
-        return str(self.tokenizer.decode(list(tokens))).strip(), reason
+        text = str(self.tokenizer.decode(list(tokens))).strip()
+        return rejoin(text) if self._loosens else text, reason
 
     def _continues(self, token: int) -> bool:
         """Whether a fill that begins with this token goes on with the word before it.
@@ -273,3 +275,16 @@ def blank_before(tokenizer: PreTrainedTokenizerBase) -> str:
         tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a", "a a")
     )
     return " " if alone != after and both == [*alone, *after] else ""
+
+
+def loosens_punctuation(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the decoder puts blanks around punctuation inside words, ``E2F - 1``.
+
+    So do word pieces where a hyphen is cut off before they are looked up: all pieces that begin
+    something then get a blank. Byte-level BPE and sentencepiece keep the blanks that were there.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or not isinstance(backend.decoder, decoders.WordPiece):
+        return False
+    cut = backend.pre_tokenizer and backend.pre_tokenizer.pre_tokenize_str("a-b")
+    return bool(cut) and len(cut) > 1

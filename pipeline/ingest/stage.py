@@ -13,7 +13,13 @@ from pipeline.core.files import folder_lock, write_json, write_text
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
-from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
+from pipeline.core.types import (
+    UNDECIDED,
+    Sentence,
+    holds_coordinator,
+    is_undecided_seed,
+    is_unlabelled_seed,
+)
 from pipeline.ingest.draws import Draw, Size, draw, drawable
 from pipeline.ingest.readers import READERS, more_text
 from pipeline.ingest.settings import Ingest
@@ -116,7 +122,8 @@ def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:
 def _counts(sentences: list[Sentence]) -> dict[str, Any]:
     """Table 1's counts, labels of evaluable instances, and the unlabelled seeds U.
 
-    ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them.
+    ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them. Sentences
+    that only their length makes no seed are not counted as refused.
     """
     splits: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
     labels: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
@@ -134,8 +141,10 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
             seeds["without_coordination"] += 1
         if is_unlabelled_seed(sentence, _MIN_WORDS):
             seeds[f"of_{_MIN_WORDS}_words_or_more"] += 1
-            if not COORDINATORS & {word.lower() for word in sentence.words}:
+            if not holds_coordinator(sentence.words):
                 seeds["and_without_coordinator_word"] += 1
+        elif is_undecided_seed(sentence, _MIN_WORDS):
+            seeds[f"refused: {UNDECIDED}"] += 1
     rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
     return {
         "splits": {name: {row: splits[name][row] for row in rows} for name in _SPLITS},

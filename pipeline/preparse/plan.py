@@ -1,8 +1,9 @@
 """What ``preparse`` parses, cut into units: the sentences of U, and sentences that hold a coordinator."""
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,13 @@ from pathlib import Path
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
-from pipeline.core.types import COORDINATORS, Sentence, is_unlabelled_seed
+from pipeline.core.types import (
+    UNDECIDED,
+    Sentence,
+    holds_coordinator,
+    is_undecided_seed,
+    is_unlabelled_seed,
+)
 from pipeline.preparse.settings import Preparse
 
 _Wanted = Callable[[Sentence], bool]
@@ -27,6 +34,7 @@ class ParsePlan:
         rows: the rows of ``sentences.parquet`` that each unit covers.
         sizes: how many of them are wanted.
         fields: settings that the choice of sentences depends on.
+        left_out: sentences, as far as ``rows`` go, that are none for a reason to be told; by reason.
     """
 
     folder: str
@@ -35,6 +43,7 @@ class ParsePlan:
     rows: tuple[range, ...]
     sizes: tuple[int, ...]
     fields: frozenset[str]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
@@ -47,19 +56,29 @@ def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
     def wanted(sentence: Sentence) -> bool:
         return is_unlabelled_seed(sentence, settings.min_words)
 
-    rows, sizes = _units(source, wanted, settings.unit, settings.limit)
+    left_out: Counter[str] = Counter()
+
+    def counted(sentence: Sentence) -> bool:
+        left_out[UNDECIDED] += is_undecided_seed(sentence, settings.min_words)
+        return wanted(sentence)
+
+    rows, sizes = _units(source, counted, settings.unit, settings.limit)
+    left_out = +left_out
     if not rows:
+        others = "".join(f" (left out: {n:,}, {reason})" for reason, n in left_out.items())
         raise InputError(
-            f"no training sentence without coordination has {settings.min_words} words or more",
+            f"no training sentence without coordination has {settings.min_words} words or more{others}",
             path=source,
             remedy="lower --min-words or ingest more text",
         )
     fields = frozenset({"limit", "min_words"})
-    return ParsePlan(TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, fields)
+    return ParsePlan(TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, fields, left_out)
 
 
 def coordinated_plan(source: Path, settings: Preparse) -> ParsePlan:
     """``settings.coordinated`` training sentences outside U with one of the five coordinators.
+
+    Raw text has them too: it is in U only where it holds no coordinator.
 
     Of more than that, those are drawn whose ids have the smallest pseudo-random keys: a smaller draw
     is part of a larger one, and does not depend on the order of the sentences.
@@ -72,7 +91,7 @@ def coordinated_plan(source: Path, settings: Preparse) -> ParsePlan:
         return (
             sentence.split == "train"
             and not is_unlabelled_seed(sentence, settings.min_words)
-            and any(word.lower() in COORDINATORS for word in sentence.words)
+            and holds_coordinator(sentence.words)
         )
 
     def key(name: str) -> tuple[bytes, str]:

@@ -34,9 +34,12 @@ from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, one_line, parse_tree
 
-ALGORITHM = 1
-"""Raise it when a code change changes the parser or the trees made from the same settings
-and sentences: the corpus's parser and its trees are then stale."""
+ALGORITHM = 2
+"""Raise it when a code change changes the trees made from the same settings and sentences: they are
+then stale."""
+
+PARSER_ALGORITHM = 1
+"""The same of the corpus's parser, which takes longer to make again; its trees are then stale too."""
 
 
 def run(settings: Preparse) -> None:
@@ -73,7 +76,7 @@ def run(settings: Preparse) -> None:
             return
         if not settings.coordinated:
             _mark_empty(settings, source)
-        _finish(settings, card, tallies)
+        _finish(settings, card, tallies, plans[0].left_out)
         for _, report in filter(None, reports):
             report.show("sentences")
 
@@ -138,9 +141,9 @@ def _parser_card(settings: Preparse) -> dict[str, Any]:
     launch.pin(settings.threads)
     if launch.in_launch():
         with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
-            return ensure_parser(settings, ALGORITHM)
+            return ensure_parser(settings, PARSER_ALGORITHM)
     with folder_lock(settings.corpus / "parser"):
-        return ensure_parser(settings, ALGORITHM)
+        return ensure_parser(settings, PARSER_ALGORITHM)
 
 
 def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:
@@ -156,12 +159,20 @@ def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -
     )
 
 
-def _finish(settings: Preparse, card: Mapping[str, Any], tallies: Sequence[Tally]) -> None:
+def _finish(
+    settings: Preparse,
+    card: Mapping[str, Any],
+    tallies: Sequence[Tally],
+    left_out: Mapping[str, int],
+) -> None:
+    for reason, count in left_out.items():
+        console.say(f"left out of the unlabelled sentences: {count:,} ({reason})")
     training = card["training"]
     coordinated = tallies[1].to_dict() if settings.coordinated else None
     report = {
         "parser": parser_identity(card)["name"],
         "unlabelled": tallies[0].to_dict(),
+        "left_out": dict(left_out),  # no seeds, so no tree was tried
         # `parser` made these trees too: with `treebank` they are gold, boundaries and all.
         "coordinated": coordinated and {"asked": settings.coordinated, **coordinated},
         "training": training,

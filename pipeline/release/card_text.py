@@ -56,6 +56,7 @@ def prose(
         "parsers": parsers(manifest),
         "synchronized": synchronized(manifest),
         "coordinators": list(summary.get("coordinators") or {}),
+        "others": summary.get("other_coordinators") or {},
     }
     # Runs that differ in the model only are described once, with all their models.
     ways: dict[str, tuple[dict[str, Any], list[str]]] = {}

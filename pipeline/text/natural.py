@@ -19,6 +19,21 @@ _SHOWN = {"``": '"', "''": '"', "`": "'"}
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _WORD = re.compile(r"\w+(?:[-'\u2019./]\w+)*|[^\w\s]")
+_LOOSE = tuple(
+    (re.compile(pattern, re.IGNORECASE), whole)
+    for pattern, whole in (
+        (r"- -", "--"),
+        (r"\+ / -", "+/-"),
+        # "alpha- and beta-dependent", "5- to 10-fold": such a hyphen belongs to one side only.
+        (r"(?<=\w) - (?=(?:and|or|but|nor|to(?! -))\b)", "- "),
+        (r"\b(and|or|but|nor) - (?=\w)", r"\1 -"),
+        (r"(?<=\w) ([-/]) (?=\w)", r"\1"),
+        (r"(?<=\d) ?([.,]) (?=\d)", r"\1"),
+        (r"(?<=\w) ' (?=(?:s|t|d|m|re|ve|ll)\b)", "'"),
+    )
+)
+"""Where a decoder of word pieces leaves blanks inside words, and what stands there without them."""
+
 _tokenizer = NLTKWordTokenizer()
 
 
@@ -60,6 +75,18 @@ def join_words(words: Sequence[str]) -> NaturalText:
 def find_words(text: str) -> NaturalText:
     """Raw text with the offsets of what looks like its words and punctuation marks."""
     return NaturalText(text, tuple(match.span() for match in _WORD.finditer(text)))
+
+
+def rejoin(text: str) -> str:
+    """Text without the blanks that a decoder of word pieces puts around punctuation inside words.
+
+    ``E2F - 1``, ``and / or``, ``3. 5``, ``1, 000`` and ``dog ' s`` become ``E2F-1``, ``and/or``, ``3.5``,
+    ``1,000`` and ``dog's``. A coordinator stays a word: ``alpha - and beta - bound`` becomes ``alpha- and
+    beta-bound``. A dash between words, ``- -``, becomes ``--`` again and keeps its blanks.
+    """
+    for pattern, whole in _LOOSE:
+        text = pattern.sub(whole, text)
+    return text
 
 
 def split_words(text: str) -> list[str]:

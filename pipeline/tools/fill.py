@@ -34,7 +34,10 @@ def run(settings: Fill) -> None:
         fills = fill(infiller, [reference])[0]
         if fills[0].reason in UNUSABLE_SOURCE:
             raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
-        for outcome in make_candidates(reference, fills, settings.coordinator):
+        allowed = settings.coordinators_in_fills
+        for outcome in make_candidates(
+            reference, fills, settings.coordinator, coordinators_in_fills=allowed
+        ):
             say(f"{lm}: {_shown(outcome)}")
 
 

@@ -77,10 +77,27 @@ def _overview(shards: Shards, summary: Mapping[str, Any]) -> None:
             f"  repetitions        {content:,} candidates with the words, coordinator and conjuncts of "
             f"another; {text:,} with the words of another"
         )
+    _others(summary["other_coordinators"])
     licences = summary["licenses"]
     for number, (name, count) in enumerate((licences or {"not known": sum(rows.values())}).items()):
         say(f"  {'' if number else 'licence of rows':<17}  {name}: {count:,}")
     say("")
+
+
+def _others(found: Mapping[str, int | None] | None) -> None:
+    """How many candidates hold a coordinator that is not the marked one."""
+    if found is None:
+        text = "not known"
+    elif found["rows"] is None:
+        text = (
+            f"{found['fill']:,} candidates in the fill; those in the source's words are not known"
+        )
+    else:
+        text = (
+            f"{found['rows']:,} candidates hold one that is not marked: {found['source']:,} in the "
+            f"source's words, {found['fill']:,} in the fill"
+        )
+    say(f"  more coordinators  {text}")
 
 
 def _counts(summary: Mapping[str, Any], name: str, column: str, what: str) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -26,6 +27,7 @@ from pipeline.core.types import (
     Sentence,
     Span,
     bracketed,
+    is_undecided_seed,
     is_unlabelled_seed,
 )
 from pipeline.ingest.settings import Ingest
@@ -100,6 +102,29 @@ def test_unlabelled_seeds(split: str, word: str | None, count: int, expected: bo
     found = () if word is None else (Coordination(1, word, "NP", (Span(0, 1), Span(2, 3))),)
     sentence = Sentence("x", "x", split, ("w",) * count, None, None, found, "L")
     assert is_unlabelled_seed(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("word", "gold", "seed"),
+    [
+        ("And", None, False),
+        ("and/or", None, False),
+        ("android", None, True),
+        ("and", "tags", True),
+        ("and", "tree", True),
+        ("and", "plus", True),
+    ],
+)
+def test_raw_text_with_a_coordinator_is_no_seed(word: str, gold: str | None, seed: bool) -> None:
+    """In any case and place; where tags, a tree or an annotated structure speak, they are believed."""
+    words = ("w",) * 9 + (word,)
+    tags = ("NN",) * 10 if gold == "tags" else None
+    tree = "(S1 (X w))" if gold == "tree" else None
+    plus = (Coordination(1, "plus", "NP", (Span(0, 1), Span(2, 3))),) if gold == "plus" else ()
+    sentence = Sentence("x", "x", "train", words, tags, tree, plus, "L")
+    assert (is_unlabelled_seed(sentence), is_undecided_seed(sentence)) == (seed, not seed)
+    assert not is_undecided_seed(sentence, 11)
+    assert not is_undecided_seed(replace(sentence, split="dev"))
 
 
 # --- trees ----------------------------------------------------------------------------------------

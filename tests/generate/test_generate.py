@@ -17,6 +17,8 @@ from pipeline.core.types import Candidate, Span
 from pipeline.generate.free_infilling import CUT, WITHOUT
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import run
+from pipeline.infill import Fill
+from pipeline.infill.candidates import COORDINATED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,6 +90,26 @@ def test_cut_fills_are_counted_in_the_manifest(corpus: Path, lm: str, cut: int) 
         CUT: cut,
         WITHOUT: 0,
     }
+
+
+def test_fills_with_a_coordinator_are_counted_rejects_unless_asked_for(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The manifest has the reason; params.yaml or a flag lets them pass, and makes the shards stale."""
+    monkeypatch.setattr(
+        "pipeline.generate.free_infilling.fill",
+        lambda _, references, *__: [[Fill(f"cats {n} or dogs")] for n, _ in enumerate(references)],
+    )
+    manifest = corpus / "candidates/t5-sync/seed-0/manifest.json"
+    run(settings(corpus))
+    assert read_json(manifest)["tally"] == {"seen": 60, "kept": 0, "refused": {COORDINATED: 60}}
+    params = tmp_path / "params.yaml"
+    params.write_text("generate: {default: {coordinators_in_fills: true}}\n")
+    given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_tokens": 300, "references": 2}
+    asked = Generate.build(given, params)
+    assert "--coordinators-in-fills" in asked.command_line()
+    run(asked)
+    assert read_json(manifest)["tally"] == {"seen": 60, "kept": 60, "refused": {}}
 
 
 def test_models_of_each_seed_are_found(corpus: Path, tiny_t5: Path) -> None:

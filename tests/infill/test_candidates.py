@@ -5,6 +5,7 @@ import pytest
 from pipeline.core.types import Candidate, Reference, Reject, Span, bracketed
 from pipeline.infill import Fill
 from pipeline.infill.candidates import (
+    COORDINATED,
     EMPTY,
     PUNCTUATION,
     REPEATED,
@@ -71,3 +72,32 @@ def test_repeated_fill_of_a_reference_is_rejected() -> None:
     assert reasons == [None, REPEATED, EMPTY, None, EMPTY, REPEATED]
     again = make_candidates(REFERENCE, [Fill("old graphs")], "and")
     assert isinstance(again[0], Candidate)
+
+
+@pytest.mark.parametrize(
+    ("fill", "coordinator", "refused"),
+    [
+        ("nine graphs and a dog", "and", True),
+        ("Either nine or", "and", True),
+        ("graphs and/or dogs", "but", True),
+        ("nine Plus ten", "plus", True),
+        ("nine plus ten", "and", False),
+        ("nine android orders", "and", False),
+    ],
+)
+def test_a_fill_that_holds_a_coordinator_is_rejected_unless_asked_for(
+    fill: str, coordinator: str, refused: bool
+) -> None:
+    """One of the five or the inserted word, in any place and case; the setting keeps such fills."""
+    (made,) = make_candidates(REFERENCE, [Fill(fill)], coordinator)
+    assert (made.reason if isinstance(made, Reject) else None) == (COORDINATED if refused else None)
+    (kept,) = make_candidates(REFERENCE, [Fill(fill)], coordinator, coordinators_in_fills=True)
+    assert isinstance(kept, Candidate)
+
+
+def test_a_copy_of_a_coordinated_reference_is_a_copy() -> None:
+    """The reason says what is worst about a fill; in treebanks a reference may hold a coordinator."""
+    reference = Reference("s", ("We", "saw", "cats", "and", "dogs", "."), Span(2, 5), "NP", "CC0")
+    (made,) = make_candidates(reference, [Fill("Cats and dogs")], "and")
+    assert isinstance(made, Reject)
+    assert made.reason == SAME

@@ -114,6 +114,25 @@ def test_text_has_no_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (sentence.license, sentence.tags, sentence.tree) == ("CC0-1.0", None, None)
 
 
+def test_text_with_a_coordinator_is_counted_out_of_u(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of long sentences only; the counts say why, in the file and on the screen."""
+    lines = [
+        "She saw a dog near the big old river bank .",
+        "He saw a dog And a cat near the river bank .",
+    ]
+    (tmp_path / "a.txt").write_text("\n".join([*lines, "You or me .", "Come here ."]) + "\n")
+    ingest(tmp_path / "a.txt", tmp_path / "out", reader="text", license="CC0-1.0")
+    assert read_json(tmp_path / "out/ingest.json")["unlabelled_seeds"] == {
+        "without_coordination": 2,
+        "of_10_words_or_more": 1,
+        "and_without_coordinator_word": 1,
+        "refused: coordinator in raw text": 1,
+    }
+    assert "refused: coordinator in raw text" in capsys.readouterr().out
+
+
 def test_the_embedded_world_is_ingested(tmp_path: Path) -> None:
     """The world's reader gives as many sentences as asked for, with coordination in train."""
     world = Path(__file__).resolve().parents[2] / "data/raw/world"

@@ -264,6 +264,31 @@ def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) ->
         corpus_parser(corpus / "parser")
 
 
+def _raw(number: int, words: str) -> Sentence:
+    return Sentence(f"t/{number}", "t", "train", tuple(words.split()), None, None, (), "CC0-1.0")
+
+
+def test_raw_text_with_a_coordinator_is_parsed_as_coordinated_only(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left out of U, counted, and what --coordinated wants; --limit counts what it met."""
+    texts = ["the cook slept .", "the cook and baker slept .", "sailors saw Rome .", "Or a cook ."]
+    corpus = _corpus(tmp_path, [_raw(n, text) for n, text in enumerate(texts)])
+    options = {"parser": str(trained / "parser" / "parser.pt"), "min_words": 4, "coordinated": 9}
+    preparse.run(Preparse(corpus=corpus, **options))
+    assert [row["sentence_id"] for row in tree_rows(corpus)] == ["t/0", "t/2"]
+    (coordinated,) = (corpus / "coordinated").glob("trees-*.parquet")
+    assert [row["sentence_id"] for row in read_rows(coordinated, TREES)] == ["t/1", "t/3"]
+    assert read_json(corpus / "preparse.json")["left_out"] == {"coordinator in raw text": 2}
+    assert "unlabelled sentences: 2 (coordinator in raw text)" in capsys.readouterr().out
+    preparse.run(Preparse(corpus=corpus, **options, limit=2))
+    assert read_json(corpus / "preparse.json")["left_out"] == {"coordinator in raw text": 1}
+    with pytest.raises(
+        InputError, match=r"6 words or more \(left out: 1, coordinator in raw text\)"
+    ):
+        preparse.run(Preparse(corpus=corpus, **options | {"min_words": 6}))
+
+
 def _shards(corpus: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted((corpus / "trees").glob("*-of-*.parquet"))}
 

@@ -10,6 +10,8 @@ import yaml
 from shared_corpora import candidate_folder
 
 from pipeline.core.files import read_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import commands, write_documents
@@ -175,6 +177,54 @@ def test_the_example_of_choosing_rows_survives_rows_without_a_score(release: Pat
     }
     exec(line, space)  # noqa: S102 - our own card
     assert space["better"]["score"][:] == [0.0]
+
+
+def with_others(folder: Path, places: dict[int, str]) -> Path:
+    """A folder of candidates whose rows of those numbers hold a coordinator in ``source`` or ``fill``."""
+    (path,) = folder.glob("candidates-*.parquet")
+    rows = list(read_rows(path, CANDIDATES))
+    for number, place in places.items():
+        at = 0 if place == "source" else rows[number]["conjuncts"][-1]["end"] - 1
+        rows[number]["words"][at] = "but"
+    write_rows(path, CANDIDATES, rows)
+    return folder
+
+
+def test_one_structure_is_claimed_only_where_counts_say_so(tmp_path: Path) -> None:
+    """Without another coordinator each sentence has one; else the card says how many hold one, and where."""
+    clean = candidate_folder(tmp_path / "toy", 20, units=1)
+    manifest = {
+        "rows": {"train": 18, "rejected": 2},
+        "stand_off": False,
+        "generations": {},
+        "sources": [],
+    }
+    summary = summarise(find_shards(clean), None)
+    texts = prose(manifest, summary, ["toy"])
+    assert "18 English sentences, each with one coordinate structure" in texts["description"]
+    assert "no sentence holds another coordinator" in " ".join(texts["limits"])
+    with_others(clean, {1: "source", 2: "fill", 3: "source"})
+    summary = summarise(find_shards(clean), None)
+    texts = prose(manifest, summary, ["toy"])
+    assert "each with one" not in texts["description"]
+    limits = " ".join(texts["limits"])
+    assert (
+        "stands in 3 of the 18 sentences: in the source's words of 2, in the generated text of 1;"
+        in limits
+    )
+    unknown = prose(manifest, summary | {"other_coordinators": None}, ["toy"])
+    assert "was not counted" in " ".join(unknown["limits"])
+    assert "each with one" not in unknown["description"]
+
+
+def test_a_stand_off_card_counts_what_it_has(tmp_path: Path) -> None:
+    """Of the generated text; the source's words are said not to be counted."""
+    candidates = candidate_folder(tmp_path / "toy", 20, units=1)
+    run(Release(candidates=candidates, out=tmp_path / "r", stand_off=True))
+    said = " ".join((tmp_path / "r/README.md").read_text().split())
+    assert re.search(r"stands in the generated text of 0 of the \d+ sentences; what it joins", said)
+    assert "are not here, may hold more" in said
+    assert "each with one" not in said
 
 
 def test_gold_trees_and_adapted_models_are_named() -> None:
