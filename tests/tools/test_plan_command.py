@@ -164,9 +164,9 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     run(Plan(preset="figure4", jobs=2))
     shown = capsys.readouterr().out
     table = rows(shown)
-    assert table["train"][:3] == ["50", "0", "50"]
+    assert table["train"][:3] == ["175", "0", "175"]
     assert table["train"][5] == GUESS
-    assert table["generate"][:3] == ["5", "0", "5"]
+    assert table["generate"][:3] == ["25", "0", "25"]
     assert table["t5 (world)"] == ["3,840", "unknown", "unknown", "the corpus is not ingested"]
     assert table["runs"][1] == "unknown"
     assert "no probe yet: data/world/sentences.parquet: no such file" in shown
