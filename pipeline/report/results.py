@@ -139,6 +139,7 @@ def model_system(name: str, card: Mapping[str, Any]) -> System:
 class Generation(NamedTuple):
     """A folder of candidates: its ``name`` in words (``BERT, not synchronized``) and its sorting ``key``.
 
+    ``fills`` says where they come from: ``free``, written by the model, unless the manifest says otherwise.
     Generators stand in order, the synchronized fills of each first; then fills that they chose instead of
     wrote, unranked ones first; then folders of which nothing is known, which are called as they are.
     """
@@ -146,6 +147,7 @@ class Generation(NamedTuple):
     folder: str
     name: str
     key: tuple[Any, ...]
+    fills: str = "free"
 
 
 def read_generation(corpus: Path, folder: str) -> Generation:
@@ -172,7 +174,7 @@ def read_generation(corpus: Path, folder: str) -> Generation:
                 words = [fills, "unranked"]
             group = 1 + (pool > 1)
         key = (group, *system_key(model)[:3], apart, rest, folder)
-        return Generation(folder, ", ".join([*words, *rest]), key)
+        return Generation(folder, ", ".join([*words, *rest]), key, fills)
     return Generation(folder, folder, (9, 9, "", False, False, [], folder))
 
 

@@ -822,6 +822,12 @@ def test_attested_folders_are_called_by_who_chose_among_how_many(tmp_path: Path)
         "T5, not synchronized", "attested, unranked", "attested, best of 16 by BERT, synchronized",
         "attested, best of 4 by BERT, synchronized, same head", "unknown",
     ]  # fmt: skip
+    (fact,) = differences(tmp_path, [])
+    assert (
+        "(attested, unranked; attested, best of 16 by BERT, synchronized; attested, best of 4"
+        in fact
+    )
+    assert "T5" not in fact
 
 
 def test_examples_are_drawn_from_what_the_oracle_judged(corpus: Path) -> None:
