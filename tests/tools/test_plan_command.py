@@ -172,7 +172,8 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     assert "no probe yet: data/world/sentences.parquet: no such file" in shown
     assert "run it: conjoin repro --preset figure4 --jobs 2" in shown
     assert "with DVC alone: dvc exp run -S 'labelled=[50, 100, 250, 500, full]'" in shown
-    lanes = [int(m) for m in re.findall(r"time on \d lanes?: (\d+) min", shown)]
+    times = re.findall(r"time on \d lanes?: (?:(\d+) h )?(\d+) min", shown)
+    lanes = [60 * int(hours or 0) + int(minutes) for hours, minutes in times]
     assert len(lanes) == 2
     assert lanes[0] > lanes[1]
     assert (project / "params.yaml").read_bytes() == params
