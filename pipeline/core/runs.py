@@ -45,6 +45,9 @@ def read_records(
 NO_GENERATOR = "none"
 """The ``generator`` of a baseline: nothing makes candidates for it."""
 
+ANY = "any"
+"""The ``control_of`` of a control for every caption of its generator."""
+
 
 class System(str):
     """The name of a system, with the fields that say what it is; equal to its plain name.
@@ -57,7 +60,8 @@ class System(str):
         generator: what made its candidates (``T5``), or ``NO_GENERATOR``.
         caption: what sets those candidates apart from the generator's own (``adapted on twins``).
         variation: what its training does otherwise than the full method (``no-filter``).
-        control_of: the caption whose effect it is the control for: it has all but that.
+        control_of: the caption whose effect it is the control for: it has all but that; ``ANY``: it is
+            the control for every caption of its generator (``unranked``, for what ranks).
     """
 
     FIELDS = ("generator", "caption", "variation", "control_of")
@@ -86,14 +90,19 @@ class System(str):
         """Whether it learns from L alone."""
         return self.mode == "baseline"
 
+    @property
+    def apart(self) -> str | None:
+        """Its caption; None of the control for every caption, to which all of them are added."""
+        return None if self.control_of == ANY else self.caption
+
     def varies(self, other: "System") -> bool:
         """Whether it is ``other``, a full method, with a caption, a variation or both added."""
         return (
             self.generator is not None
             and self.generator == other.generator
             and other.variation is None
-            and other.caption in (None, self.caption)
-            and (other.caption, other.variation) != (self.caption, self.variation)
+            and other.apart in (None, self.apart)
+            and (other.apart, other.variation) != (self.apart, self.variation)
         )
 
     def is_compared_with(self, other: "System") -> bool:

@@ -34,8 +34,9 @@ from pipeline.report.sections import ExampleList, Part, Section
 class Material:
     """What a report is made from: everything read of one corpus folder.
 
-    ``audit`` is None where there is none, and ``no_audit`` says why. ``judging`` is said above the
-    examples; ``unshown`` says which examples and judgements there could not be.
+    ``audit`` is None where there is none, and ``no_audit`` says why. ``generated`` are examples of each
+    folder of candidates, ``examples`` those that systems accepted and rejected; ``judging`` is said above the
+    latter; ``unshown`` says which examples and judgements there could not be.
     """
 
     corpus: Path
@@ -45,6 +46,7 @@ class Material:
     no_audit: str
     models: Sequence[LanguageModel]
     examples: Sequence[ExampleList]
+    generated: Sequence[ExampleList]
     seed: int
     judging: Sequence[str]
     unshown: Sequence[str]
@@ -147,6 +149,17 @@ def filtering(found: Material) -> Iterator[Part]:
         yield "No audit of the filter: no run has judged candidates at hand."
 
 
+def generated(found: Material) -> Iterator[Part]:
+    """Candidates of each generation as they were made, with nobody's choice among them."""
+    if found.generated:
+        words = (
+            f"Drawn with seed {found.seed} and not chosen, from each generation’s first seed, before any "
+            "filter: the label, the sentence with its conjuncts in brackets (first the reference span, then "
+            "the fill), the candidate’s id, and the verdict of the grammar, if there is any."
+        )
+        yield Section("What each generation made", [words], examples=found.generated)
+
+
 def examples(found: Material) -> Iterator[Part]:
     """What each system accepted and rejected, for people to judge."""
     if found.examples:
@@ -207,6 +220,7 @@ CONTENTS: Sequence[Callable[[Material], Iterable[Part]]] = (
     training,
     annotations,
     filtering,
+    generated,
     examples,
     language_models,
     from_paper,

@@ -1,6 +1,7 @@
-"""Accepted and rejected candidates to look at (Table 4), and what is in a folder of candidates."""
+"""Candidates to look at: drawn of each folder, and accepted or rejected (Table 4); counts of their fills."""
 
 import hashlib
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,15 +13,71 @@ from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
-from pipeline.core.types import Span, bracketed
+from pipeline.core.types import Candidate, Span, bracketed
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import Judgement, wilson
-from pipeline.report.results import Metrics, system_key, system_phrase
+from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
 from pipeline.report.sections import Example, ExampleList
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 _FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
+_IDS = pa.schema([CANDIDATES.field("candidate_id")])
+
+
+def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList]:
+    """``count`` candidates of each generation, from the folder of its first seed, as they were made.
+
+    Those that come first by ``place_of`` are drawn, whatever a run thought of them; of the oracle's
+    sample where it judged one. Generations stand in their order, all but the first folded.
+
+    Raises:
+        InputError: a shard is damaged, or generation was interrupted.
+    """
+    verdicts = read_verdicts(corpus)
+    folders: dict[str, Path] = {}
+    for folder in sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of):
+        if count and candidate_shards(folder):
+            folders.setdefault(folder.parent.name, folder)
+    generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
+    found: list[ExampleList] = []
+    for generation in generations:
+        folder = folders[generation.folder]
+        known = _known(verdicts, folder)
+        ids = (
+            name
+            for shard in candidate_shards(folder)
+            for batch in read_batches(shard, _IDS)
+            for name in batch.column("candidate_id").to_pylist()
+            if not known or name in known
+        )
+        drawn = heapq.nsmallest(count, ids, key=lambda name: place_of(seed, name))
+        candidates = find_candidates({(folder, name) for name in drawn})
+        examples = [_example(candidates[folder, name], known) for name in drawn]
+        title = f"{generation.name}, {folder.name.replace('-', ' ')}"
+        found.append(ExampleList(title, drawn=examples, folded=bool(found)))
+    return found
+
+
+def _seed_of(folder: Path) -> tuple[int, str]:
+    """Order of the folders of a generation: by the number of the seed."""
+    number = folder.name.removeprefix("seed-")
+    return (int(number) if number.isdigit() else 0), folder.as_posix()
+
+
+def _known(verdicts: Mapping[tuple[Path, str], str], folder: Path) -> dict[str, str]:
+    """Candidate id → verdict, of those that the oracle judged of one folder."""
+    return {name: verdict for (place, name), verdict in verdicts.items() if place == folder}
+
+
+def _example(candidate: Candidate, known: Mapping[str, str]) -> Example:
+    """A candidate with its conjuncts in brackets and the oracle's verdict, if there is one."""
+    return Example(
+        candidate_id=candidate.candidate_id,
+        label=candidate.label,
+        pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
+        verdict=known.get(candidate.candidate_id),
+    )
 
 
 def example_lists(
@@ -152,9 +209,7 @@ def draw_examples(
         InputError: a file is damaged, or a judged candidate is not in the folder.
     """
     number, scored, shards = run
-    known = {
-        name: verdict for (folder, name), verdict in (verdicts or {}).items() if folder == shards
-    }
+    known = _known(verdicts or {}, shards)
     # Rows stand in the order of the judgements, so a later one replaces an earlier.
     last = {
         str(row["candidate_id"]): row
@@ -171,16 +226,12 @@ def draw_examples(
     )
 
     def example(row: Mapping[str, Any]) -> Example:
-        candidate = found[shards, row["candidate_id"]]
-        return Example(
-            candidate_id=candidate.candidate_id,
-            label=candidate.label,
-            pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
+        return replace(
+            _example(found[shards, row["candidate_id"]], known),
             probability=row["probability"],
             accepted=row["accepted"],
             step=row["step"],
             seed=number,
-            verdict=known.get(candidate.candidate_id),
         )
 
     return [example(row) for row in drawn[True]], [example(row) for row in drawn[False]]

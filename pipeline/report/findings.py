@@ -1,16 +1,17 @@
-"""The findings of a report: two plain sentences written from the numbers, and every comparison."""
+"""The findings of a report: a few plain sentences written from the numbers, and every comparison."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import Comparison
-from pipeline.core.runs import System
+from pipeline.core.runs import Run, System
 from pipeline.report.markdown import Row, Table
 from pipeline.report.results import (
     ENOUGH,
     Metrics,
     Result,
+    full_method,
     is_papers_method,
     more_than_noise,
     short_name,
@@ -19,11 +20,16 @@ from pipeline.report.results import (
 )
 
 
-def findings(metrics: Metrics) -> list[str]:
-    """Two sentences about the main |L|: what generation gains, and how far that can be trusted.
+def findings(metrics: Metrics, runs: Iterable[Run] = ()) -> list[str]:
+    """Sentences about the main |L|: what generation gains at best, how far that can be trusted, and why.
 
-    The first is about the paper's own method with the better generator; if another system of the
-    same |L| is better still, the second says so.
+    The first is about the system that finds most. If that is not the paper's own method, the next says
+    what it gains over the system that it varies, or over its control, and the last what the paper's
+    method with the better generator does; if it is, the last counts what the others gain.
+
+    Args:
+        metrics: of the evaluation.
+        runs: of which the paper's method has its δ.
     """
     size, split = metrics.main, metrics.split
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
@@ -38,7 +44,7 @@ def findings(metrics: Metrics) -> list[str]:
             f"({_seeds(len(baseline.by_seed))}).",
             "Nothing but the baseline has been run, so there is nothing to compare it with.",
         ]
-    best = _better(others)
+    best = max(others, key=_overall)  # of equals the paper's, which stand first
     among = _among(best, others)
     if baseline is None:
         return [
@@ -50,10 +56,52 @@ def findings(metrics: Metrics) -> list[str]:
     first = (
         f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
         f"on {split}, {_difference(best, baseline)} the baseline’s {_share(baseline)} "
-        f"({gain_words(gain) if gain else _seeds(len(best.by_seed))})."
+        f"({_told(gain, best)})."
     )
-    trust = None if gain else _trust(best, baseline)
-    return [first, trust or _others(metrics, best, others)]
+    found = [first] if gain else [first, _trust(best, baseline)]
+    if not is_papers_method(best.system):
+        paper = _papers_method(metrics, others, baseline, runs)
+        return [*found, *_over_control(metrics, best), *paper]
+    return [*found, _others(metrics, best, others)] if gain else found
+
+
+def _told(gain: Comparison | None, result: Result) -> str:
+    """The interval of a gain, or the seeds alone where there is none."""
+    return gain_words(gain) if gain else _seeds(len(result.by_seed))
+
+
+def _over_control(metrics: Metrics, best: Result) -> list[str]:
+    """What the best system gains over the one that it adds something to, or over its control."""
+    there = [result.system for result in metrics.block(metrics.main)]
+    full = full_method(best.system, there)
+    gain = metrics.gain(metrics.main, best.system, full) if full else None
+    if not (full and gain):
+        return []
+    over = f"Over {system_phrase(full)} that is {points(gain.gain)} points"
+    return [f"{over} ({gain_words(gain)})."]
+
+
+def _papers_method(
+    metrics: Metrics, others: Sequence[Result], baseline: Result, runs: Iterable[Run]
+) -> list[str]:
+    """What the paper's method with the better generator does, and its δ."""
+    plain = [result for result in others if is_papers_method(result.system)]
+    if not plain:
+        return []
+    best = max(plain, key=_overall)
+    rules = {
+        run.card.get("settings", {}).get("delta") if run.mode == "filter" else None
+        for run in runs
+        if (run.system, run.labelled) == (best.system, best.labelled)
+    }
+    delta = rules.pop() if len(rules) == 1 else None
+    rule = "" if delta is None else f" with δ = {delta:g}"
+    among = _among(best, others)
+    told = _told(metrics.gain(metrics.main, best.system), best)
+    return [
+        f"The paper’s method, {system_phrase(best.system)}{rule}{among or ','} finds {_share(best)}, "
+        f"{_difference(best, baseline)} the baseline ({told})."
+    ]
 
 
 def better_generator(metrics: Metrics) -> System | None:
@@ -82,13 +130,8 @@ def interval(gain: Comparison) -> str:
     return f"{points(gain.low)} … {points(gain.high)}"
 
 
-def _better(others: Sequence[Result]) -> Result:
-    """The better of the paper's generators, or the best of what there is."""
-    plain = [result for result in others if is_papers_method(result.system)]
-    return max(plain or others, key=_overall)
-
-
 def _among(best: Result, others: Sequence[Result]) -> str:
+    """Among how many it is the best: of the paper's method its generators, else all that generate."""
     plain = [result for result in others if is_papers_method(result.system)]
     if best in plain:
         return ", the better of two generators," if len(plain) > 1 else ""
@@ -103,19 +146,13 @@ def _difference(best: Result, baseline: Result) -> str:
 
 
 def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
-    """What the other systems of the main |L| gain: the best of all, or how many are clear."""
+    """What the other systems of the main |L| gain: that of the only one, or how many are clear."""
     rest = [result for result in others if result.system != best.system]
     if not rest:
         return "No other system with generation has been run."
-    top = max(rest, key=_overall)
-    gain = metrics.gain(metrics.main, top.system)
-    if _overall(top) > _overall(best):
-        told = f", a gain of {points(gain.gain)} points ({gain_words(gain)})" if gain else ""
-        return (
-            f"Of all {len(others)} systems that generate the best is {system_phrase(top.system)}: "
-            f"{_share(top)}{told}."
-        )
     if len(rest) == 1:
+        (top,) = rest
+        gain = metrics.gain(metrics.main, top.system)
         told = (
             f"by {points(gain.gain)} points ({gain_words(gain)})" if gain else "by an unknown gain"
         )

@@ -22,6 +22,7 @@ from pipeline.report.results import (
     generator_name,
     is_ours,
     is_papers_method,
+    read_generation,
     short_name,
     system_key,
 )
@@ -176,6 +177,7 @@ def differences(corpus: Path, runs: Sequence[Run]) -> list[str]:
     facts = [
         _corpus(corpus),
         *_models(corpus),
+        _chosen(corpus),
         _encoder(runs),
         _finite(runs),
         _training(runs),
@@ -221,6 +223,21 @@ def _models(corpus: Path) -> list[str]:
         elif paper and model.ready and not model.ready.endswith(ready):
             facts.append(f"{model.phrase} is {model.ready}; the paper’s generator is {paper}.")
     return facts
+
+
+def _chosen(corpus: Path) -> str:
+    """Which folders have fills that no model wrote."""
+    folders = sorted(
+        {path.parent.parent.name for path in corpus.glob("candidates/*/*/manifest.json")}
+    )
+    generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
+    named = "; ".join(g.name for g in generations if g.fills != "free")
+    return (
+        f"The fills of some candidates ({named}) are not written by a model, as the paper’s are, but "
+        "constituents of other sentences with the reference’s label, which a model at most ranks."
+        if named
+        else ""
+    )
 
 
 def _trained(generator: str, name: str, card: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pipeline.core.files import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
-from pipeline.core.runs import NO_GENERATOR, System
+from pipeline.core.runs import ANY, NO_GENERATOR, System
 from pipeline.core.settings import family_of, is_model_name
 
 GENERATORS = {"bert": "BERT", "t5": "T5"}
@@ -42,7 +42,7 @@ def full_method(system: System, others: Iterable[System]) -> System | None:
     Of a variation that is the full method on the same candidates.
     """
     found = (other for other in others if system.varies(other))
-    return next((o for o in found if not system.variation or o.caption == system.caption), None)
+    return next((o for o in found if not system.variation or o.apart == system.apart), None)
 
 
 def baseline_of(systems: Iterable[System]) -> System | None:
@@ -80,10 +80,11 @@ def system_name(system: System) -> str:
 def label_name(system: System) -> str:
     """The shortest name, for labels of lines and rows in a chart, so that the axes get more room.
 
-    Of a caption, what it is about: "twins" of "adapted on twins", "gold trees" of "spans from gold trees".
+    Of a caption, what it is about: "twins" of "adapted on twins", "gold trees" of "spans from gold trees",
+    "BERT" of "ranked by BERT".
     """
     name = short_name(system)
-    for word in (" on ", " from "):
+    for word in (" on ", " from ", " by "):
         subject = (system.caption or "").partition(word)[2]
         name = name.replace(system.caption, subject) if system.caption and subject else name
     return name.replace(", −", " −").replace(", ∗", " ∗")
@@ -106,7 +107,7 @@ def system_key(system: System) -> tuple[int, str, bool, int, str]:
     """Sorting key: baselines, the paper's rows in the paper's order, then systems without fields.
 
     A generator's other candidates follow its own rows, by caption, each before its variations; the
-    control of a caption follows it.
+    control of a caption follows it, and that of every caption stands where the generator's own would.
     """
     rows, known = (None, *VARIATIONS), list(GENERATORS.values())
     place = 8 if system.generator else 9
@@ -115,8 +116,9 @@ def system_key(system: System) -> tuple[int, str, bool, int, str]:
     elif system.generator in known:
         place = 1 + known.index(system.generator)
     rank = rows.index(system.variation) if system.variation in rows else len(rows)
-    caption = system.control_of or system.caption or ""
-    return place, caption, system.control_of is not None, rank, system
+    control = system.control_of not in (None, ANY)
+    caption = (system.control_of if control else system.apart) or ""
+    return place, caption, control, rank, system
 
 
 def model_system(name: str, card: Mapping[str, Any]) -> System:
@@ -137,13 +139,15 @@ def model_system(name: str, card: Mapping[str, Any]) -> System:
 class Generation(NamedTuple):
     """A folder of candidates: its ``name`` in words (``BERT, not synchronized``) and its sorting ``key``.
 
-    Generators stand in order, the synchronized fills of each first; then folders of which nothing is
-    known, which are called as they are.
+    ``fills`` says where they come from: ``free``, written by the model, unless the manifest says otherwise.
+    Generators stand in order, the synchronized fills of each first; then fills that they chose instead of
+    wrote, unranked ones first; then folders of which nothing is known, which are called as they are.
     """
 
     folder: str
     name: str
     key: tuple[Any, ...]
+    fills: str = "free"
 
 
 def read_generation(corpus: Path, folder: str) -> Generation:
@@ -161,9 +165,17 @@ def read_generation(corpus: Path, folder: str) -> Generation:
             if settings.get(key, papers) != papers
         ]
         apart = not settings.get("sync")
-        words = generator_name(model), "not synchronized" if apart else "synchronized", *rest
-        return Generation(folder, ", ".join(words), (*system_key(model)[:3], apart, rest, folder))
-    return Generation(folder, folder, (9, "", False, False, [], folder))
+        words, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
+        if (fills := settings.get("fills", "free")) != "free":
+            rest += ["same head"] if settings.get("match") == "head" else []
+            pool = settings["pool"]
+            words[0] = f"{fills}, best of {pool} by {words[0]}"
+            if pool == 1:  # the model has no choice, and so neither it nor its synchronizer matters
+                words = [fills, "unranked"]
+            group = 1 + (pool > 1)
+        key = (group, *system_key(model)[:3], apart, rest, folder)
+        return Generation(folder, ", ".join([*words, *rest]), key, fills)
+    return Generation(folder, folder, (9, 9, "", False, False, [], folder))
 
 
 FULL = "full"

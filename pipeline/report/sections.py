@@ -28,7 +28,7 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A candidate as one run judged it at one step.
+    """A candidate, as one run judged it at one step where a run did.
 
     ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
     oracle's: a key of ``VERDICTS``, or None where there is no oracle. ``sensible`` is a person's, with
@@ -38,10 +38,10 @@ class Example:
     candidate_id: str
     label: str
     pieces: tuple[str, str, str]
-    probability: float
-    accepted: bool
-    step: int
-    seed: int
+    probability: float | None = None
+    accepted: bool | None = None
+    step: int | None = None
+    seed: int = 0
     verdict: str | None = None
     sensible: bool | None = None
     note: str = ""
@@ -54,16 +54,25 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class ExampleList:
-    """What one system accepted and rejected; ``folded`` lists open on demand.
+    """What one system accepted and rejected, or what was ``drawn`` of one folder of candidates.
 
-    ``judged`` says how much of it people found sensible; empty where nobody was asked.
+    ``folded`` lists open on demand. ``judged`` says how much of it people found sensible; empty where
+    nobody was asked.
     """
 
     title: str
-    accepted: Sequence[Example] = field(repr=False)
-    rejected: Sequence[Example] = field(repr=False)
+    accepted: Sequence[Example] = field(repr=False, default=())
+    rejected: Sequence[Example] = field(repr=False, default=())
     folded: bool = False
     judged: str = ""
+    drawn: Sequence[Example] = field(repr=False, default=())
+
+    @property
+    def groups(self) -> list[tuple[str, Sequence[Example]]]:
+        """The examples with what they are called."""
+        if self.drawn:
+            return [("drawn", self.drawn)]
+        return [("accepted", self.accepted), ("rejected", self.rejected)]
 
 
 @dataclass(frozen=True, slots=True)

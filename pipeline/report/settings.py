@@ -15,7 +15,11 @@ class Report(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    examples: int = Field(20, ge=0, description="Accepted and rejected candidates to show, each.")
+    examples: int = Field(
+        20,
+        ge=0,
+        description="Candidates to show: of each generation, and accepted and rejected ones.",
+    )
     seed: int = Field(0, ge=0, description="Seed of the drawn examples.")
     judgements: Path | None = Field(
         None,

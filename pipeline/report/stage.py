@@ -13,7 +13,7 @@ from pipeline.core.files import read_json, write_text
 from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, Material
-from pipeline.report.examples import example_lists, place_of
+from pipeline.report.examples import example_lists, generation_lists, place_of
 from pipeline.report.findings import findings
 from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
@@ -33,7 +33,7 @@ def run(settings: Report) -> None:
     found, out = _material(settings), settings.corpus / "report"
     parts = [part for make in CONTENTS for part in make(found)]
     sections = [part for part in parts if isinstance(part, Section)]
-    points = findings(found.metrics)
+    points = findings(found.metrics, found.runs)
     context = {
         "corpus": settings.corpus.resolve().name,
         "points": points,
@@ -66,8 +66,9 @@ def _material(settings: Report) -> Material:
         corpus / "report" / "judgements.csv", examples, judgements, given=settings.judgements,
         order=lambda name: place_of(settings.seed, name),
     )  # fmt: skip
+    generated = generation_lists(corpus, count=settings.examples, seed=settings.seed)
     return Material(
-        corpus, metrics, runs, audit, no_audit, models, examples, settings.seed, judging,
+        corpus, metrics, runs, audit, no_audit, models, examples, generated, settings.seed, judging,
         [*unshown, *unjudged],
     )  # fmt: skip
 

@@ -43,7 +43,8 @@ class Train(Settings):
         None, description="For tables: what training does otherwise, as no-filter, self-train."
     )
     control_of: str | None = Field(
-        None, description="For tables: the caption whose effect this is the control for."
+        None,
+        description="For tables: the caption whose effect this is the control for; any: of its generator.",
     )
     labelled: str = Field("250", description="|L|: which labelled draw to use, a number or 'full'.")
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")

@@ -122,3 +122,19 @@ def test_the_twins_are_held_against_their_control() -> None:
     assert [against for system, against in found if system == "t5-twins-no-filter"] == [
         "baseline", "t5", "t5-twins",
     ]  # fmt: skip
+
+
+def test_a_control_for_any_caption_is_what_every_caption_is_held_against() -> None:
+    """Ranked by either model against unranked, not the other way round, and not against each other."""
+    made = {"generator": "attested fills"}
+    systems = [
+        System("baseline", "baseline", generator="none"),
+        System("t5", "filter", generator="T5"),
+        System("unranked", "no-filter", **made, caption="unranked", control_of="any"),
+        System("by-bert", "no-filter", **made, caption="ranked by BERT"),
+        System("by-t5", "no-filter", **made, caption="ranked by T5"),
+    ]
+    found = compared(systems)
+    for name in ("by-bert", "by-t5"):
+        assert [against for system, against in found if system == name] == ["baseline", "unranked"]
+    assert [against for system, against in found if system == "unranked"] == ["baseline"]

@@ -21,7 +21,7 @@ from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code_span, percent
 from pipeline.core.metrics import CRITERIA, mean_sd
 from pipeline.core.parquet import write_rows
-from pipeline.core.runs import System, read_runs
+from pipeline.core.runs import Run, System, read_runs
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.core.types import CATEGORIES, Candidate, Span
 from pipeline.report.accuracy_figures import (
@@ -33,12 +33,25 @@ from pipeline.report.accuracy_figures import (
 )
 from pipeline.report.audit import filter_table, read_audit, read_verdicts
 from pipeline.report.charts import spread
-from pipeline.report.examples import draw_examples, fill_statistics, marked
+from pipeline.report.examples import (
+    draw_examples,
+    fill_statistics,
+    generation_lists,
+    marked,
+    place_of,
+)
 from pipeline.report.findings import caveat, comparisons_table, findings
 from pipeline.report.markdown import markdown, records_table
 from pipeline.report.paper_tables import ablation_table, accuracy_table, criteria_table, sizes_table
 from pipeline.report.provenance import differences, times_table
-from pipeline.report.results import Metrics, read_generation, short_name, system_key, system_name
+from pipeline.report.results import (
+    Metrics,
+    label_name,
+    read_generation,
+    short_name,
+    system_key,
+    system_name,
+)
 from pipeline.report.sections import Section
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
@@ -507,21 +520,75 @@ def test_the_point_says_more_than_noise_only_where_the_interval_leaves_0_out(
 
 
 def test_the_point_names_a_variation_that_beats_the_paper_s_method() -> None:
-    """The paper's method stands first, also where leaving a part of it out is better."""
+    """What finds most stands first, then what it gains over what it varies, then the paper's method."""
     overall = {
         "baseline": [0.5] * 3,
         "bert": [0.55] * 3,
         "t5": [0.52] * 3,
         "bert-no-filter": [0.6] * 3,
     }
-    comparisons = [gain_of("bert", 0.05, 0.02), gain_of("bert-no-filter", 0.1, 0.02)]
-    first, second = findings(metrics_from(metrics_of(overall) | {"comparisons": comparisons}))
-    assert "generation by BERT, the better of two generators, finds 55.00 %" in first
-    assert (
-        "Of all 3 systems that generate the best is generation by BERT without filtering: 60"
-        in second
+    comparisons = [
+        gain_of("bert", 0.05, 0.02),
+        gain_of("bert-no-filter", 0.1, 0.02),
+        gain_of("bert-no-filter", 0.05, 0.06, against="bert"),
+    ]
+    known = metrics_from(metrics_of(overall) | {"comparisons": comparisons})
+    first, second, third = findings(known)
+    assert first == (
+        "With 100 labelled sentences, generation by BERT without filtering, the best of 3 systems with "
+        "generation, finds 60.00 % of the outer boundaries on test, 10.00 points more than the baseline’s "
+        "50.00 % (95 % interval +8.00 to +12.00, 3 seeds: more than noise)."
     )
-    assert "+10.00 points (95 % interval +8.00 to +12.00, 3 seeds: more than noise)" in second
+    assert second == (
+        "Over generation by BERT that is +5.00 points (95 % interval −1.00 to +11.00, 3 seeds: not "
+        "told apart from noise)."
+    )
+    assert third == (
+        "The paper’s method, generation by BERT, the better of two generators, finds 55.00 %, 5.00 points "
+        "more than the baseline (95 % interval +3.00 to +7.00, 3 seeds: more than noise)."
+    )
+
+
+def test_the_point_of_attested_fills_names_their_control_and_the_paper_s_delta() -> None:
+    """The winner by its fields, what ranking adds, and what the paper's method did with which δ."""
+    overall = {"baseline": [0.4] * 3, "t5": [0.39] * 3, "u": [0.42] * 3, "a": [0.47] * 3}
+    fields = {"generator": "attested fills"}
+    systems = [
+        system_of("baseline"),
+        system_of("t5"),
+        System("u", "no-filter", caption="unranked", control_of="any", **fields),
+        System("a", "no-filter", caption="ranked by BERT", **fields),
+    ]
+    comparisons = [
+        gain_of("t5", -0.01, 0.02), gain_of("a", 0.07, 0.02), gain_of("a", 0.05, 0.01, against="u"),
+    ]  # fmt: skip
+    runs = [
+        Run(Path(str(n)), systems[1], 100, "100", n, {"settings": {"delta": 0.7}}, (), None)
+        for n in range(3)
+    ]
+    found = Metrics.parse(metrics_of(overall) | {"comparisons": comparisons}, systems)
+    text = " ".join(findings(found, runs))
+    for part in (
+        "generation by attested fills (ranked by BERT), the best of 3 systems with generation, finds 47",
+        "7.00 points more than the baseline’s 40.00 % (95 % interval +5.00 to +9.00, 3 seeds: more than",
+        "Over generation by attested fills (unranked) that is +5.00 points (95 % interval +4.00 to +6.00",
+        "The paper’s method, generation by T5 with δ = 0.7, finds 39.00 %, 1.00 points less than the",
+    ):
+        assert part in text
+    table = accuracy_table(found, 100)
+    assert [row.cells[0] for row in table.rows] == [
+        "baseline", "T5", "attested fills (unranked)", "attested fills (ranked by BERT)",
+    ]  # fmt: skip
+    assert table.note.endswith(
+        "Learned from without a filter: attested fills (unranked); attested fills (ranked by BERT)."
+    )
+    ablations = ablation_table(found, 100)
+    assert ablations is not None
+    assert [row.cells[2] for row in ablations.rows] == ["–", "–", "–", "+5.00"]
+    assert [label_name(s) for s in systems[2:]] == [
+        "attested fills (unranked)", "attested fills (BERT)",
+    ]  # fmt: skip
+    assert "with δ" not in " ".join(findings(found))
 
 
 def test_the_main_size_is_the_one_with_most_systems_then_the_middle_one() -> None:
@@ -719,6 +786,48 @@ def test_examples_are_as_many_as_asked_and_judged_so(corpus: Path) -> None:
     assert (accepted, rejected) == draw_examples(source, 6, 0)
     assert (accepted, rejected) != draw_examples(source, 6, 1)
     assert len(draw_examples(source, 1000, 0)[0]) <= 60
+
+
+def test_each_generation_shows_candidates_as_they_were_made(corpus: Path, page: str) -> None:
+    """As many as asked of its first seed, a function of seed and ids, in the order of generations."""
+    lists = generation_lists(corpus, count=5, seed=3)
+    assert [group.title for group in lists] == [
+        "BERT, synchronized, seed 0", "T5, synchronized, seed 0", "T5, not synchronized, seed 0",
+    ]  # fmt: skip
+    names = [f"t5-no-sync-{n}" for n in range(60)]
+    wanted = sorted(names, key=lambda name: place_of(3, name))[:5]
+    assert [e.candidate_id for e in lists[2].drawn] == wanted
+    assert {e.verdict for e in lists[2].drawn} == {None}
+    judged = lists[1].drawn
+    assert all(e.verdict for e in judged)  # the oracle judged a sample of these
+    assert all(e.probability is None and e.text.count("[") == 2 for e in judged)
+    assert [group.folded for group in lists] == [False, True, True]
+    assert not generation_lists(corpus, count=0, seed=3)
+    assert page.count("<h3>Drawn <small>5</small></h3>") == 3
+    assert "### T5, synchronized, seed 0: drawn" in (corpus / "report/report.md").read_text()
+
+
+def test_attested_folders_are_called_by_who_chose_among_how_many(tmp_path: Path) -> None:
+    """The best of M by a model; of one there is no choice; they follow what models wrote."""
+    for name, more in {
+        "best": {"pool": 16, "match": "label"}, "one": {"pool": 1}, "head": {"pool": 4, "match": "head"},
+    }.items():  # fmt: skip
+        made = {"lm": "bert", "sync": True, "fills": "attested", **more}
+        write_json(tmp_path / f"candidates/{name}/seed-0/manifest.json", {"settings": made})
+    made = {"lm": "t5", "sync": False, "fills": "free"}
+    write_json(tmp_path / "candidates/free/seed-0/manifest.json", {"settings": made})
+    names = ("best", "one", "head", "free", "unknown")
+    found = sorted((read_generation(tmp_path, name) for name in names), key=lambda g: g.key)
+    assert [g.name for g in found] == [
+        "T5, not synchronized", "attested, unranked", "attested, best of 16 by BERT, synchronized",
+        "attested, best of 4 by BERT, synchronized, same head", "unknown",
+    ]  # fmt: skip
+    (fact,) = differences(tmp_path, [])
+    assert (
+        "(attested, unranked; attested, best of 16 by BERT, synchronized; attested, best of 4"
+        in fact
+    )
+    assert "T5" not in fact
 
 
 def test_examples_are_drawn_from_what_the_oracle_judged(corpus: Path) -> None:
@@ -1033,7 +1142,7 @@ def test_markdown_keeps_markup_as_text(corpus: Path) -> None:
     for line in text.splitlines():
         if NASTY in line:
             assert re.fullmatch(
-                r"- [01]\.\d+ `\w+` [a-z ]*``+ .*<script>.* ``+ `(t5|bert)-sync-\d+`", line
+                r"- ([01]\.\d+ )?`\w+` [a-z ]*``+ .*<script>.* ``+ `(t5|bert)-(no-)?sync-\d+`", line
             ), line
     assert NASTY in text
     assert "**60.00 ± 1.00**" in text

@@ -4,7 +4,7 @@ import itertools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,19 +60,56 @@ def test_presets_have_the_papers_rows_and_only_the_cells_they_need(
 ) -> None:
     """Rows, sizes, five seeds; no generation whose candidates no run reads; evaluation and report."""
     table2, table3, figure4 = (cells[name] for name in PRESETS)
-    assert count(table2, "conjoin train") == 3 * 2 * 5
+    assert count(table2, "conjoin train") == 7 * 2 * 5
     assert count(table2, "--no-sync") == 0
-    assert count(table3, "conjoin train") == 8 * 5
+    assert count(table3, "conjoin train") == 11 * 5
     assert count(table3, r"--system (bert|t5)-(no-filter|self-train) ") == 4 * 5
-    assert count(figure4, "conjoin train") == 2 * 5 * 5
-    assert count(figure4, "--labelled full ") == 2 * 5
-    assert count(figure4, "conjoin generate .*--lm bert") == 0
-    assert count(figure4, "conjoin pretrain .*--lm bert") == 1  # the encoder
+    assert count(figure4, "conjoin train") == 7 * 5 * 5
+    assert count(figure4, "--labelled full ") == 7 * 5
+    for members in (table2, table3, figure4):
+        assert count(members, "conjoin generate .*--fills attested") == 3 * 5
+        assert count(members, r"conjoin generate .*--pool 1 .*/unranked/") == 5
+        assert count(members, "conjoin pretrain") == 2
     for members in (table2, table3, figure4):
         made = {c.name for c in members if c.stage == "generate"}
         read = {n for c in members if c.stage == "train" for n in c.needs if "generate" in n}
         assert read == made
         assert {"evaluate@world", "audit@world", "report@world"} <= {c.name for c in members}
+
+
+def skipped(name: str) -> str:
+    """The value of SKIP or QUICK_SKIP in the Makefile."""
+    (value,) = re.findall(rf"^{name} := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return str(value)
+
+
+def test_the_demo_has_its_rows_at_100_labels_and_the_winner_at_250(
+    cells: dict[str, list[Cell]],
+) -> None:
+    """What `make demo` leaves out; its quick form has both kinds of fills, and the hint's folder."""
+    demo, quick = (
+        [c for c in cells[""] if not re.search(skipped(name), c.command)]
+        for name in ("SKIP", "QUICK_SKIP")
+    )
+    rows = yaml.safe_load((ROOT / "params.yaml").read_text())["systems"]
+    trained = [
+        m.groups()
+        for c in demo
+        if (m := re.search(r"--system (\S+) .*--labelled (\d+) --seed (\d) ", c.command))
+    ]
+    wanted = {(each["name"], "100", seed) for each in rows for seed in "012"}
+    wanted |= {(name, "250", seed) for name in ("baseline", "attested-bert") for seed in "012"}
+    assert set(trained) == wanted
+    assert len(trained) == len(wanted)
+    for members in (demo, quick):
+        made = {n for c in members if c.stage == "train" for n in c.needs if "generate" in n}
+        assert made == {c.name for c in members if c.stage == "generate"}
+        assert count(members, "conjoin release .*/attested-bert/seed-0 ") == 1
+    assert count(quick, "conjoin train") == 4
+    assert count(quick, "conjoin generate") == 2
+    hint = re.search(r"browse data/world/(candidates/\S+)/seed-0", (ROOT / "Makefile").read_text())
+    assert hint is not None
+    assert hint[1] in {each["candidates"] for each in rows}
 
 
 def test_the_seed_varies_sampling_generation_and_fine_tuning(cells: dict[str, list[Cell]]) -> None:
@@ -100,16 +137,17 @@ def test_no_command_has_two_spaces(cells: dict[str, list[Cell]]) -> None:
     assert not [command for command in commands if "  " in command]
 
 
-def test_lists_begin_alike() -> None:
-    """DVC names cells by the position of a system, a generation, a language model in its list."""
+@pytest.mark.parametrize("names", [("", *PRESETS), GENIA], ids=["any corpus", "GENIA"])
+def test_lists_begin_alike(names: Sequence[str]) -> None:
+    """DVC names cells by the corpus and the position of a system, a generation, a model in its list."""
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
-    grids = [document, *(preset_values(document, name, [], PATH) for name in (*PRESETS, *GENIA))]
+    grids = [preset_values(document, name, [], PATH) if name else document for name in names]
     for key in ("lms", "generations", "systems"):
         lists = sorted((each[key] for each in grids if key in each), key=len)
         for shorter, longer in itertools.pairwise(lists):
             assert longer[: len(shorter)] == shorter, key
-        names = [each["name"] for each in lists[-1]]
-        assert len(set(names)) == len(names)
+        called = [each["name"] for each in lists[-1]]
+        assert len(set(called)) == len(called)
 
 
 @pytest.mark.parametrize("name", GENIA)

@@ -21,7 +21,7 @@ from pipeline.tools.export import command as export
 from pipeline.tools.settings import Export, Merge, Stats, Validate
 from pipeline.tools.validate import command as validate
 
-DEMO = Path(__file__).resolve().parents[2] / "data/world/candidates/t5-sync/seed-0"
+DEMO = Path(__file__).resolve().parents[2] / "data/world/candidates/attested-bert/seed-0"
 
 
 @pytest.fixture(params=["toy", "demo"])
