@@ -20,7 +20,7 @@ for lm in bert t5; do
   for temperature in 0.5 1.0; do
     vary "$lm" "sample-$temperature" --decoding sample --temperature "$temperature"
   done
-  vary "$lm" "n-best-1" --decoding n-best --fills 1 --beams 4
-  vary "$lm" "n-best-3" --decoding n-best --fills 3
+  vary "$lm" "n-best-1" --decoding n-best --n 1 --beams 4
+  vary "$lm" "n-best-3" --decoding n-best --n 3
 done
 conjoin audit "$out" --source data/raw/world --sample 100000

@@ -112,7 +112,7 @@ def test_fill_prints_several_fills(
     sentence = "The old man saw a dog near the harbor."
     run(
         Fill(
-            sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", fills=4,
+            sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", n=4,
             seed=1,
         )
     )  # fmt: skip

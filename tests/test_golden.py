@@ -128,7 +128,7 @@ def candidates(corpus: Path) -> list[Any]:
     for lm in ("bert", "t5"):
         for decoding, fills in (("greedy", 1), ("sample", 2)):
             out = corpus / "golden" / f"{lm}-{decoding}"
-            given = {"lm": lm, "decoding": decoding, "fills": fills, "limit": 12, "out": out}
+            given = {"lm": lm, "decoding": decoding, "n": fills, "limit": 12, "out": out}
             generate.run(Generate(corpus=corpus, unit=6, batch_tokens=300, references=2, **given))
             scores = ("score", "score_append", "score_prepend")
             for kind, schema in (("candidates", CANDIDATES), ("rejects", REJECTS)):
