@@ -153,24 +153,25 @@ class Pool:
     ) -> dict[int, Attested]:
         """Donors by their places."""
         sentences, starts, ends = (self._of[name] for name in ("sentence", "start", "end"))
+        words, word_ends = self._texts["words"], self._of[TEXTS["words"]]
         span = slice(reference.span.start, reference.span.end)
         seen = {"\n".join(reference.words[span]).lower()}
         found: dict[int, Attested] = {}
         fruitless = 0
         for place in _shuffled(places, f"{seed}\0{key_of(reference)}\0donor", count):
             row, start, end = sentences[place], starts[place], ends[place]
-            words = self._text("words", row).split("\n")[start:end]
-            lower = "\n".join(words).lower()
-            sentence_id = self._text("ids", row)
-            if lower in seen or sentence_id == reference.sentence_id:
+            text = str(words[word_ends[row] : word_ends[row + 1]], "utf-8")
+            own = text.split("\n", end)[start:end]
+            lower = "\n".join(own).lower()
+            if lower in seen or (name := self._text("ids", row)) == reference.sentence_id:
                 fruitless += 1
                 if fruitless == _PATIENCE:
                     break
                 continue
             seen.add(lower)
             fruitless = 0
-            donor = Donor(sentence_id, start, end)
-            found[place] = Attested(tuple(words), donor, self._license(reference.license, row))
+            license_ = self._license(reference.license, row)
+            found[place] = Attested(tuple(own), Donor(name, start, end), license_)
             if len(found) == count:
                 break
         return found

@@ -95,7 +95,7 @@ def test_a_pool_has_the_tokens_that_the_model_scores(corpus: Path, lm: str) -> N
             len(sizes) == 1 if lm == "bert" else sizes <= set(range(-(-count // 3), 3 * count + 1))
         )
         counted += len(texts)
-    assert counted > 16
+    assert counted >= len(references)
 
 
 def test_one_of_one_is_the_first_of_many(corpus: Path) -> None:

@@ -397,6 +397,7 @@ def test_a_cache_that_is_complete_need_not_be_written_to(place: Path) -> None:
 
 def test_a_killed_build_leaves_nothing_that_counts(place: Path, tmp_path: Path, forks: Any) -> None:
     """The next run builds the pool anew and removes what the killed one left."""
+
     def die() -> None:
         pool_building.write_json = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
         open_pool(plan(place))
