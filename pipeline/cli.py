@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -84,10 +84,13 @@ def _option(settings: type[Settings], name: str) -> inspect.Parameter:
     else:
         required = field.is_required()
         shown = None if required else field.get_default(call_default_factory=True)
-        flag = flag_of(name)
+        flag, metavar = flag_of(name), None
         names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
+        if get_origin(kind) is Literal:  # the settings refuse what is no choice, with a remedy
+            metavar, kind = f"<{'|'.join(get_args(kind))}>", str
         marker = typer.Option(
             *names,
+            metavar=metavar,
             help=f"{field.description} (required)" if required else field.description,
             show_default=False if shown is None or shown in ("", []) else str(shown),
         )

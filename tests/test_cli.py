@@ -1,5 +1,6 @@
 """The command line: settings become options, problems become one line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from pipeline.cli import COMMANDS, app, main
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.schema import read_sentences
 from pipeline.core.settings import flag_of
 from pipeline.tools.fill import find_span, run
 from pipeline.tools.settings import Fill
@@ -112,13 +114,60 @@ def test_fill_prints_several_fills(
     sentence = "The old man saw a dog near the harbor."
     run(
         Fill(
-            sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", fills=4,
+            sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", n=4,
             seed=1,
         )
     )  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
     assert len(set(lines)) == 4
     assert all(line.startswith("bert: The old man saw [a dog] and [") for line in lines)
+
+
+def test_fill_chooses_among_constituents(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the label given, by each family; the line says where the words stand."""
+    sentence = "The old man saw a dog near the harbor."
+    given = {"sentence": sentence, "span": "a dog", "corpus": corpus, "fills": "attested"}
+    run(Fill.build({**given, "label": "NP"}, None))
+    bert, t5 = capsys.readouterr().out.splitlines()
+    for line in (bert, t5):
+        found = re.search(r"a dog\] and \[(.*?)\] near .* from (c/\d\d), words (\d) to (\d)", line)
+        assert found
+        (words,) = [
+            s.words
+            for s in read_sentences(corpus / "sentences.parquet")
+            if s.sentence_id == found[2]
+        ]
+        assert " ".join(words[int(found[3]) : int(found[4]) + 1]) == found[1]
+    several = {**given, "label": "NP", "lm": "bert", "decoding": "n-best", "n": 3, "pool": 3}
+    run(Fill.build(several, None))
+    assert len(set(capsys.readouterr().out.splitlines())) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({}, SettingsError, "add --label, e.g. --label NP"),
+        ({"label": "np"}, SettingsError, "fill.label = 'np'"),
+        ({"label": "QP"}, InputError, "has the label 'QP'; name one of: NP, VP"),
+        ({"label": "NP", "match": "head"}, SettingsError, "leave it at --match label"),
+        (
+            {"label": "NP", "fills": "free"},
+            SettingsError,
+            "add --fills attested, or leave --label out",
+        ),
+        ({"label": "NP", "refine": 2}, SettingsError, "leave refine at 1"),
+    ],
+)
+def test_fill_says_what_attested_fills_lack(
+    corpus: Path, change: dict[str, object], error: type[Exception], message: str
+) -> None:
+    """A label, one that the corpus has, and nothing that a bare sentence cannot have."""
+    given = {
+        "sentence": "The old man saw a dog.", "span": "a dog", "corpus": corpus, "lm": "bert",
+        "fills": "attested",
+    }  # fmt: skip
+    with pytest.raises(error, match=re.escape(message)):
+        run(Fill.build({**given, **change}, None))
 
 
 def test_fill_refuses_a_sentence_the_model_cannot_take(tmp_path: Path, tiny_bert: Path) -> None:

@@ -53,7 +53,7 @@ GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
-    "generate": (2, "e2554e5d11858bd7"),
+    "generate": (2, "4f52aa6cb62add62"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
@@ -125,10 +125,18 @@ def test_preparse(corpus: Path) -> None:
 def candidates(corpus: Path) -> list[Any]:
     """What ``generate`` makes with random models, but for the scores."""
     made = []
+    kinds = [("free", "greedy", 1), ("free", "sample", 2), ("attested", "greedy", 1)]
     for lm in ("bert", "t5"):
-        for decoding, fills in (("greedy", 1), ("sample", 2)):
-            out = corpus / "golden" / f"{lm}-{decoding}"
-            given = {"lm": lm, "decoding": decoding, "fills": fills, "limit": 12, "out": out}
+        for fills, decoding, n in kinds:
+            out = corpus / "golden" / f"{fills}-{lm}-{decoding}"
+            given: dict[str, Any] = {
+                "lm": lm,
+                "decoding": decoding,
+                "fills": fills,
+                "n": n,
+                "pool": 4,
+            }
+            given |= {"limit": 12, "out": out}
             generate.run(Generate(corpus=corpus, unit=6, batch_tokens=300, references=2, **given))
             scores = ("score", "score_append", "score_prepend")
             for kind, schema in (("candidates", CANDIDATES), ("rejects", REJECTS)):
@@ -137,7 +145,7 @@ def candidates(corpus: Path) -> list[Any]:
 
 
 def test_generate(corpus: Path) -> None:
-    """Candidates and rejects of a masked LM and a T5, greedy and sampled."""
+    """Candidates and rejects of a masked LM and a T5: written greedily and sampled, and attested."""
     check("generate", candidates(corpus))
 
 

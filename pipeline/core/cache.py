@@ -53,12 +53,12 @@ def cached(
         InputError: there is no room or right to keep it; or of ``build``.
     """
     try:
-        if (found := _tried(opened, home / key)) is not None:
+        if (found := if_whole(opened, home / key)) is not None:
             return found
         home.mkdir(parents=True, exist_ok=True)
         with _locked(home, what):
             # Another process may have been faster.
-            if (found := _tried(opened, home / key)) is None:
+            if (found := if_whole(opened, home / key)) is None:
                 _built(home, key, build)
                 found = opened(home / key)
             return found
@@ -69,7 +69,8 @@ def cached(
         ) from error  # fmt: skip
 
 
-def _tried(opened: Callable[[Path], _T], folder: Path) -> _T | None:
+def if_whole(opened: Callable[[Path], _T], folder: Path) -> _T | None:
+    """What ``opened`` gives for a folder; None if that is not there or not whole."""
     try:
         return opened(folder)
     except (FileNotFoundError, NotADirectoryError):

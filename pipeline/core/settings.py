@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from pipeline.core.errors import SettingsError
 
@@ -210,3 +210,10 @@ class DecodingSettings(Settings):
         description="Keep fills that hold a coordinator (and, or, but ...), though nothing marks what it "
         "joins; without it they are rejects.",
     )
+
+    @field_validator("fills", mode="before")
+    @classmethod
+    def _was_a_number(cls, value: object) -> object:
+        if str(value).isdecimal():
+            raise ValueError("choose free or attested; the number of fills is --n now")
+        return value

@@ -1,10 +1,12 @@
 """Attested infilling as a source of candidates: a language model chooses what other sentences offer."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import SettingsError
@@ -14,13 +16,13 @@ from pipeline.core.settings import DecodingSettings
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
 from pipeline.generate.infilling import FillAll, Infilling
-from pipeline.generate.pool import Pool, PoolPlan, open_pool
+from pipeline.generate.pool import Pool, open_pool
+from pipeline.generate.pool_building import PoolPlan, Trees
 from pipeline.generate.settings import Generate
 from pipeline.infill import load_ranker
-from pipeline.infill.attested import Choice, Ranker
+from pipeline.infill.attested import Ranker
 from pipeline.infill.base import NO_TOKENS, Fill, fill_tokens
 from pipeline.infill.batching import fill
-from pipeline.text.natural import join_words
 
 NO_DONOR = "no donor with this label"
 
@@ -42,21 +44,11 @@ class AttestedInfilling(Infilling):
             )
         super().__init__(settings)
         self.inert |= {"beams"}
-        self._pool = open_pool(
-            PoolPlan(
-                settings.corpus,
-                self._plan.trees,
-                {name: value for name, value in super().inputs().items() if name != "given"},
-                lambda texts: fill_tokens(self._tokenizer, texts),
-                digest_of(self._tokenizer.backend_tokenizer.to_str()),
-                self._tags if settings.match == "head" else None,
-                coordinators=settings.coordinators_in_fills,
-            )
-        )
-
-    def _tags(self) -> Iterator[tuple[str, Sequence[str] | None]]:
-        for sentence in read_sentences(self._settings.corpus / SENTENCES_FILE):
-            yield sentence.sentence_id, sentence.tags
+        self._pool = pool_of(
+            settings.corpus, self._plan.trees, self._trees, self._tokenizer,
+            heads=settings.match == "head", coordinators=settings.coordinators_in_fills,
+        )  # fmt: skip
+        self.notes = self._pool.left_out
 
     def inputs(self) -> dict[str, Any]:
         """The trees, given spans and the pool."""
@@ -73,6 +65,45 @@ class AttestedInfilling(Infilling):
             )
 
         return fill_all
+
+
+def pool_of(
+    corpus: Path,
+    trees: Trees,
+    inputs: Mapping[str, Any],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    heads: bool = False,
+    coordinators: bool = False,
+) -> Pool:
+    """The pool of some trees of a corpus for a language model.
+
+    Args:
+        corpus: the corpus folder.
+        trees: those that offer their constituents.
+        inputs: digests of the files that these come from, as of ``infilling.inputs_of``.
+        tokenizer: the language model's.
+        heads: whether the heads of constituents matter.
+        coordinators: whether constituents that hold a coordinator are taken, too.
+
+    Raises:
+        InputError: as ``open_pool``.
+    """
+
+    def tags() -> Iterator[tuple[str, Sequence[str] | None]]:
+        for sentence in read_sentences(corpus / SENTENCES_FILE):
+            yield sentence.sentence_id, sentence.tags
+
+    return open_pool(
+        PoolPlan(
+            corpus, trees, inputs,
+            tokens=partial(fill_tokens, tokenizer),
+            tokenizer=digest_of(tokenizer.backend_tokenizer.to_str()),
+            vocabulary=len(tokenizer),
+            tags=tags if heads else None,
+            coordinators=coordinators,
+        )
+    )  # fmt: skip
 
 
 def fill_attested(
@@ -98,20 +129,18 @@ def fill_attested(
     """
     lengths = ranker.counts(references)
     fills = [[Fill("", reason=NO_DONOR if length else NO_TOKENS)] for length in lengths]
-    drawn = [
-        pool.draw(reference, partial(ranker.lengths, length), settings.pool, settings.seed)
+    choices = {
+        place: choice
+        for place, (reference, length) in enumerate(zip(references, lengths, strict=True))
         if length
-        else ()
-        for reference, length in zip(references, lengths, strict=True)
-    ]
-    # One call of the tokenizer: thousands of small ones take as long as a small model.
-    tokens = iter(ranker.tokens([join_words(o.words).text for each in drawn for o in each]))
-    places = [place for place, options in enumerate(drawn) if options]
-    choices = [
-        Choice(references[i], drawn[i], tuple(tuple(next(tokens)) for _ in drawn[i]))
-        for i in places
-    ]
+        and (
+            choice := pool.draw(
+                reference, partial(ranker.lengths, length), settings.pool, settings.seed
+            )
+        )
+    }
     on_batch(len(references) - len(choices), 0)
-    for place, found in zip(places, fill(ranker, choices, budget, on_batch), strict=True):
-        fills[place] = found
+    found = fill(ranker, list(choices.values()), budget, on_batch)
+    for place, each in zip(choices, found, strict=True):
+        fills[place] = each
     return fills

@@ -1,12 +1,13 @@
 """What free and attested infilling have in common as sources of candidates: trees → reference spans (§3)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from pipeline.core.corpus_folder import TREES_FOLDER
+from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.types import Candidate, Reference, Reject
@@ -27,6 +28,14 @@ WITHOUT = "sentences without a reference span"
 Made = tuple[list[Candidate | Reject], dict[str, int]]
 FillAll = Callable[[Sequence[Reference], OnBatch], list[list[Fill]]]
 """Fills for references, in their order: for each at least one, best first."""
+
+
+def inputs_of(corpus: Path, trees: str) -> dict[str, Any]:
+    """Digests of a corpus's trees; of gold ones, the sentences', as their parser does not matter."""
+    folder = corpus / TREES_FOLDER
+    if trees == "treebank":
+        return {"sentences": sha256_of(corpus / SENTENCES_FILE), "seeds": seeds_of(folder)}
+    return {"trees": sha256_of(folder / MANIFEST)}
 
 
 class Infilling(ABC):
@@ -56,15 +65,13 @@ class Infilling(ABC):
         if settings.spans == "given":
             inert |= {"references"}
         self.inert: Set[str] = inert
+        self.notes: Mapping[str, int] = {}
+        self._trees = inputs_of(settings.corpus, settings.trees)
 
     def inputs(self) -> dict[str, Any]:
-        """The trees and given spans; with gold trees, the sentences, as their parser does not matter."""
-        corpus, given = self._settings.corpus, self._settings.given
-        trees: dict[str, Any] = {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
-        if self._settings.trees == "treebank":
-            sentences = sha256_of(corpus / "sentences.parquet")
-            trees = {"sentences": sentences, "seeds": seeds_of(corpus / TREES_FOLDER)}
-        return {**trees, "given": sha256_of(given) if given else None}
+        """The trees and given spans."""
+        given = self._settings.given
+        return {**self._trees, "given": sha256_of(given) if given else None}
 
     def model(self) -> str:
         """The identity of the language model."""

@@ -37,11 +37,13 @@ class CandidateSource(Protocol[_Item]):
         called: what its items are called, in the plural.
         sizes: items of each unit, at most.
         inert: settings that change no row, given the others: they make no shard stale.
+        notes: counts of what no row says and no unit has for itself.
     """
 
     called: str
     sizes: Sequence[int]
     inert: Set[str]
+    notes: Notes
 
     def inputs(self) -> dict[str, Any]:
         """Digests of the files that the rows depend on."""

@@ -1,6 +1,7 @@
 """The ``generate`` stage: a source's units in, shards of candidates and rejects out (§3)."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def run(settings: Generate) -> None:
                 files = tables(rows)
                 refused = Counter(row["reason"] for row in files["rejects"])
                 tally = Tally(len(files["candidates"]), refused)
-                folder.write(index, files, tally, {**notes, **lacking})
+                # What concerns the whole run is noted once, with the first unit.
+                whole = {} if index else source.notes
+                folder.write(index, files, tally, {**notes, **lacking, **whole})
 
             return make
 
@@ -100,10 +103,14 @@ def _fingerprint(
 
 def _summary(folder: UnitFolder, report: Report, items: str) -> None:
     table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
-    for note, count in sorted(folder.notes().items()):
+    _say(folder.notes())
+    report.show(items)
+
+
+def _say(notes: Mapping[str, int]) -> None:
+    for note, count in sorted(notes.items()):
         if count:
             say(f"{count:,} {note}")
-    report.show(items)
 
 
 def _forecast(settings: Generate, source: CandidateSource[Any], folder: UnitFolder) -> None:
@@ -121,3 +128,4 @@ def _forecast(settings: Generate, source: CandidateSource[Any], folder: UnitFold
         items=sum(source.sizes[unit] for unit in todo),
         processes=settings.processes, out=folder.folder,
     )  # fmt: skip
+    _say(source.notes)

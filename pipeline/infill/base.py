@@ -112,14 +112,13 @@ class Infiller(ABC, Generic[_Encoded]):
             references: what to coordinate.
             counts: tokens of each fill, where they are known; None: of each reference span, n.
         """
-        spans = self.counts(references)
-        wanted = spans if counts is None else counts
+        wanted = self.counts(references) if counts is None else counts
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
         for i, reference in enumerate(references):
             if self._reserved.search(join_words(reference.words).text):
                 found[i] = SOURCE_HAS_SPECIAL
-            elif spans[i]:
+            elif wanted[i]:
                 usable.append(i)
         encoded = self._encode_all([references[i] for i in usable], [wanted[i] for i in usable])
         for i, each in zip(usable, encoded, strict=True):

@@ -1,37 +1,58 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
 from pipeline.core.console import say
-from pipeline.core.errors import InputError, ModelError
-from pipeline.core.settings import family_of
-from pipeline.core.types import UNLABELLED, Candidate, Reference, Reject, Span, bracketed
-from pipeline.infill import fill, load_infiller, task_of
-from pipeline.infill.base import UNUSABLE_SOURCE
+from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees
+from pipeline.core.errors import InputError, ModelError, SettingsError
+from pipeline.core.settings import Family, family_of
+from pipeline.core.types import (
+    REFERENCE_LABELS,
+    UNLABELLED,
+    Candidate,
+    Reference,
+    Reject,
+    Span,
+    bracketed,
+)
+from pipeline.generate.attested import NO_DONOR, fill_attested, pool_of
+from pipeline.generate.infilling import inputs_of
+from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
+from pipeline.infill.base import UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import make_candidates
+from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import locate
 from pipeline.text.natural import join_words, split_words
-from pipeline.tools.settings import Fill
+from pipeline.tools.settings import Fill as FillSettings
 
 
-def run(settings: Fill) -> None:
+def run(settings: FillSettings) -> None:
     """Print the coordinated sentence of each language model, with brackets and scores.
 
     Raises:
         InputError: the span is not a part of the sentence or is all of it, or the sentence is longer
             than a model allows or holds its mask or sentinel strings.
-        SettingsError: a decoding that cannot give as many fills.
+            than a model allows or holds its mask or sentinel strings; attested: the corpus has no trees,
+            or none with a constituent of the label.
+        SettingsError: a decoding that cannot give as many fills; attested without a label, or --match
+            head, for which a bare sentence has no tags; a label for free fills.
         ModelError: a model is missing or cannot fill masks.
     """
     words = tuple(split_words(settings.sentence))
     span = find_span(words, settings.span)
-    reference = Reference("given", words, span, UNLABELLED, "unknown")
+    attested = settings.fills == "attested"
+    _check(settings, attested=attested)
+    reference = Reference("given", words, span, settings.label or UNLABELLED, "unknown")
     names = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
     if settings.model and len(names) > 1:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
     task = task_of(settings)
     for lm in names:
         where = locate(settings.model or f"models/{lm}", settings.corpus, settings.seed)
-        infiller = load_infiller(family_of(lm), where, task)
-        fills = fill(infiller, [reference])[0]
+        fills = (_attested if attested else _free)(settings, family_of(lm), where, task, reference)
+        if fills[0].reason == NO_DONOR:
+            raise InputError(
+                f"no constituent of {settings.corpus} has the label {settings.label!r}",
+                remedy="name one of: " + ", ".join(REFERENCE_LABELS),
+            )
         if fills[0].reason in UNUSABLE_SOURCE:
             raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
         allowed = settings.coordinators_in_fills
@@ -41,11 +62,47 @@ def run(settings: Fill) -> None:
             say(f"{lm}: {_shown(outcome)}")
 
 
+def _check(settings: FillSettings, *, attested: bool) -> None:
+    if not attested and settings.label:
+        raise SettingsError(
+            "a label is for attested fills", remedy="add --fills attested, or leave --label out"
+        )
+    if attested and not settings.label:
+        raise SettingsError(
+            "attested fills are constituents of the span's label, which is not given",
+            remedy="add --label, e.g. --label NP",
+        )
+    if attested and settings.match == "head":
+        raise SettingsError(
+            "a sentence given here has no parts of speech, which --match head needs",
+            remedy="leave it at --match label",
+        )
+
+
+def _free(
+    _: FillSettings, family: Family, where: str, task: Task, reference: Reference
+) -> list[Fill]:
+    return fill(load_infiller(family, where, task), [reference])[0]
+
+
+def _attested(
+    settings: FillSettings, family: Family, where: str, task: Task, reference: Reference
+) -> list[Fill]:
+    corpus = settings.corpus
+    trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
+    tokenizer = check_language_model(family, where)
+    pool = pool_of(corpus, trees, inputs_of(corpus, "parsed"), tokenizer)
+    ranker = load_ranker(family, where, task)
+    return fill_attested(ranker, pool, [reference], settings)[0]
+
+
 def _shown(outcome: Candidate | Reject) -> str:
     candidate = outcome.candidate if isinstance(outcome, Reject) else outcome
     score = "" if candidate.score is None else f"  (score {candidate.score:.2f})"
     verdict = f"  rejected: {outcome.reason}" if isinstance(outcome, Reject) else ""
-    return f"{bracketed(candidate.words, candidate.conjuncts)}{score}{verdict}"
+    donor = candidate.donor
+    place = f"  from {donor.sentence_id}, words {donor.start} to {donor.end - 1}" if donor else ""
+    return f"{bracketed(candidate.words, candidate.conjuncts)}{score}{place}{verdict}"
 
 
 def find_span(words: tuple[str, ...], text: str) -> Span:

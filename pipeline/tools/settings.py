@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from pipeline.core.settings import DecodingSettings, Settings, is_model_name
-from pipeline.core.types import COORDINATORS
+from pipeline.core.types import COORDINATORS, LABEL
 
 
 class _OfPlace(Settings):
@@ -161,6 +161,9 @@ class Fill(DecodingSettings):
         "both", description="Language model to ask: bert, t5, one called like t5-twins, or both."
     )
     model: str | None = Field(None, description="Model folder or hub name, for a single --lm.")
+    label: str | None = Field(
+        None, pattern=f"^{LABEL}$", description="attested: label of the span, e.g. NP."
+    )
     seed: int = Field(
         0, ge=0, description="Seed of sampling, and of the model if there are several."
     )

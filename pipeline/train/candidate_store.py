@@ -14,11 +14,9 @@ removed.
 
 import mmap
 import os
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from hashlib import sha256
 from itertools import repeat
 from pathlib import Path
@@ -28,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from filelock import FileLock, Timeout
 
+from pipeline.core.cache import cache_folder, cached, if_whole
 from pipeline.core.candidate_checks import check, content_keys, sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
@@ -250,16 +248,6 @@ def _checked(location: CandidateLocation) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def cache_folder() -> Path:
-    """Where stores are kept: in the cache of `datasets`, wherever the environment puts it now."""
-    given = os.environ
-    home = given.get("HF_HOME") or os.path.join(
-        given.get("XDG_CACHE_HOME") or "~/.cache", "huggingface"
-    )
-    place = given.get("HF_DATASETS_CACHE") or os.path.join(home, "datasets")
-    return Path(place).expanduser() / "conjoin"
-
-
 def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> CandidateStore:
     """The store of a source, built now if there is none for its present state.
 
@@ -278,69 +266,18 @@ def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> Candi
         key = digest_of([FORMAT, location.key()])[:16]
     except UnreachableError as error:
         for card in sorted(home.glob("[!.]*/card.json")):
-            if store := _opened(card.parent):
+            if store := if_whole(CandidateStore, card.parent):
                 print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
                 return store
         raise
-    try:
-        if store := _opened(home / key):
-            return store
-        home.mkdir(parents=True, exist_ok=True)
-        with _locked(home, location):
-            # Another process may have been faster.
-            return _opened(home / key) or _built(location, chosen, home, key)
-    except OSError as error:
-        raise InputError(
-            f"cannot keep a copy of the candidates in the cache: {error.strerror or error}",
-            path=home, remedy="set HF_DATASETS_CACHE to a folder with room that can be written to",
-        ) from error  # fmt: skip
 
-
-def _opened(folder: Path) -> CandidateStore | None:
-    try:
-        return CandidateStore(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-@contextmanager
-def _locked(home: Path, location: CandidateLocation) -> Iterator[None]:
-    lock = FileLock(home / ".lock")
-    try:
-        lock.acquire(timeout=0.2)
-    except Timeout:
-        name = location.identity
-        print(f"waiting for another run that copies {name}", file=sys.stderr, flush=True)
-        lock.acquire()
-    except NotImplementedError as error:
-        raise OSError("files cannot be locked here") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _built(
-    location: CandidateLocation, labels: Sequence[str], home: Path, key: str
-) -> CandidateStore:
-    """Write a store under a temporary name, rename it, and remove all others of its source."""
-    for left in home.glob(".*.tmp"):  # of processes that were killed, for the lock is ours
-        shutil.rmtree(left)
-    before = location.key()
-    temporary = home / f".{key}.tmp"
-    temporary.mkdir()
-    try:
-        write_store(location, temporary, labels)
+    def build(folder: Path) -> None:
+        before = location.key()
+        write_store(location, folder, chosen)
         if location.key() != before:
             raise InputError(
                 "the candidates changed while they were copied",
                 path=location.identity, remedy="let generate finish and run the same command again",
             )  # fmt: skip
-        shutil.rmtree(home / key, ignore_errors=True)
-        os.replace(temporary, home / key)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    for other in home.glob("[!.]*"):
-        if other.name != key:  # a run that still reads it keeps the file until it ends
-            shutil.rmtree(other, ignore_errors=True)
-    return CandidateStore(home / key)
+
+    return cached(home, key, what="a copy of the candidates", opened=CandidateStore, build=build)

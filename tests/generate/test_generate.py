@@ -14,7 +14,7 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsE
 from pipeline.core.files import folder_lock, read_json, sha256_of, write_json
 from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates
 from pipeline.core.types import Candidate, Span
-from pipeline.generate.free_infilling import CUT, WITHOUT
+from pipeline.generate.infilling import CUT, WITHOUT
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import run
 from pipeline.infill import Fill
@@ -70,7 +70,7 @@ def test_several_fills_are_several_rows(corpus: Path, lm: str, decoding: str) ->
     out = corpus / "candidates" / f"{lm}-sync-{decoding}" / "seed-0"
     rows = []
     for size in (400, 900):
-        run(settings(corpus, lm=lm, decoding=decoding, fills=3, temperature=3.0, batch_tokens=size))
+        run(settings(corpus, lm=lm, decoding=decoding, n=3, temperature=3.0, batch_tokens=size))
         rows.append(rows_of(out))
     one, other = ([(r.sentence_id, r.reference, r.fill) for r in found] for found in rows)
     assert sorted(one) == sorted(other)
@@ -151,7 +151,7 @@ def test_an_adapted_model_fills_spans_of_gold_trees(corpus: Path, tiny_t5: Path)
 def test_impossible_decoding_stops_before_anything_is_written(corpus: Path) -> None:
     """Greedy decoding cannot give two fills; no folder appears."""
     with pytest.raises(SettingsError, match="greedy decoding gives one fill"):
-        run(settings(corpus, fills=2, out=corpus / "out"))
+        run(settings(corpus, n=2, out=corpus / "out"))
     assert not (corpus / "out").exists()
 
 
@@ -280,9 +280,7 @@ def test_a_second_run_is_refused_while_one_writes(
 
 def test_a_published_command_shows_what_is_not_usual() -> None:
     """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
-    made = Generate(
-        corpus=Path("/far/away/data/toy"), lm="bert", model="/models/mine/bert", fills=1
-    )
+    made = Generate(corpus=Path("/far/away/data/toy"), lm="bert", model="/models/mine/bert", n=1)
     hidden = made.usual() - {"sync"}
     shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
     assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())

@@ -28,6 +28,7 @@ class Counting:
     called = "numbers"
     sizes: ClassVar[Sequence[int]] = (3, 3, 1)
     inert: ClassVar[set[str]] = {"beams"}
+    notes: ClassVar[dict[str, int]] = {"numbers that nobody has": 5}
 
     def __init__(self, settings: Generate) -> None:
         self.word = settings.coordinator
@@ -69,12 +70,16 @@ def test_a_source_is_a_class_and_a_line(
     monkeypatch.setitem(sources.SOURCES, "free", Counting)
     out = tmp_path / "out"
     run(Generate(corpus=tmp_path, out=out, dry_run=True))
-    assert "3 to make of 3" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "3 to make of 3" in told
+    assert "5 numbers that nobody has" in told
     assert not out.exists()
     run(Generate(corpus=tmp_path, out=out))
     manifest = read_json(out / "manifest.json")
     assert manifest["tally"] == {"kept": 4, "refused": {"odd": 3}, "seen": 7}
-    assert manifest["notes"] == {"numbers": 7, "numbers skipped": 3}
+    assert manifest["notes"] == {
+        "numbers": 7, "numbers skipped": 3, "numbers that nobody has": 5,
+    }  # fmt: skip
     assert "beams" not in manifest["settings"]
     words = [c.words for shard in candidate_shards(out) for c in read_candidates(shard)]
     assert words == [(str(n), "and", str(n + 1)) for n in (0, 2, 4, 6)]
@@ -83,10 +88,10 @@ def test_a_source_is_a_class_and_a_line(
 def test_a_source_is_chosen_and_has_its_own_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`source` names the line of the registry; folders of the paper's source are named as ever."""
+    """`fills` names the line of the registry; folders of the paper's source are named as ever."""
     monkeypatch.setitem(sources.SOURCES, "counting", Counting)
     free = Generate(corpus=tmp_path)
-    counting = free.model_copy(update={"source": "counting"})
+    counting = free.model_copy(update={"fills": "counting"})
     assert isinstance(sources.source_of(counting), Counting)
     assert default_out(free) == tmp_path / "candidates/t5-sync/seed-0"
     assert default_out(counting) == tmp_path / "candidates/counting-t5-sync/seed-0"
@@ -96,7 +101,7 @@ def test_a_source_is_chosen_and_has_its_own_folder(
     ("settings", "field", "registry"),
     [
         (Ingest, "reader", READERS),
-        (Generate, "source", sources.SOURCES),
+        (Generate, "fills", sources.SOURCES),
         (Train, "accept", RULES),
         (Export, "format", FORMATS),
     ],

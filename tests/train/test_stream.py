@@ -17,13 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.cache import cache_folder
 from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.train import candidate_store
 from pipeline.train import candidate_store as candidate_cache
-from pipeline.train.candidate_store import INDEX, IndexBuilder, cache_folder
+from pipeline.train.candidate_store import INDEX, IndexBuilder
 from pipeline.train.stream import CandidateStream, Drawn
 
 ROW = {

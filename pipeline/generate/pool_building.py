@@ -1,0 +1,280 @@
+"""How a pool of attested constituents is made: its files, and what it is made of.
+
+Sentences and tokens go to the disk as they are read; kept in memory are 20 bytes a constituent, and
+while they are sorted 20 more.
+"""
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.core.console import Meter
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of, write_json
+from pipeline.core.types import COORDINATORS, SourceSentence
+from pipeline.generate.spans import constituent_spans
+from pipeline.text.heads import head_tag
+from pipeline.text.natural import join_words
+from pipeline.text.trees import leaves, parse_tree
+
+COORDINATED = "constituents not in the pool: a coordinator in them"
+NO_TOKENS = "constituents not in the pool: no tokens, or a special token of the model"
+NO_TREE = "sentences not in the pool: no tree of their words"
+NO_TAGS = "constituents not in the pool: no part of speech of their head"
+
+FORMAT = 1
+"""Counts up when a pool is made or written in another way, so that older ones are not read."""
+
+ARRAYS = {
+    "sentence": "i", "start": "i", "end": "i", "token": "q",  # of each constituent, in the pool's order
+    "license": "H",  # of each sentence, into the card's list
+    "word_ends": "q", "tag_ends": "q", "id_ends": "q",  # of each sentence, and of all: in the texts
+    "key": "Q", "row": "i",  # sentences by a hash of their ids, sorted: to find one again
+}  # fmt: skip
+"""Files of numbers, in the machine's byte order, by their type as of ``array``."""
+
+TEXTS = {"words": "word_ends", "tags": "tag_ends", "ids": "id_ends"}
+"""Files of texts, one text a sentence, words and tags a line each; and the file that has their ends."""
+
+TOKENS = "tokens"
+"""The file of tokens: ``H``, or ``i`` for a large vocabulary; ``token`` has the first of each constituent."""
+
+FILES = (*ARRAYS, *TEXTS, TOKENS)
+
+_PIECE = 4096  # constituents tokenized together
+
+
+class Trees(Protocol):
+    """Sentences with their trees, as ``core.corpus_folder.TreeRows`` and ``plan.GoldRows`` have them."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, rows: range) -> Iterator[tuple[SourceSentence, str | None]]:
+        """Sentence and bracketing of some consecutive ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPlan:
+    """What a pool is made of.
+
+    Attributes:
+        corpus: the corpus folder.
+        trees: its sentences with their trees.
+        inputs: digests of the files that these come from.
+        tokens: makes the tokens of texts as fills; none for a text that cannot be a fill.
+        tokenizer: identifies what makes the tokens.
+        vocabulary: tokens that there are.
+        tags: reads each sentence of the corpus, in its order, with its tags if it has any, for trees
+            without; None: heads do not matter.
+        coordinators: whether constituents that hold a coordinator are taken, too.
+    """
+
+    corpus: Path
+    trees: Trees
+    inputs: Mapping[str, Any]
+    tokens: Callable[[Sequence[str]], list[list[int]]]
+    tokenizer: str
+    vocabulary: int
+    tags: Callable[[], Iterator[tuple[str, Sequence[str] | None]]] | None = None
+    coordinators: bool = False
+
+    @property
+    def kind(self) -> list[Any]:
+        """What tells it from other pools that a run on the same corpus may need."""
+        heads = self.tags is not None
+        place = str(self.corpus.resolve())
+        return [place, sorted(self.inputs), self.tokenizer, heads, self.coordinators]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All that the pool depends on."""
+        return {
+            "format": FORMAT,
+            "inputs": dict(self.inputs),
+            "tokenizer": self.tokenizer,
+            "heads": self.tags is not None,
+            "coordinators": self.coordinators,
+        }
+
+
+def category_of(label: str, tags: Sequence[str] | None) -> str:
+    """What a reference and its donors have in common: the label, and where heads matter, the head's tag.
+
+    Args:
+        label: of the constituent.
+        tags: of its words; None: heads do not matter.
+    """
+    return label if tags is None else f"{label} {head_tag(label, tags)}"
+
+
+def key_of_id(sentence_id: str) -> int:
+    """A hash of 64 bits."""
+    return int.from_bytes(sha256(sentence_id.encode()).digest()[:8], "big")
+
+
+def build_pool(plan: PoolPlan, folder: Path) -> None:
+    """Write the pool of a plan into an empty folder.
+
+    Raises:
+        InputError: no tree has a constituent to offer; a tree is not of its sentence; heads matter, and
+            no sentence has tags.
+    """
+    with _Writer(plan, folder) as writer:
+        with Meter("pool of constituents", len(plan.trees)) as meter:
+            sentences = plan.trees.read(range(len(plan.trees)))
+            for number, (source, bracketing) in enumerate(sentences, 1):
+                writer.add(source, bracketing)
+                meter.at(number)
+        writer.finish()
+
+
+class _Writer(ExitStack):
+    """Takes sentence by sentence."""
+
+    def __init__(self, plan: PoolPlan, folder: Path) -> None:
+        super().__init__()
+        self._plan, self._folder = plan, folder
+        self._files = {
+            name: self.enter_context((folder / name).open("wb")) for name in (*TEXTS, TOKENS)
+        }
+        self._ends = {name: array("q", [0]) for name in TEXTS}
+        self._columns = {name: array("i") for name in ("sentence", "start", "end", "length")}
+        self._category, self._license, self._keys = array("H"), array("H"), array("Q")
+        self._categories: dict[str, int] = {}
+        self._licenses: dict[str, int] = {}
+        self._left_out = Counter[str]()
+        self._waiting: list[tuple[int, int, int, str, str]] = []
+        self._tagged = plan.tags() if plan.tags is not None else iter(())
+        self._token = "H" if plan.vocabulary <= 1 << 16 else "i"
+
+    def add(self, source: SourceSentence, bracketing: str | None) -> None:
+        """Take a sentence and, if it has a tree of its words, its constituents."""
+        row = len(self._keys)
+        tree = None if bracketing is None else parse_tree(bracketing)
+        if tree is not None and leaves(tree) != list(source.words):
+            raise InputError(
+                "a tree that is not of this sentence",
+                sentence_id=source.sentence_id,
+                remedy="run `conjoin preparse` again",
+            )
+        heads = self._plan.tags is not None
+        tags: Sequence[str] = ()
+        if tree is not None and heads:
+            tags = [tag for _, tag in tree.pos()]
+            if set(tags) == {"XX"}:  # a parser trained here writes no tags
+                tags = self._tags_of(source.sentence_id)
+        for name, text in ("words", source.words), ("tags", tags), ("ids", [source.sentence_id]):
+            end = self._files[name].write("\n".join(text).encode())
+            self._ends[name].append(self._ends[name][-1] + end)
+        self._keys.append(key_of_id(source.sentence_id))
+        self._license.append(self._licenses.setdefault(source.license, len(self._licenses)))
+        if tree is None:
+            self._left_out[NO_TREE] += 1
+            return
+        for span, label in constituent_spans(source.words, tree):
+            words = source.words[span.start : span.end]
+            if not self._plan.coordinators and any(w.lower() in COORDINATORS for w in words):
+                self._left_out[COORDINATED] += 1
+            elif heads and not tags:
+                self._left_out[NO_TAGS] += 1
+            else:
+                category = category_of(label, tags[span.start : span.end] if heads else None)
+                text = join_words(words).text
+                self._waiting.append((row, span.start, span.end, category, text))
+        if len(self._waiting) >= _PIECE:
+            self._measure()
+
+    def _tags_of(self, sentence_id: str) -> Sequence[str]:
+        return next((tags or () for name, tags in self._tagged if name == sentence_id), ())
+
+    def _measure(self) -> None:
+        """Take in what waits, with its tokens."""
+        codes = self._categories
+        tokens = self._plan.tokens([text for *_, text in self._waiting])
+        for (row, start, end, category, _), ids in zip(self._waiting, tokens, strict=True):
+            if not ids:
+                self._left_out[NO_TOKENS] += 1
+                continue
+            values = {"sentence": row, "start": start, "end": end, "length": len(ids)}
+            for name, value in values.items():
+                self._columns[name].append(value)
+            self._category.append(codes.setdefault(category, len(codes)))
+            array(self._token, ids).tofile(self._files[TOKENS])
+        self._waiting.clear()
+
+    def finish(self) -> None:
+        """Sort the constituents and write the rest."""
+        self._measure()
+        if not self._category:
+            raise self._nothing()
+        columns = {name: np.frombuffer(each, "i4") for name, each in self._columns.items()}
+        # By name, so that the order does not depend on which sentence came first.
+        names = sorted(self._categories)
+        ranks = np.empty(len(names), "u2")
+        ranks[[self._categories[name] for name in names]] = range(len(names))
+        category = ranks[np.frombuffer(self._category, "u2")]
+        length = columns.pop("length")
+        order = np.lexsort((length, category))  # stable: else as in the corpus
+        for name, column in columns.items():
+            self._write(name, column[order])
+        self._write("token", (np.cumsum(length, dtype="i8") - length)[order])
+        for name, file in TEXTS.items():
+            self._write(file, np.frombuffer(self._ends[name], "i8"))
+        self._write("license", np.frombuffer(self._license, "u2"))
+        keys = np.frombuffer(self._keys, "u8")
+        by_key = np.argsort(keys, kind="stable")
+        self._write("key", keys[by_key])
+        self._write("row", by_key.astype("i4"))
+        self.close()
+        about = {
+            "licenses": list(self._licenses),
+            "categories": _places(names, category[order], length[order]),
+            "token": self._token,
+        }
+        paths = [self._folder / name for name in FILES]
+        card = {
+            **about,
+            "facts": self._plan.facts,
+            "digest": digest_of([about, [sha256_of(path) for path in paths]]),
+            "left_out": dict(sorted(self._left_out.items())),
+            "byteorder": sys.byteorder,
+            "bytes": {path.name: path.stat().st_size for path in paths},
+        }
+        write_json(self._folder / "card.json", card)
+
+    def _write(self, name: str, numbers: npt.NDArray[Any]) -> None:
+        numbers.tofile(self._folder / name)
+
+    def _nothing(self) -> InputError:
+        corpus = self._plan.corpus
+        if self._left_out[NO_TAGS]:
+            return InputError(
+                "no sentence has parts of speech, which --match head needs",
+                path=corpus, remedy="choose --match label",
+            )  # fmt: skip
+        return InputError(
+            "no tree has a constituent to offer", path=corpus, remedy="check what preparse printed"
+        )
+
+
+def _places(
+    names: Sequence[str], category: npt.NDArray[np.uint16], length: npt.NDArray[np.int32]
+) -> dict[str, dict[str, list[int]]]:
+    """Of each category its lengths, and the places where each begins and the last ends."""
+    found = {}
+    for rank, name in enumerate(names):
+        begin, end = np.searchsorted(category, rank), np.searchsorted(category, rank, "right")
+        lengths, first = np.unique(length[begin:end], return_index=True)
+        places = [*(int(begin) + first).tolist(), int(end)]
+        found[name] = {"lengths": lengths.tolist(), "places": places}
+    return found
