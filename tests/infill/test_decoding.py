@@ -316,8 +316,8 @@ def test_compaction_changes_nothing(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"fills": 2}, "greedy decoding gives one fill, was: fills = 2"),
-        ({"kind": "n-best", "fills": 5, "beams": 4}, "at least fills, was: 4 < 5"),
+        ({"fills": 2}, "greedy decoding gives one fill, was: n = 2"),
+        ({"kind": "n-best", "fills": 5, "beams": 4}, "at least N, was: 4 < 5"),
     ],
 )
 def test_impossible_decoding_is_refused(wrong: dict[str, object], message: str) -> None:
