@@ -72,8 +72,8 @@ def _build(trees: _MadeUp, folder: Path) -> None:
     before, start = _memory(), time.perf_counter()
     build_pool(_plan(trees, folder), folder)
     took, size = time.perf_counter() - start, sum(f.stat().st_size for f in folder.iterdir())
-    print(f"built in {took:.0f} s: {len(trees)} sentences, {size / 2**20:.0f} MiB of files; resident "
-          f"{_memory('VmHWM'):.0f} MiB at most, of which {before:.0f} before the start", flush=True)  # fmt: skip
+    print(f"built in {took:.0f} s: {len(trees)} sentences, {size / 2**20:.0f} MiB of files; "
+          f"resident {_memory('VmHWM'):.0f} MiB at most, {before:.0f} before", flush=True)  # fmt: skip
 
 
 def _draw(trees: _MadeUp, folder: Path, draws: int, count: int) -> None:
@@ -102,7 +102,11 @@ def main() -> None:
     add("--constituents", type=int, default=10_000_000)
     add("--draws", type=int, default=20_000)
     add("--pool", type=int, default=16, help="M, donors of a draw")
-    add("--folder", type=Path, help="draw from the pool there; without it one is built, then removed")
+    add(
+        "--folder",
+        type=Path,
+        help="draw from the pool there; without it one is built, then removed",
+    )
     options = parser.parse_args()
     trees = _MadeUp(options.constituents)
     if options.folder is not None:
@@ -110,7 +114,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         _build(trees, Path(folder))
-        subprocess.run([sys.executable, *sys.argv, "--folder", folder], check=True)
+        command = [sys.executable, *sys.argv, "--folder", folder]
+        subprocess.run(command, check=True)  # noqa: S603 - itself
 
 
 if __name__ == "__main__":

@@ -49,11 +49,14 @@ class Family:
     def __init__(self, name: str, where: Path) -> None:
         self.name, self.where = name, where
         self.tokenizer: Any = AutoTokenizer.from_pretrained(where)
+        kind = AutoModelForMaskedLM if name == "bert" else AutoModelForSeq2SeqLM
+        self.model: Any = kind.from_pretrained(where).eval()
 
     def ranker(
         self, decoding: Decoding | None = None, synchronizer: Synchronizer | None = None,
         *, sync: bool = True,
     ) -> Ranker[Any]:  # fmt: skip
+        """A ranker of this model."""
         task = Task("and", synchronizer or Synchronizer(), sync, decoding or Decoding())
         infiller = load_infiller("bert" if self.name == "bert" else "t5", str(self.where), task)
         if self.name == "bert":
@@ -113,11 +116,10 @@ def brute_force(
     family: Family, choice: Choice, synchronizer: Synchronizer, *, sync: bool = True
 ) -> list[tuple[float, list[float]]]:
     """Of each option what ranks it, and its scores: no batch, no trie, no padding."""
-    tokenizer, found = family.tokenizer, []
+    model, tokenizer, found = family.model, family.tokenizer, []
     for ids in choice.tokens:
         wanted = torch.tensor(ids)[:, None]
         if family.name == "bert":
-            model = AutoModelForMaskedLM.from_pretrained(family.where).eval()
             twins = make_twins(choice.reference, "and", "[MASK]", len(ids))
             texts = [twins.append, twins.prepend] if sync else [twins.append]
             encoding = tokenizer(*texts, return_tensors="pt")
@@ -125,13 +127,14 @@ def brute_force(
             both = model(**encoding).logits[0][at].split(len(ids))
             ends: list[float] = []
         else:
-            model = AutoModelForSeq2SeqLM.from_pretrained(family.where).eval()
             twins = make_twins(choice.reference, "and", "<extra_id_0>")
             texts = [twins.append, twins.prepend] if sync else [twins.append]
             sentinels = tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>"])
             written = torch.tensor([[0, sentinels[0], *ids]])
             both = [
-                model(**tokenizer(text, return_tensors="pt"), decoder_input_ids=written).logits[0, 1:]
+                model(**tokenizer(text, return_tensors="pt"), decoder_input_ids=written).logits[
+                    0, 1:
+                ]
                 for text in texts
             ]
             stops = [sentinels[1], tokenizer.eos_token_id]
