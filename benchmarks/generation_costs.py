@@ -11,8 +11,10 @@ from generation_pairs import Shape
 from generation_sides import AUTHORS_BATCH
 
 from pipeline.infill import stepwise, t5_decoder
+from pipeline.infill.forcing import Trie
 
 __all__ = [
+    "attested_flops_of",
     "bandwidth",
     "clock",
     "encoder_flops_of",
@@ -94,6 +96,30 @@ def flops_of(shape: Shape, sources: Sequence[Any], beams: int) -> float:
             first, rest = _steps(shape, len(ids), 2), _steps(shape, len(ids), steps + 1)
             total += first + beams * (rest - first)
             total += _head(shape, 1 + beams * (steps - 1))
+    return total
+
+
+def attested_flops_of(
+    shape: Shape, sources: Sequence[Any], options: Sequence[Sequence[Sequence[int]]]
+) -> float:
+    """FLOPs of scoring given fills: what several begin with once, the end of each included.
+
+    Args:
+        shape: the model.
+        sources: its inputs, as of ``flops_of``.
+        options: tokens of the options of each.
+    """
+    if shape.kind == "bert":
+        return flops_of(shape, sources, 1)
+    total = 0.0
+    for source, own in zip(sources, options, strict=True):
+        trie = Trie.of(own)
+        for ids in source.inputs:
+            total += _encoder(shape, len(ids)) + _memory(shape, len(ids)) + _head(shape, len(trie))
+            matrices = 6 * shape.width * shape.inner + (2 + shape.gated) * shape.width * shape.feed
+            nodes = len(trie) + 1
+            attended = nodes * (len(ids) + nodes)
+            total += 2.0 * shape.layers * (nodes * matrices + 2 * attended * shape.inner)
     return total
 
 

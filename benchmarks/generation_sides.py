@@ -44,11 +44,6 @@ class OurT5(_AsNumbers, T5Infiller):
         """What the model writes before a fill."""
         return self._prompt[-1]
 
-    @property
-    def stops(self) -> list[int]:
-        """Tokens that end a fill."""
-        return list(self._stops)
-
 
 class OurBert(_AsNumbers, BertInfiller):
     """conjoin's engine for BERT."""
@@ -128,7 +123,7 @@ def authors_t5(
             do_sample=False,
             early_stopping=beams > 1,
             logits_processor=LogitsProcessorList(
-                [_Synchronized(ours.sentinel, ours.stops, normalized=normalized)]
+                [_Synchronized(ours.sentinel, list(ours.stops), normalized=normalized)]
             ),
             stopping_criteria=StoppingCriteriaList(
                 [_Lengths(torch.tensor(lengths * 2, device=model.device))]

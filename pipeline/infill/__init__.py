@@ -6,12 +6,14 @@ import torch
 
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.settings import DecodingSettings, Family
-from pipeline.infill.attested import BertRanker, Ranker, T5Ranker
+from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Fill, Infiller, Task
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
 from pipeline.infill.masked_lm import BertInfiller
+from pipeline.infill.masked_ranker import BertRanker
 from pipeline.infill.seq2seq import T5Infiller
+from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.language_models import load_language_model, warn_of_slow_bf16
 

@@ -9,22 +9,15 @@ of a free fill.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from pipeline.core.types import Attested, Reference
-from pipeline.infill.base import NAN_LOGITS, Encoded, Fill, Infiller, Task
-from pipeline.infill.decoder import Lockstep
-from pipeline.infill.decoding import Decoding, Limits, draw, key_of, uniform
-from pipeline.infill.masked_lm import BertInfiller, MaskedPair, MaskedTwins, by_tiles
-from pipeline.infill.seq2seq import T5Infiller, TwinInputs
+from pipeline.infill.base import NAN_LOGITS, Encoded, Fill, Infiller
+from pipeline.infill.decoding import Decoding, draw, key_of, uniform
 from pipeline.text.natural import join_words
-
-_ROWS = 256
-"""Hypotheses whose scores over the vocabulary are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,227 +71,10 @@ class Ranker(ABC, Generic[_Encoded]):
         """The chosen options of each, best first (sampled ones in the order of sampling)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPair:
-    """A pair of twins with as many masks as each of the options has tokens."""
-
-    pair: MaskedPair
-    choice: Choice
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Tokens, which is what a forward pass costs."""
-        return self.pair.order
-
-    @property
-    def read(self) -> int:
-        """Tokens of both twins, which are in one input."""
-        return self.pair.read
-
-    @property
-    def rows(self) -> int:
-        """One: both twins are in it."""
-        return self.pair.rows
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the input."""
-        return self.pair.tokens
-
-
-class BertRanker(Ranker[RankedPair]):
-    """One forward pass per reference, in which all options are scored at the same masks (Eq. 1).
-
-    So the options of a reference have equally many tokens: as many as the reference, or the nearest
-    number that is offered.
-    """
-
-    _infiller: BertInfiller
-
-    @staticmethod
-    def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:
-        """Each length alone, the nearest first, of two as near the shorter."""
-        for length in sorted(offered, key=lambda each: (abs(each - count), each)):
-            yield range(length, length + 1)
-
-    def encode(self, choices: Sequence[Choice]) -> list[RankedPair | str]:
-        """The twins of each choice, or why there are none."""
-        references = [choice.reference for choice in choices]
-        pairs = self._infiller.encode(references, [len(choice.tokens[0]) for choice in choices])
-        return [
-            pair if isinstance(pair, str) else RankedPair(pair, choice)
-            for pair, choice in zip(pairs, choices, strict=True)
-        ]
-
-    @torch.inference_mode()
-    def decode(self, batch: Sequence[RankedPair]) -> list[list[Fill]]:
-        """The chosen options of each pair; a CPU takes them tile by tile."""
-        return by_tiles(self._decode_tile, batch, self._infiller.model.device)
-
-    def _decode_tile(self, batch: Sequence[RankedPair]) -> list[list[Fill]]:
-        infiller, task = self._infiller, self._infiller.task
-        pairs = [each.pair for each in batch]
-        parts = 2 if task.sync else 1
-        twins = MaskedTwins(infiller.model, infiller.tokenizer, pairs, parts)
-        scores = task.synchronizer.join(*twins.logits())
-        device = scores.fused.device
-        choices = [each.choice for each in batch]
-        width = max(len(choice.tokens) for choice in choices)
-        # Where there are fewer options the first is repeated, and never chosen again.
-        filled = (
-            [*choice.tokens, *[choice.tokens[0]] * (width - len(choice.tokens))]
-            for choice in choices
-        )
-        rows = [at for options in filled for at in zip(*options, strict=True)]
-        tokens = torch.tensor(rows, device=device)
-        scored = scores.of(tokens, task.synchronizer.normalizers(scores))
-        ends = list(accumulate(pair.count for pair in pairs))
-        blocks = list(zip([0, *ends[:-1]], ends, strict=True))
-        means = torch.stack(
-            [
-                torch.stack([kind[begin:end].double().mean(0) for begin, end in blocks])
-                for kind in scored.kinds
-            ]
-        )
-        return chosen(means, choices, task.decoding)
-
-
-@dataclass(frozen=True, slots=True)
-class RankedInputs:
-    """The encoder's inputs of both twins, and the options that the decoder is made to write."""
-
-    inputs: TwinInputs
-    choice: Choice
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest option."""
-        return max(map(len, self.choice.tokens))
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """Steps, then tokens to read."""
-        return self.longest, self.inputs.tokens
-
-    @property
-    def read(self) -> int:
-        """Tokens of both twins."""
-        return self.inputs.read
-
-    @property
-    def rows(self) -> int:
-        """Twins times half the options, which share what the encoder read."""
-        return len(self.inputs.inputs) * -(-len(self.choice.tokens) // 2)
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the longer twin."""
-        return self.inputs.tokens
-
-
-class T5Ranker(Ranker[RankedInputs]):
-    """Options are written by force, all of a batch in lockstep, the encoder run once per twin (Eq. 2).
-
-    They have between a third and three times the tokens of the reference (§3.2.2). What ranks them is
-    the mean log-probability with the end of the fill, without which a prefix of a good fill would beat it.
-    """
-
-    _infiller: T5Infiller
-
-    @staticmethod
-    def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:
-        """All lengths that a free fill may have; failing these each length alone, the nearest first."""
-        limits = Limits.around(count)
-        yield range(limits.shortest, limits.longest + 1)
-        yield from BertRanker.lengths(count, offered)
-
-    def encode(self, choices: Sequence[Choice]) -> list[RankedInputs | str]:
-        """The twins of each choice, or why there are none."""
-        inputs = self._infiller.encode([choice.reference for choice in choices])
-        return [
-            each if isinstance(each, str) else RankedInputs(each, choice)
-            for each, choice in zip(inputs, choices, strict=True)
-        ]
-
-    @torch.inference_mode()
-    def decode(self, batch: Sequence[RankedInputs]) -> list[list[Fill]]:
-        """The chosen options of each pair."""
-        task = self._infiller.task
-        # The decoder keeps references of similar length together.
-        order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
-        ordered = [batch[i] for i in order]
-        choices = [each.choice for each in ordered]
-        state = self._infiller.lockstep([each.inputs.inputs for each in ordered])
-        means, ranking = forced(state, [c.tokens for c in choices], self._infiller.stops, task)
-        fills: list[list[Fill]] = [[]] * len(batch)
-        for i, found in zip(order, chosen(means, choices, task.decoding, ranking), strict=True):
-            fills[i] = found
-        return fills
-
-
-def forced(
-    state: Lockstep,
-    options: Sequence[Sequence[Sequence[int]]],
-    stops: tuple[int, ...],
-    task: Task,
-) -> tuple[Tensor, Tensor]:
-    """Scores of given fills, written token by token.
-
-    Args:
-        state: a decoder at its start.
-        options: tokens of the options of each reference.
-        stops: tokens that end a fill; the likelier one counts.
-        task: has the synchronizer.
-
-    Returns:
-        Mean log-probabilities under u′, S′(1) and any S′(2) ``[kinds, references, options]``, and those
-        under u′ with the end of the fill ``[references, options]``.
-    """
-    width = max(map(len, options))
-    longest = max(len(each) for some in options for each in some)
-    stop = stops[0]
-    # After its last token an option has a stop, and then nothing that counts.
-    rows = [
-        [
-            [*each, *[stop] * (longest + 1 - len(each))]
-            for each in (*some, *[()] * (width - len(some)))
-        ]
-        for some in options
-    ]
-    states = state.start()
-    device = states.device
-    tokens = torch.tensor(rows, device=device)
-    lengths = torch.tensor(
-        [[len(each) for each in some] + [-1] * (width - len(some)) for some in options],
-        device=device,
-    )
-    kinds = state.parts + 1 if state.parts > 1 else 2
-    sums = torch.zeros((kinds, *lengths.shape), dtype=torch.float64, device=device)
-    ends = torch.zeros(lengths.shape, dtype=torch.float64, device=device)
-    state.widen(width)
-    states = states.expand(-1, -1, width, -1)
-    for step in range(longest + 1):
-        live = (lengths >= step).nonzero(as_tuple=True)
-        wanted = tokens[..., step][live]
-        rows_of = states[:, live[0], live[1]]
-        for at in range(0, len(wanted), _ROWS):
-            part = slice(at, at + _ROWS)
-            logits = state.logits(rows_of[:, part].flatten(0, 1)).view(
-                state.parts, -1, state.vocabulary
-            )
-            scores = task.synchronizer.join(*logits)
-            normalizers = task.synchronizer.normalizers(scores)
-            found = scores.of(wanted[part].unsqueeze(-1), normalizers)
-            end = scores.fused[:, list(stops)].amax(-1) - normalizers[0].squeeze(-1)
-            where = live[0][part], live[1][part]
-            inside = lengths[where] > step
-            for kind, each in zip(sums, found.kinds, strict=True):
-                kind[where] += each.squeeze(-1).double() * inside
-            ends[where] += end.double() * ~inside
-        if step < longest:
-            states = state.advance(tokens[..., step])
-    means = sums / lengths
-    return means, (sums[0] + ends) / (lengths + 1)
+def nearest_first(count: int, offered: Sequence[int]) -> Iterator[range]:
+    """Each length alone, the nearest to ``count`` first, of two as near the shorter."""
+    for length in sorted(offered, key=lambda each: (abs(each - count), each)):
+        yield range(length, length + 1)
 
 
 def chosen(

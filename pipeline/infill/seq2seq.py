@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,8 +13,11 @@ from pipeline.infill.base import TOO_LONG, Fill, Infiller, Task
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep, ModelLockstep
 from pipeline.infill.decoding import Limits, draw, key_of, uniform
+from pipeline.infill.forcing import Forcing
+from pipeline.infill.model_forcing import ModelForcing
 from pipeline.infill.stepwise import Chooser, Draw, top, write
 from pipeline.infill.t5_decoder import T5Lockstep, Weights, is_t5
+from pipeline.infill.t5_forcing import T5Forcing
 from pipeline.models.language_models import sentinels
 
 
@@ -90,7 +94,7 @@ class T5Infiller(Infiller[TwinInputs]):
         order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
         ordered = [batch[i] for i in order]
         limits = [source.limits for source in ordered]
-        state = self.lockstep([source.inputs for source in ordered])
+        state = self._lockstep([source.inputs for source in ordered])
         if decoding.kind == "n-best":
             traces = BeamSearch(decoding.width, self.stops, synchronizer).run(state, limits)
         else:
@@ -101,12 +105,18 @@ class T5Infiller(Infiller[TwinInputs]):
             fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
         return fills
 
-    def lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
-        """A decoder of what the encoder reads: its input ids for each reference, one list per twin."""
+    def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
         pad = int(self.tokenizer.pad_token_id)
         if self._weights is None:
             return ModelLockstep(self.model, sources, self._prompt, pad)
         return T5Lockstep(self._weights, sources, self._prompt, pad)
+
+    def forcing(self, sources: Sequence[TwinInputs]) -> Forcing[Any]:
+        """A decoder of given fills of these, which are in ascending order of ``tokens``."""
+        pad, inputs = int(self.tokenizer.pad_token_id), [source.inputs for source in sources]
+        if self._weights is None:
+            return ModelForcing(self.model, inputs, self._prompt, pad)
+        return T5Forcing(self._weights, inputs, self._prompt, pad)
 
     def _drawer(self, sources: Sequence[TwinInputs]) -> Draw:
         decoding = self.task.decoding

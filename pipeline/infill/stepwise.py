@@ -5,9 +5,10 @@ The output layer is one large matrix product, but the steps after it read its re
 so they work on blocks of hypotheses small enough for a CPU's cache. ``write`` is the loop around it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -52,6 +53,33 @@ def top(scores: Tensor, count: int) -> Tensor:
     return places.gather(1, chosen)
 
 
+class OutputLayer(Protocol):
+    """What makes scores of states: a ``Lockstep`` or a ``Forcing``."""
+
+    vocabulary: int
+
+    def logits(self, states: Tensor, /) -> Tensor:
+        """Scores of the next token ``[rows, V]`` from states ``[rows, ...]``; valid until the next."""
+
+
+def score_blocks(layer: OutputLayer, states: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Scores ``[parts, some rows, V]``, block by block, with the number of the first row.
+
+    Args:
+        layer: makes them.
+        states: ``[parts, rows, ...]``.
+    """
+    parts, count = states.shape[:2]
+    device = states.device.type
+    rows = max(1, _PRODUCT.get(device, _PRODUCT_ELSEWHERE) // (layer.vocabulary * parts))
+    few = max(1, _BLOCK.get(device, _BLOCK_ELSEWHERE) // layer.vocabulary)
+    for start in range(0, count, rows):
+        some = states[:, start : start + rows]
+        logits = layer.logits(some.flatten(0, 1)).view(parts, -1, layer.vocabulary)
+        for at in range(0, some.shape[1], few):
+            yield start + at, logits[:, at : at + few]
+
+
 @dataclass(frozen=True, slots=True)
 class Chooser:
     """Synchronized scores of all hypotheses, and which tokens they favour.
@@ -75,20 +103,10 @@ class Chooser:
             short: which hypotheses may not end yet, ``[hypotheses]``.
             pick: chooses tokens by the fused scores.
         """
-        flat = states.flatten(1, 2)
-        parts, count = flat.shape[:2]
-        device = flat.device.type
         found: list[Scored] = []
-        rows = max(1, _PRODUCT.get(device, _PRODUCT_ELSEWHERE) // (state.vocabulary * parts))
-        few = max(1, _BLOCK.get(device, _BLOCK_ELSEWHERE) // state.vocabulary)
-        for start in range(0, count, rows):
-            some = flat[:, start : start + rows]
-            logits = state.logits(some.flatten(0, 1)).view(parts, -1, state.vocabulary)
-            for at in range(0, some.shape[1], few):
-                each = logits[:, at : at + few]
-                first = start + at
-                may_not = short[first : first + each.shape[1]]
-                found.append(self._of_block(each, may_not, partial(pick, first)))
+        for first, logits in score_blocks(state, states.flatten(1, 2)):
+            may_not = short[first : first + logits.shape[1]]
+            found.append(self._of_block(logits, may_not, partial(pick, first)))
         kinds = zip(*(each.kinds for each in found), strict=True)
         return Scored(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
 

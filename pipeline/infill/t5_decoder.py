@@ -24,6 +24,7 @@ from transformers import (
 )
 
 from pipeline.infill.decoder import Lockstep
+from pipeline.infill.output_layer import Head
 from pipeline.models.tokenizers import token_batch
 
 _FAMILY = (T5ForConditionalGeneration, MT5ForConditionalGeneration, UMT5ForConditionalGeneration)
@@ -353,11 +354,8 @@ class T5Lockstep(Lockstep):
         self._slots, self._written = 0, 0
         self._cache = self._room(len(prompt) + _STEPS)
         self._ancestors = torch.zeros(0, device=self._device, dtype=self._dtype)
-        head: Tensor = weights.head.weight
-        # bf16 scores tie at the top in a few percent of steps: the output layer's are in fp32.
-        self._head = head if head.is_cuda else head.float()
-        self.vocabulary = len(head)
-        self._buffer = torch.zeros(0, device=self._device)
+        self._head = Head(weights.head)
+        self.vocabulary = self._head.vocabulary
 
     def start(self) -> Tensor:
         """States after the prompt ``[parts, references, 1, d_model]``."""
@@ -401,15 +399,7 @@ class T5Lockstep(Lockstep):
 
     def logits(self, states: Tensor) -> Tensor:
         """Scores of the next token in fp32, ``[rows, V]``, from states ``[rows, d_model]``."""
-        if self._head.dtype != torch.float32:
-            found = torch.mm(states, self._head.T, out_dtype=torch.float32)
-        else:
-            # A fresh buffer of this size would cost page faults at every step.
-            if len(self._buffer) < len(states):
-                self._buffer = torch.empty(len(states), len(self._head), device=self._device)
-            found = torch.mm(states.float(), self._head.T, out=self._buffer[: len(states)])
-        bias: Tensor | None = getattr(self._weights.head, "bias", None)
-        return found if bias is None else found.add_(bias)
+        return self._head(states)
 
     def _decode(self, ids: Tensor, biases: list[Tensor]) -> Tensor:
         """Decoder states ``[rows, queries, d_model]`` of ids ``[rows, queries]``, and their cache."""

@@ -1,0 +1,85 @@
+"""Attested infilling with an encoder-decoder LM: all options scored in one pass of the decoder."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from pipeline.infill.attested import Choice, Ranker, chosen, nearest_first
+from pipeline.infill.base import Fill
+from pipeline.infill.decoding import Limits
+from pipeline.infill.forcing import forced
+from pipeline.infill.seq2seq import T5Infiller, TwinInputs
+
+
+@dataclass(frozen=True, slots=True)
+class RankedInputs:
+    """The encoder's inputs of both twins, and the options that the decoder reads."""
+
+    inputs: TwinInputs
+    choice: Choice
+    written: int
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Tokens of all options, then tokens to read."""
+        return self.written, self.inputs.tokens
+
+    @property
+    def read(self) -> int:
+        """Tokens of both twins."""
+        return self.inputs.read
+
+    @property
+    def rows(self) -> int:
+        """Twins, and what the decoder reads in their place, in lengths of the longer twin."""
+        return len(self.inputs.inputs) * (1 + -(-self.written // self.tokens))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the longer twin."""
+        return self.inputs.tokens
+
+
+class T5Ranker(Ranker[RankedInputs]):
+    """All options of a reference in one pass of the decoder, the encoder run once per twin (Eq. 2).
+
+    They have between a third and three times the tokens of the reference (§3.2.2). What ranks them is
+    the mean log-probability with the end of the fill, without which a prefix of a good fill would beat it.
+    """
+
+    _infiller: T5Infiller
+
+    @staticmethod
+    def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:
+        """All lengths that a free fill may have; failing these each length alone, the nearest first."""
+        limits = Limits.around(count)
+        yield range(limits.shortest, limits.longest + 1)
+        yield from nearest_first(count, offered)
+
+    def encode(self, choices: Sequence[Choice]) -> list[RankedInputs | str]:
+        """The twins of each choice, or why there are none."""
+        inputs = self._infiller.encode([choice.reference for choice in choices])
+        return [
+            each
+            if isinstance(each, str)
+            else RankedInputs(each, choice, sum(map(len, choice.tokens)))
+            for each, choice in zip(inputs, choices, strict=True)
+        ]
+
+    @torch.inference_mode()
+    def decode(self, batch: Sequence[RankedInputs]) -> list[list[Fill]]:
+        """The chosen options of each pair."""
+        task = self._infiller.task
+        # The decoder keeps references of similar length together.
+        order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
+        ordered = [batch[i] for i in order]
+        choices = [each.choice for each in ordered]
+        forcing = self._infiller.forcing([each.inputs for each in ordered])
+        scores = forced(forcing, [c.tokens for c in choices], self._infiller.stops, task)
+        fills: list[list[Fill]] = [[]] * len(batch)
+        for i, found in zip(
+            order, chosen(scores.means, choices, task.decoding, scores.ended), strict=True
+        ):
+            fills[i] = found
+        return fills
