@@ -91,7 +91,10 @@ def _attested(
     corpus = settings.corpus
     trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
     tokenizer = check_language_model(family, where)
-    pool = pool_of(corpus, trees, inputs_of(corpus, "parsed"), tokenizer)
+    pool = pool_of(
+        corpus, trees, inputs_of(corpus, "parsed"), tokenizer,
+        coordinators=settings.coordinators_in_fills,
+    )  # fmt: skip
     ranker = load_ranker(family, where, task)
     return fill_attested(ranker, pool, [reference], settings)[0]
 
