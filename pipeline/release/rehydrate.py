@@ -96,9 +96,7 @@ class _Rebuilder:
                 name: pa.array([each[i] for each in made], schema.field(name).type)
                 for i, name in enumerate(("fill", "words"))
             }
-            columns = [
-                texts[f.name] if f.name in texts else batch.column(f.name) for f in schema
-            ]
+            columns = [texts[f.name] if f.name in texts else batch.column(f.name) for f in schema]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def error(self, source: Path) -> InputError:

@@ -1,8 +1,9 @@
 """Rows without their source's words: what `release --stand-off` does to rows.
 
 A stand-off row has ids, offsets and generated text; its sentence is put together from the source's words
-by a reader who has them. So is an attested fill, which the row only points to. A language model may write the source's own words into a gap, and these must not be
-handed on, so a row whose generated text repeats its source is withheld: it is left out, and counted.
+by a reader who has them. So is an attested fill, which the row only points to. A language model may
+write the source's own words into a gap, and these must not be handed on, so a row whose generated text
+repeats its source is withheld: it is left out, and counted.
 
 Generated text repeats the source if it is the reference, has a run of words of its sentence, or contains
 a whole sentence of the source. Texts are compared by letters and digits, since a language model writes

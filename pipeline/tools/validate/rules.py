@@ -125,7 +125,9 @@ def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
 
     kind = "fill differs from its conjunct"
     return [
-        rule(kind, f"attested IS NOT TRUE AND {wrong}", lambda r: _words(r["fill"]) != _inserted(r)),
+        rule(
+            kind, f"attested IS NOT TRUE AND {wrong}", lambda r: _words(r["fill"]) != _inserted(r)
+        ),
         rule(kind, f"attested AND {wrong}", lambda r: join_words(_inserted(r)).text != r["fill"]),
     ]
 
