@@ -3,6 +3,8 @@
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import (
@@ -14,10 +16,11 @@ from pipeline.core.schema import (
     sentence_row,
 )
 from pipeline.core.tally import Tally
-from pipeline.core.types import Candidate, Reference, Reject, Sentence, Span
+from pipeline.core.types import Attested, Candidate, Donor, Reference, Reject, Sentence, Span
 from pipeline.executor.units import UnitFolder
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import make_candidate
+from pipeline.text.natural import join_words
 
 NOUNS = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
 FILLS = ("the old {}", "a {} near the river", "{}", "the {} of our town", "my brother's {}")
@@ -44,9 +47,33 @@ def outcome(number: int, license_: str = "CC0-1.0", shift: float = 0.0) -> Candi
     return make_candidate(reference, fill, "and")
 
 
+def attested_outcome(
+    number: int, license_: str = "CC0-1.0", shift: float = 0.0
+) -> Candidate | Reject:
+    """The same where the fill may be four words of another sentence: of two thirds of the sentences."""
+    if number % 3 == 0:
+        return outcome(number, license_, shift)
+    sentence, other = source(number, license_), source(number // 2, license_)
+    option = Attested(other.words[5:9], Donor(other.sentence_id, 5, 9), license_)
+    reference = Reference(sentence.sentence_id, sentence.words, Span(3, 5), "NP", license_)
+    score = shift - 1.0 - number % 13 / 8
+    text = join_words(option.words).text
+    fill = Fill(text, score, score, score, attested=option)
+    made = make_candidate(reference, fill, "and")
+    return (
+        Reject(made, "fill repeated") if number % 8 == 7 and isinstance(made, Candidate) else made
+    )
+
+
+def without_donors(path: Path) -> None:
+    """Take the column away, as a file of an earlier version lacks it."""
+    table = pq.read_table(path, partitioning=None)
+    pq.write_table(table.drop_columns(["donor"]), path)
+
+
 def candidate_folder(
     corpus: Path, rows: int = 60, *, first: int = 0, units: int = 3,
-    license_: str = "CC0-1.0", seed: int = 0, shift: float = 0.0,
+    license_: str = "CC0-1.0", seed: int = 0, shift: float = 0.0, attested: bool = False,
 ) -> Path:  # fmt: skip
     """``corpus/candidates/t5-sync/seed-<seed>`` and ``corpus/sentences.parquet``; returns the former.
 
@@ -58,11 +85,13 @@ def candidate_folder(
         license_: licence of every sentence.
         seed: the run's, in its fingerprint too.
         shift: what is added to every score.
+        attested: the fills of two thirds of the references are another sentence's words.
     """
     sentences = [source(n, license_) for n in range(first + rows)]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    chosen = {"fills": "attested", "pool": 16, "match": "label"} if attested else {}
     fingerprint = Fingerprint(
-        {"lm": "t5", "sync": True, "decoding": "greedy", "seed": seed, "spans": "constituents"},
+        {"lm": "t5", "sync": True, "decoding": "greedy", "seed": seed, "spans": "constituents", **chosen},
         {"trees": "cd" * 32, "given": None}, "sha256:" + "ab" * 32,
         versions={"torch": "2.13.0", "transformers": "5.23.0"}, machine={"device": "cpu"},
     )  # fmt: skip
@@ -72,7 +101,8 @@ def candidate_folder(
     folder = UnitFolder(out, units, schemas, fingerprint, command)
     folder.begin()
     for unit in range(units):
-        made = [outcome(n, license_, shift) for n in range(first, first + rows)[unit::units]]
+        make = attested_outcome if attested else outcome
+        made = [make(n, license_, shift) for n in range(first, first + rows)[unit::units]]
         kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
         refused = [row for row in made if isinstance(row, Reject)]
         tally = Tally(len(kept), Counter(row.reason for row in refused))

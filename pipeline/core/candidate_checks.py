@@ -68,6 +68,7 @@ _DERIVED = {  # of 64 bits, so that sums of extreme indices do not overflow
     "starts": ("conjuncts", """list_transform(conjuncts, lambda s: s."start"::BIGINT)"""),
     "ends": ("conjuncts", """list_transform(conjuncts, lambda s: s."end"::BIGINT)"""),
     "cause": ("reason", "reason"),
+    "attested": ("donor", "donor IS NOT NULL"),
 }
 """Columns that rules may name besides a batch's own, null where the column that they are made of is not
 there: their name, that column, and how they are made of it."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +19,9 @@ from pipeline.core.files import atomic
 
 MANIFEST = "manifest.json"
 """File of a folder of shards that is written when all of them stand."""
+
+LATER = frozenset({"donor"})
+"""Columns that files may lack, because earlier versions did not write them: all null there."""
 
 RECORDS = ".units"
 """Subfolder of a folder of shards with the commit records of its units."""
@@ -123,7 +127,8 @@ _BUFFER = 2**20
 def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa.RecordBatch]:
     """Stream the columns of ``schema`` of a Parquet file, at most ``size`` rows at once.
 
-    What the file has besides is not read. Memory depends neither on the file nor on its row groups.
+    What the file has besides is not read; a column of ``LATER`` that it lacks is null. Memory depends
+    neither on the file nor on its row groups.
 
     Raises:
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
@@ -155,7 +160,8 @@ def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> 
     """The columns of a schema, in its types, of a batch that may have others besides.
 
     Other writers' integers and offsets have another width, their list elements another name, and
-    all their columns may be null: that makes no difference.
+    all their columns may be null: that makes no difference. A column of ``LATER`` that is not there
+    comes out null.
 
     Args:
         batch: any rows.
@@ -168,10 +174,23 @@ def select_like(batch: pa.RecordBatch, schema: pa.Schema, place: Path | str) -> 
     """
     require_columns(batch.schema, schema, place)
     try:
-        columns = [batch.column(field.name).cast(field.type) for field in schema]
+        columns = [_column(batch, field) for field in schema]
     except pa.ArrowInvalid as error:
         raise InputError(f"a value does not fit its column: {error}", path=place) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+    kind, there = field.type, field.name in batch.schema.names
+    column = batch.column(field.name) if there else pa.nulls(len(batch), kind)
+    if not (pa.types.is_struct(kind) and column.null_count):
+        return column.cast(kind)
+    # Where a struct is null, so may its fields be; if they may not be null, nobody casts or writes that.
+    valid = np.asarray(column.is_valid())
+    blank = pa.array([{f.name: "" if pa.types.is_string(f.type) else 0 for f in kind}], kind)
+    rows = pa.concat_arrays([column.drop_null().cast(kind), blank])
+    parts = rows.take(pa.array(np.where(valid, np.cumsum(valid) - 1, len(rows) - 1))).flatten()
+    return pa.StructArray.from_arrays(parts, fields=list(kind), mask=pa.array(~valid))
 
 
 def column_names(path: Path) -> list[str]:
@@ -188,7 +207,7 @@ def value_counts(column: pa.Array | pa.ChunkedArray) -> dict[str, int]:
 
 
 def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> None:
-    """Check that a file has the wanted columns, of types that can be read as theirs.
+    """Check that a file has the wanted columns but those of ``LATER``, of types that read as theirs.
 
     Raises:
         InputError: one is missing or of another kind.
@@ -196,6 +215,8 @@ def require_columns(found: pa.Schema, wanted: pa.Schema, place: Path | str) -> N
     remedy = "these are not rows that conjoin wrote, or another version of it did"
     for field in wanted:
         index = found.get_field_index(field.name)
+        if index < 0 and field.name in LATER:
+            continue
         if index < 0:
             raise InputError(f"column {field.name!r} is missing", path=place, remedy=remedy)
         kind = found.field(index).type

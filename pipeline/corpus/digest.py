@@ -7,6 +7,8 @@ It is defined on values, not on files, so that it can be computed with any reade
 - a string is itself; an integer its decimal digits; a float32 the decimal digits of its 32 bits read
   as an unsigned integer; a span ``start-end``; a list its elements joined by U+001F; bytes their
   lower-case hex digits; null is ``\N``, and so is a span with a null in it;
+- a donor is its sentence's id and its span, joined by U+001F; where it is null, or has a null in it, the
+  row goes without this column, so that rows have the digest that they had before there was one;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;
 - the digest of a set of rows is the sum of the SHA-256 of their texts in UTF-8, as big-endian
@@ -27,6 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from pipeline.core.parquet import LATER
 
 _FIELD, _ELEMENT, _NULL = "\x1e", "\x1f", "\\N"
 _MODULUS = 2**256
@@ -72,8 +76,12 @@ def row_texts(batch: pa.RecordBatch) -> pa.StringArray:
     Raises:
         TypeError: a column is of a type that no schema of conjoin has.
     """
-    texts = [pc.fill_null(_text(column), _NULL) for column in batch.columns]
-    return pc.binary_join_element_wise(*texts, _FIELD)
+    texts = [_text(column) for column in batch.columns]
+    told = [
+        text if name in LATER else pc.fill_null(text, _NULL)
+        for name, text in zip(batch.schema.names, texts, strict=True)
+    ]
+    return pc.binary_join_element_wise(*told, _FIELD, null_handling="skip")
 
 
 def raw_texts(texts: pa.StringArray) -> Iterator[memoryview]:
@@ -114,6 +122,15 @@ def span_texts(spans: pa.StructArray, between: str = "-") -> pa.StringArray:
     return pc.binary_join_element_wise(*ends, between)
 
 
+def _donor_texts(donors: pa.StructArray) -> pa.StringArray:
+    ids = _escaped(pc.struct_field(donors, "sentence_id"))
+    return pc.binary_join_element_wise(ids, span_texts(donors), _ELEMENT)
+
+
+def _is_struct(*names: str) -> Callable[[pa.DataType], bool]:
+    return lambda kind: pa.types.is_struct(kind) and {f.name for f in kind} == set(names)
+
+
 def _digits(column: pa.Array) -> pa.Array:
     return pa.array([None if v is None else v.hex() for v in column.to_pylist()], pa.string())
 
@@ -148,10 +165,8 @@ _TEXTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array
     (_either(pa.types.is_string, pa.types.is_large_string), _escaped),
     (pa.types.is_float32, _bits),
     (pa.types.is_integer, lambda column: column.cast(pa.string())),
-    (
-        lambda kind: pa.types.is_struct(kind) and {f.name for f in kind} == {"start", "end"},
-        span_texts,
-    ),
+    (_is_struct("start", "end"), span_texts),
+    (_is_struct("sentence_id", "start", "end"), _donor_texts),
     (_either(pa.types.is_list, pa.types.is_large_list), _joined),
     (_either(pa.types.is_binary, pa.types.is_large_binary), _digits),
 )

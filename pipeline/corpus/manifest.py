@@ -16,8 +16,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 
-FORMAT = 1
+FORMAT = 2
 """Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
+
+READABLE = (1, FORMAT)
+"""Formats that are read. Releases of the first have no column ``donor``."""
 
 _REMEDY = "make or get the corpus again"
 

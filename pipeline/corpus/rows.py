@@ -33,19 +33,20 @@ STAND_OFF = pa.schema(
         RELEASED.field("conjuncts"),
         RELEASED.field("label"),
         RELEASED.field("reference"),
-        RELEASED.field("fill"),
-        pa.field("fill_words", RELEASED.field("words").type, nullable=False),
+        pa.field("fill", RELEASED.field("fill").type),
+        pa.field("fill_words", RELEASED.field("words").type),
         *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
         RELEASED.field("license"),
+        RELEASED.field("donor"),
         RELEASED.field("generation"),
     ]
 )
 """``data/train-*.parquet`` of a stand-off release, which leaves the source's sentences out.
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
-generated text and its words. The sentence is
-``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose text repeats the
-source are not there.
+generated text and its words, null where there is a ``donor``, whose words they are. The sentence is
+``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose generated text
+repeats the source are not there.
 """
 
 STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))

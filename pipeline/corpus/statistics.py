@@ -283,6 +283,7 @@ def summarise(shards: Shards, reference: Path | None) -> dict[str, Any]:
             "licenses": _named(every, "licenses"),
             "generations": _generations(shards, every),
             "sentences": _distinct(database, "sentence_id"),
+            "attested": _attested(database),
             "duplicates": {
                 "content": _repeats(database, CONTENT, ("words", "coordinator", "conjuncts"), columns),
                 "text": _repeats(database, TEXT, ("words",), columns),
@@ -325,6 +326,17 @@ def _distinct(database: duckdb.DuckDBPyConnection, value: str) -> int:
     query = f"SELECT count(*) FROM (SELECT DISTINCT {value} FROM rows WHERE reason IS NULL)"  # noqa: S608 - ours
     ((count,),) = database.execute(query).fetchall()
     return int(count)
+
+
+def _attested(database: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Rows whose fill was taken from another sentence, and how many different places these are."""
+    described = database.execute("DESCRIBE rows").fetchall()
+    if "donor" not in {name for name, *_ in described}:
+        return {"rows": 0, "donors": 0}
+    ((rows, donors),) = database.execute(
+        "SELECT count(donor), count(DISTINCT donor) FROM rows WHERE reason IS NULL"
+    ).fetchall()
+    return {"rows": int(rows), "donors": int(donors)}
 
 
 def _repeats(

@@ -23,14 +23,14 @@ from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import front_matter, source_names
 from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
-from pipeline.release.method_text import meanings, synchronized
+from pipeline.release.method_text import attested, meanings, synchronized
 from pipeline.release.shards import CONFIGS
 
 
 def samples(shards: Shards) -> list[str]:
     """One line of Markdown per label, the most frequent label first.
 
-    Of a stand-off release they show ids and what the model wrote.
+    Of a stand-off release they show ids and what the model wrote, or where the fill is from.
 
     Raises:
         InputError: a file is damaged.
@@ -45,6 +45,10 @@ def samples(shards: Shards) -> list[str]:
 
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
+    if "words" not in row and row["fill"] is None:
+        donor = row["donor"]
+        place = f"words {donor['start'] + 1} to {donor['end']} of {code(donor['sentence_id'])}"
+        return f"{code(row['sentence_id'])}, fill: {place}{score}"
     if "words" not in row:
         return f"{code(row['sentence_id'])}, generated: {code(row['fill'])}{score}"
     spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
@@ -94,6 +98,7 @@ def card(
         free=terms(manifest["license"]).redistributable,
         half=_median(summary),
         synchronized=True in synchronized(manifest),
+        attested=attested(manifest),
         path="path/to/" + place.rpartition("/")[2],
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),

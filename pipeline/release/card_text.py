@@ -13,6 +13,7 @@ from pipeline.core.markdown import code, grid, plain
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
     TREEBANK,
+    attested,
     method,
     model_name,
     parser_of,
@@ -55,6 +56,7 @@ def prose(
         "spans": sorted({run.get("settings", {}).get("spans") for run in runs}, key=str),
         "parsers": parsers(manifest),
         "synchronized": synchronized(manifest),
+        "attested": sorted(attested(manifest)),
         "coordinators": list(summary.get("coordinators") or {}),
         "others": summary.get("other_coordinators") or {},
     }
@@ -103,7 +105,7 @@ def lengths(summary: Mapping[str, Any]) -> str | None:
     named = [
         ("sentence", summary.get("sentence_words")),
         ("first conjunct (the source's)", summary.get("reference_length")),
-        ("second conjunct (generated)", summary.get("fill_length")),
+        ("second conjunct (put in)", summary.get("fill_length")),
         ("conjunct, either", summary.get("conjunct_words")),
         ("treebank: sentence with coordination", reference.get("sentence_words")),
         ("treebank: conjunct", reference.get("conjunct_words")),

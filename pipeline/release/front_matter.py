@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
@@ -80,12 +81,16 @@ def _dataset_info(folder: Path, manifest: Mapping[str, Any], part: str) -> dict[
 
 
 def _bytes_in_memory(path: Path) -> int:
-    """Bytes of a file's rows as Arrow holds them, cut into batches as `datasets` cuts them."""
+    """Bytes of a file's rows as Arrow holds them, cut into batches and cast as by `datasets`."""
+    from datasets import Features  # noqa: PLC0415 - takes a second
+    from datasets.table import table_cast  # noqa: PLC0415 - as above
+
+    schema = Features.from_arrow_schema(pq.read_schema(path).remove_metadata()).arrow_schema
     with pq.ParquetFile(path) as file:
         groups = range(file.metadata.num_row_groups)
         size = max((file.metadata.row_group(0).num_rows for _ in groups[:1]), default=1)
         return sum(
-            batch.nbytes
+            table_cast(pa.Table.from_batches([batch]), schema).nbytes
             for group in groups
             for batch in file.iter_batches(max(size, 1), row_groups=[group])
         )

@@ -13,7 +13,7 @@ import yaml
 
 from pipeline.core.corpora import CORPORA, Notice
 from pipeline.corpus.licences import canonical, licence_ids, terms
-from pipeline.release.method_text import method, said
+from pipeline.release.method_text import attested, method, said
 
 _HUB = {
     "afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
@@ -46,11 +46,22 @@ def hub_licence(expression: str) -> dict[str, str]:
     return {"license": "other", "license_name": slug or "unknown", "license_link": "LICENSE"}
 
 
+_INSERTED = {
+    (False, False): "a text by a language model",
+    (False, True): "words of another sentence",
+    (True, True): "a text by a language model or words of another sentence",
+}
+
+
 def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
     """The file LICENSE of a release: what applies to how many rows, to whom it is owed, the terms."""
     lines = [f"Licence of {manifest['name']} {manifest['version']}: {manifest['license']}", ""]
-    lines += ["Each row has the licence of its source sentence in its column `license`."]
+    lines += [
+        "Each row has the licence of its source sentence, and of the sentence that its second conjunct "
+        "was taken from if it was, in its column `license`."
+    ]
     parts: list[str] = []
+    kinds = attested(manifest)
     for expression, rows in manifest["licenses"].items():
         applied = terms(expression)
         parts += licence_ids(expression)
@@ -61,8 +72,8 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
     lines += [
         "",
-        "Changes: conjoin inserted a coordinator and a text by a language model into each sentence, "
-        "and marked the conjuncts. The sources' authors do not endorse this corpus.",
+        f"Changes: conjoin inserted a coordinator and {_INSERTED[len(kinds) > 1, True in kinds]} into "
+        "each sentence, and marked the conjuncts. The sources' authors do not endorse this corpus.",
         "",
     ]
     if "Apache-2.0" in parts and (text := _apache()):
@@ -125,6 +136,8 @@ def citation_file(manifest: Mapping[str, Any]) -> str:
     if manifest["url"]:
         cff["url"] = manifest["url"]
     cff["references"] = [said("paper")]
+    if True in attested(manifest):
+        cff["references"].append(said("substitution"))
     return str(yaml.safe_dump(cff, sort_keys=False, allow_unicode=True, width=100))
 
 

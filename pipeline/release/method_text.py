@@ -18,8 +18,20 @@ def synchronized(manifest: Mapping[str, Any]) -> set[bool | None]:
     return {each if isinstance(each, bool) else None for each in said} or {None}
 
 
+def attested(manifest: Mapping[str, Any]) -> set[bool]:
+    """Whether the runs' fills are constituents of other sentences; no where it is not recorded."""
+    runs = manifest["generations"].values()
+    return {run.get("settings", {}).get("fills") == "attested" for run in runs} or {False}
+
+
 def method(manifest: Mapping[str, Any]) -> str:
     """The name of the method."""
+    among = {1: "", 2: ", in part"}[len(attested(manifest))]
+    what = _infilling(manifest)
+    return f"{what}{among} with attested constituents" if True in attested(manifest) else what
+
+
+def _infilling(manifest: Mapping[str, Any]) -> str:
     found = synchronized(manifest)
     if found == {True}:
         return "synchronized text-infilling"

@@ -11,7 +11,7 @@ from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.layout import Shards
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
-from pipeline.release.stand_off import rebuilt_words
+from pipeline.release.stand_off import donated_fill, rebuilt_words
 
 
 def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
@@ -64,9 +64,11 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
 
 
 _READ = (
-    "candidate_id", "sentence_id", "coordinator", "word", "conjuncts", "reference", "fill_words", "source",
+    "candidate_id", "sentence_id", "coordinator", "word", "conjuncts", "reference", "fill",
+    "fill_words", "donor", "source", "donated",
 )  # fmt: skip
 _MISSING = "their sentence is not in it"
+_NO_DONOR = "their donor is not in it"
 _CHANGED = "rebuilt to other words than were released"
 
 
@@ -74,8 +76,8 @@ class _Rebuilder:
     """Puts the source's words back into rows, and keeps account of where that failed."""
 
     def __init__(self) -> None:
-        self._rows = {_MISSING: 0, _CHANGED: 0}
-        self._first = {_MISSING: "", _CHANGED: ""}
+        self._rows = dict.fromkeys((_MISSING, _NO_DONOR, _CHANGED), 0)
+        self._first = dict.fromkeys(self._rows, "")
 
     def rebuild(
         self, batches: Iterable[pa.RecordBatch], schema: pa.Schema
@@ -83,16 +85,18 @@ class _Rebuilder:
         """Rows with text.
 
         Args:
-            batches: rows of a stand-off release, with their source's words in column ``source``.
+            batches: rows of a stand-off release, with the columns of ``with_source``.
             schema: ``RELEASED`` or ``RELEASED_REJECTS``.
 
-        A row whose sentence is missing has no words; the caller compares the rows' digest.
+        A row whose sentence or donor is missing has no words; the caller compares the rows' digest.
         """
         for batch in batches:
-            texts = pa.array(
-                [self._words(row) for row in batch.to_pylist()], schema.field("words").type
-            )
-            columns = [texts if f.name == "words" else batch.column(f.name) for f in schema]
+            made = [self._text(row) for row in batch.select(_READ).to_pylist()]
+            texts = {
+                name: pa.array([each[i] for each in made], schema.field(name).type)
+                for i, name in enumerate(("fill", "words"))
+            }
+            columns = [texts[f.name] if f.name in texts else batch.column(f.name) for f in schema]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def error(self, source: Path) -> InputError:
@@ -110,18 +114,25 @@ class _Rebuilder:
             remedy="ingest the very corpus that the release's manifest.json names as its source",
         )
 
-    def _words(self, row: Mapping[str, Any]) -> list[str]:
+    def _text(self, row: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """The fill and the words of the sentence."""
         if row["source"] is None:
             return self._fault(_MISSING, row)
-        words = rebuilt_words(row)
+        fill, own = row["fill"] or "", row["fill_words"] or []
+        if row["donor"] is not None:
+            donated = donated_fill(row)
+            if donated is None:
+                return self._fault(_NO_DONOR, row)
+            fill, own = donated
+        words = rebuilt_words({**row, "fill_words": own})
         spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
         content = [row["sentence_id"], words, row["coordinator"], spans]
         if not str(digest_of(content)).startswith(row["candidate_id"]):
             # Only a hint why the digest is another: an id that conjoin did not make says nothing.
             self._fault(_CHANGED, row)
-        return words
+        return fill, words
 
-    def _fault(self, what: str, row: Mapping[str, Any]) -> list[str]:
+    def _fault(self, what: str, row: Mapping[str, Any]) -> tuple[str, list[str]]:
         self._first[what] = self._first[what] or row["sentence_id"]
         self._rows[what] += 1
-        return []
+        return "", []

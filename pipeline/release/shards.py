@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
-from pipeline.core.parquet import regroup, select_like
+from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
@@ -114,8 +114,14 @@ def write_shard(
 SOURCE = pa.field("source", pa.list_(pa.string()))
 """The words of a row's source sentence; null where the source does not have it."""
 
+DONATED = pa.field("donated", pa.list_(pa.string()))
+"""The words of a row's donor; null where there is none, or the source does not have its sentence. Fewer
+than the donor's span has if that reaches beyond its sentence."""
+
 _BATCH = 16_384
-_THEN = ("candidate_id", "label", "generation", "fill", "score", "score_append", "score_prepend")
+_THEN = (
+    "candidate_id", "label", "generation", "fill", "score", "score_append", "score_prepend", "donor",
+)  # fmt: skip
 """What orders rows with the same id: several empty fills of one reference have the same content."""
 
 
@@ -167,22 +173,31 @@ def shuffled(
 def with_source(
     files: Sequence[Path], schema: pa.Schema, source: Path
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The rows of some Parquet files as they stand there, with the column ``SOURCE``.
+    """The rows of some Parquet files as they stand there, with the columns ``SOURCE`` and ``DONATED``.
 
     Args:
-        files: at least one, with the columns of ``schema``.
+        files: at least one, with the columns of ``schema``; all of them lack those of ``LATER`` that
+            the first lacks.
         schema: of the rows.
         source: a ``sentences.parquet``.
 
     Raises:
         InputError: a file cannot be read.
     """
-    columns = ", ".join(f'r."{name}"' for name in schema.names)
-    rows = f"""SELECT {columns}, s.words AS source FROM read_parquet($files, file_row_number = true) r
-        LEFT JOIN read_parquet($source) s USING (sentence_id) ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
+    there = set(schema.names) - (LATER - set(column_names(files[0])))
+    columns = ", ".join(f'r."{name}"' for name in schema.names if name in there)
+    donated, join = "NULL::VARCHAR[]", ""
+    if "donor" in there:
+        donated = """d.words[r.donor."start" + 1 : r.donor."end"]"""
+        join = "LEFT JOIN read_parquet($source) d ON d.sentence_id = r.donor.sentence_id"
+    rows = f"""SELECT {columns}, s.words AS source, {donated} AS donated
+        FROM read_parquet($files, file_row_number = true) r
+        LEFT JOIN read_parquet($source) s ON s.sentence_id = r.sentence_id {join}
+        ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
     given = {"files": [str(path) for path in files], "source": str(source)}
     with engine() as database:
-        yield _typed(database.sql(rows, params=given), schema.append(SOURCE), files[0])
+        whole = schema.append(SOURCE).append(DONATED)
+        yield _typed(database.sql(rows, params=given), whole, files[0])
 
 
 def _typed(rows: Any, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:

@@ -1,8 +1,9 @@
 """Rows without their source's words: what `release --stand-off` does to rows.
 
 A stand-off row has ids, offsets and generated text; its sentence is put together from the source's words
-by a reader who has them. A language model may write the source's own words into a gap, and these must not be
-handed on, so a row whose generated text repeats its source is withheld: it is left out, and counted.
+by a reader who has them. So is an attested fill, which the row only points to. A language model may
+write the source's own words into a gap, and these must not be handed on, so a row whose generated text
+repeats its source is withheld: it is left out, and counted.
 
 Generated text repeats the source if it is the reference, has a run of words of its sentence, or contains
 a whole sentence of the source. Texts are compared by letters and digits, since a language model writes
@@ -22,7 +23,8 @@ import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
 from pipeline.corpus.digest import RowDigest
-from pipeline.release.shards import CONFIGS, SOURCE, STAND_OFF
+from pipeline.release.shards import CONFIGS, DONATED, SOURCE, STAND_OFF
+from pipeline.text.natural import join_words
 
 RUN = 4
 """Words in a row that count as the source's own, and words that a sentence has to count as one."""
@@ -160,7 +162,9 @@ class _Table:
 REPEATS, STRANGE = "generated text repeats the source", "coordinator could be any text"
 """Why rows are withheld."""
 
-_READ = ["sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "source"]
+_READ = [
+    "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "donor", "source", "donated",
+]  # fmt: skip
 _LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
 _LONGEST = 20  # characters of a coordinator at most; what is longer could be any text
 
@@ -168,9 +172,27 @@ _LONGEST = 20  # characters of a coordinator at most; what is longer could be an
 _Inserted = tuple[str | None, list[str]]
 """The coordinator as written, None if there is none, and the words of the fill."""
 
+_Parts = tuple[str | None, str | None, list[str] | None]
+"""The columns ``word``, ``fill`` and ``fill_words`` of a stand-off row."""
+
+
+def donated_fill(row: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The fill and its words of an attested row; None if the donor's span is none of its sentence.
+
+    Args:
+        row: with its ``donor`` and, as ``donated``, what the source has there.
+    """
+    words, start, end = row["donated"], row["donor"]["start"], row["donor"]["end"]
+    if words is None or not 0 <= start < end or len(words) != end - start:
+        return None
+    return join_words(words).text, list(words)
+
 
 def rebuilt_words(row: Mapping[str, Any]) -> list[str]:
-    """The words of the generated sentence, from a stand-off row and its source's words as ``source``."""
+    """The words of the generated sentence, from a stand-off row and its source's words as ``source``.
+
+    The row has its ``fill_words``, also where they are a donor's.
+    """
     source, end = row["source"], row["reference"]["end"]
     if row["word"] is None:
         return list(source)
@@ -201,7 +223,7 @@ class StandOff:
         before it uses the others.
 
         Args:
-            batches: rows as in a release with text, and their source's words in column ``source``.
+            batches: rows as in a release with text, and the columns of ``with_source``.
             config: ``train`` or ``rejected``.
 
         Raises:
@@ -212,9 +234,12 @@ class StandOff:
             _require_labels(batch)
             found = [self._judged(row, config) for row in batch.select(_READ).to_pylist()]
             part = batch.filter(pa.array([each is not None for each in found], pa.bool_()))
-            self.digests[config].add(part.drop_columns([SOURCE.name]))
+            self.digests[config].add(part.drop_columns([SOURCE.name, DONATED.name]))
             kept = [each for each in found if each is not None]
-            new = {"word": [word for word, _ in kept], "fill_words": [words for _, words in kept]}
+            new = {
+                name: [each[i] for each in kept]
+                for i, name in enumerate(("word", "fill", "fill_words"))
+            }
             columns = [
                 pa.array(new[f.name], f.type) if f.name in new else part.column(f.name)
                 for f in schema
@@ -232,13 +257,13 @@ class StandOff:
         if self._foreign:
             raise InputError(
                 f"{self._foreign:,} rows are not what this corpus has under their sentence's id with a "
-                "coordinator and a fill put in",
+                "coordinator and a fill, their donor's where they name one, put in",
                 path=source, sentence_id=self._first,
                 remedy="name the corpus that they were made from with --corpus",
             )  # fmt: skip
 
-    def _judged(self, row: Mapping[str, Any], config: str) -> _Inserted | None:
-        """What was inserted into a row that may be handed on; None of any other, which is counted."""
+    def _judged(self, row: Mapping[str, Any], config: str) -> _Parts | None:
+        """What a row that may be handed on says of its text; None of any other, which is counted."""
         inserted = None if row["source"] is None else _inserted(row)
         if inserted is None:
             self._first = self._first or row["sentence_id"]
@@ -249,10 +274,12 @@ class StandOff:
         reference = source[span["start"] : span["end"]]
         if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
             why = STRANGE
+        elif row["donor"] is not None:
+            return word, None, None  # nothing of the fill is handed on, whatever it repeats
         elif self._repeats.found(word, row["fill"], words, source, reference):
             why = REPEATS
         else:
-            return inserted
+            return word, row["fill"], words
         self.withheld[config][why] += 1
         return None
 
@@ -281,5 +308,7 @@ def _inserted(row: Mapping[str, Any]) -> _Inserted | None:
         if not (0 < end == at < after and filled):
             return None
         word, fill = words[at], words[at + 1 : after]
+    if row["donor"] is not None and donated_fill(row) != (row["fill"], fill):
+        return None
     rebuilt = rebuilt_words({**row, "word": word, "fill_words": fill})
     return (word, fill) if words and rebuilt == words else None

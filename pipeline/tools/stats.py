@@ -62,6 +62,11 @@ def _overview(shards: Shards, summary: Mapping[str, Any]) -> None:
     say(
         f"  source sentences   {summary['sentences']:,} of the usable candidates; source: {sources or 'none'}"
     )
+    if summary["attested"]["rows"]:
+        say(
+            f"  attested fills     {summary['attested']['rows']:,}, taken from "
+            f"{summary['attested']['donors']:,} places in other sentences"
+        )
     merged = (shards.manifest or {}).get("merged")
     if merged:
         say(f"  merged from        {', '.join(entry['place'] for entry in merged)}")
@@ -159,7 +164,7 @@ def _fills(summary: Mapping[str, Any]) -> None:
     if more:
         rows.append([f"over {_LONG_FILL}", more, _share(more, total)])
     columns = ["words", "candidates", "share"]
-    _table("fills: words that the language model wrote as the last conjunct", columns, rows)
+    _table("fills: words that were put in as the last conjunct", columns, rows)
 
 
 def _scores(summary: Mapping[str, Any]) -> None:
@@ -200,6 +205,8 @@ def _how(about: Mapping[str, Any] | None) -> str:
         over = " of ".join(str(settings[k]) for k in ("synchronize", "scores") if k in settings)
         over = f" ({over})" if over else ""
         parts.append(f"synchronized{over}" if settings["sync"] else "one context only")
+    if settings.get("fills") == "attested":
+        parts.append(f"the best of {settings.get('pool', '?')} attested fills")
     parts += [f"{k} {settings[k]}" for k in ("decoding", "spans", "seed") if k in settings]
     parts += ["trees of the treebank"] if settings.get("trees") == "treebank" else []
     return ", ".join(parts)

@@ -71,7 +71,8 @@ conjoin.row = function (row, about) {
         fact("source", row.sentence ?? "–"),
         fact("licence", row.license ?? "–"),
         fact("generation", made || row.generation || "–"),
-        fact("row", conjoin.count(row.number + 1), "number"))));
+        fact("row", conjoin.count(row.number + 1), "number"),
+        row.donor ? fact("fill from", `${row.donor.sentence}, words ${row.donor.span[0] + 1}–${row.donor.span[1]}`) : null)));
   item.dataset.id = row.id;
   if (row.generation) item.querySelector("dl:last-child > div:nth-child(3)").title = row.generation;
   return item;

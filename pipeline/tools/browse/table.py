@@ -47,10 +47,13 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
         described = database.execute(f"DESCRIBE SELECT * FROM {rows_of(shards)}").fetchall()  # noqa: S608 - our own paths
         known = generations(shards)
         only = next(iter(known)) if len(known) == 1 else None
+        names = {row[0] for row in described}
         generation = "$only::VARCHAR"
-        if "generation" in {row[0] for row in described}:
+        if "generation" in names:
             generation = "coalesce(generation, $only)"
-        database.execute(_TABLE.format(rows=rows_of(shards), generation=generation), {"only": only})
+        donor = "donor" if "donor" in names else "NULL"
+        table = _TABLE.format(rows=rows_of(shards), generation=generation, donor=donor)
+        database.execute(table, {"only": only})
         yield database
 
 
@@ -87,7 +90,7 @@ CREATE TABLE corpus.rows AS SELECT
     CASE WHEN isfinite(score) THEN score::DOUBLE END AS score,
     CASE WHEN isfinite(score_append) THEN score_append::DOUBLE END AS score_append,
     CASE WHEN isfinite(score_prepend) THEN score_prepend::DOUBLE END AS score_prepend,
-    license, {generation} AS generation, reason,
+    license, {donor} AS donor, {generation} AS generation, reason,
     CASE WHEN reason IS NULL AND isfinite(score) AND score <= 0 THEN exp(score::DOUBLE) END AS value,
     reason IS NULL AS judged
 FROM {rows}
@@ -147,9 +150,10 @@ COLUMNS = {
     "coordinator": "coordinator", "word": "word", "conjuncts": "conjuncts", "reference": "reference",
     "label": "label", "fill": "fill", "fill_words": "fill_words", "score": "score",
     "append": "score_append", "prepend": "score_prepend", "value": "value", "judged": "judged",
-    "reason": "reason", "license": "license", "generation": "generation",
+    "reason": "reason", "license": "license", "donor": "donor", "generation": "generation",
 }  # fmt: skip
-"""What the page gets of a row: its name there, and the column. Spans are ``[start, end]``."""
+"""What the page gets of a row: its name there, and the column. Spans are ``[start, end]``; a donor is
+``{sentence, span}``."""
 
 _BIN = "CASE WHEN value IS NOT NULL THEN least($bins, floor(value * $bins / $top))::INTEGER END"
 """``bin_of`` in SQL, whose ``least`` leaves nulls out of account."""
@@ -273,6 +277,8 @@ def rows_by_number(
             **row,
             "conjuncts": [_ends(span) for span in row["conjuncts"] or []],
             "reference": _ends(row["reference"]),
+            "donor": row["donor"]
+            and {"sentence": row["donor"]["sentence_id"], "span": _ends(row["donor"])},
         }
         for row in rows
     ]

@@ -96,6 +96,9 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
             for row in batch.to_pylist():
                 row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
                 row["reference"] = (row["reference"]["start"], row["reference"]["end"])
+                if row["donor"] is not None:
+                    span = (row["donor"]["start"], row["donor"]["end"])
+                    row["donor"] = {"sentence_id": row["donor"]["sentence_id"], "span": span}
                 yield row | {name: run for name, run in runs.items() if name not in row}
 
 

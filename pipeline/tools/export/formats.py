@@ -25,7 +25,7 @@ from pipeline.text.trees import base_label, unescape
 _T = TypeVar("_T")
 
 Row = Mapping[str, Any]
-"""A candidate as its columns, with spans as pairs ``(start, end)``."""
+"""A candidate as its columns, with spans as pairs ``(start, end)``; a donor has one under ``span``."""
 
 
 class Unwritable(ValueError):  # noqa: N818 - it says what a row is, and is no failure
@@ -142,6 +142,10 @@ def _comments(row: Row) -> Iterator[tuple[str, str]]:
     yield "sent_id", row["candidate_id"]
     yield "text", " ".join(row["words"])
     yield "source_sentence", row["sentence_id"]
+    if row["donor"]:
+        start, end = row["donor"]["span"]
+        yield "donor_sentence", row["donor"]["sentence_id"]
+        yield "donor_words", f"{start + 1}-{end}"
     for name in ("score", "score_append", "score_prepend"):
         if row[name] is not None:
             yield name, repr(row[name])
@@ -267,6 +271,9 @@ def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
     yield f"E{index}\tCoordination:{names[0]} {arguments}\n"
     yield f"A{index}\tLabel E{index} {row['label']}\n"
     origin = f"candidate {row['candidate_id']} of {row['sentence_id']}, {row['license']}"
+    if row["donor"]:
+        start, end = row["donor"]["span"]
+        origin += f", fill from {row['donor']['sentence_id']} [{start}, {end})"
     yield f"#{index}\tAnnotatorNotes E{index}\t{' '.join(origin.split())}\n"
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.core.candidate_checks import Fault
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
-from pipeline.core.parquet import MANIFEST, RECORDS, require_columns
+from pipeline.core.parquet import LATER, MANIFEST, RECORDS, require_columns
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.corpus.layout import Shards, find_shards, lying_in
 from pipeline.corpus.manifest import CHECKSUMS, manifest_faults, read_sums
@@ -142,7 +142,7 @@ class Reading:
     Attributes:
         path: the file.
         name: its name in the corpus.
-        schema: what it should hold.
+        schema: what it should hold; without the columns of ``LATER`` that it lacks.
         columns: those of the schema that it has, in types that can be read as the schema's.
         rejects: whether its rows are rejects.
         rows: how many rows its footer says it has.
@@ -218,7 +218,8 @@ def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Read
         found.add("unreadable file", name, f"not a Parquet file: {error}")
         return None
     rejects = "reason" in schema.names if shards.kind == "file" else path in shards.rejects
-    wanted = _schema(shards, schema, rejects)
+    missing = LATER - set(schema.names)
+    wanted = pa.schema(f for f in _schema(shards, schema, rejects) if f.name not in missing)
     columns = []
     for each in wanted:
         if each.name not in schema.names:

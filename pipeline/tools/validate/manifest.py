@@ -10,7 +10,7 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
-from pipeline.corpus.manifest import FORMAT
+from pipeline.corpus.manifest import READABLE
 from pipeline.corpus.rows import generation_key
 from pipeline.tools.validate.files import SumOf
 from pipeline.tools.validate.violations import Violations
@@ -77,8 +77,8 @@ class _Comparison:
 
     def run(self) -> None:
         released = self.shards.kind != "candidates"
-        if released and self.manifest.get("format") != FORMAT:
-            told = f"format {self.manifest.get('format')!r}, not {FORMAT}"
+        if released and self.manifest.get("format") not in READABLE:
+            told = f"format {self.manifest.get('format')!r}, not {' or '.join(map(str, READABLE))}"
             self.found.add("manifest of another format", MANIFEST, told)
         entries = entries_of(self.manifest)
         if entries is None:

@@ -8,7 +8,7 @@ in ``core.candidate_checks``. What a corpus holds reaches the conditions as colu
 Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pipeline.core.candidate_checks import SPAN_RULES, Rule
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
 from pipeline.corpus.licences import terms
-from pipeline.text.natural import split_words
+from pipeline.text.natural import join_words, split_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +108,28 @@ def _word_rules(name: str) -> list[Rule]:
     ]  # fmt: skip
 
 
-def _fill_rule(needs: str, words: str, asked: str) -> Rule:
-    """The fill, cut into words, is the last conjunct; most fills need no tokenizer to tell."""
+def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
+    """The fill, cut into words, is the last conjunct; most fills need no tokenizer to tell.
+
+    An attested fill is not cut: its words are a treebank's, and it is their natural text.
+    """
     sure = (
         f"fill = array_to_string({words}, ' ') AND regexp_matches(fill, '{_PLAIN}') "
         f"AND NOT regexp_matches(fill, '{_CONTRACTED}')"
     )
-    return Rule(
-        "fill differs from its conjunct",
-        needs,
-        f"{asked} AND NOT coalesce({sure}, false)",
-        lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}",
-        lambda row: _words(row["fill"]) != _inserted(row),
-    )
+    wrong = f"{asked} AND NOT coalesce({sure}, false)"
+
+    def rule(kind: str, wrong: str, differs: Callable[[Mapping[str, Any]], bool]) -> Rule:
+        told = lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}"  # noqa: E731
+        return Rule(kind, needs, wrong, told, differs)
+
+    kind = "fill differs from its conjunct"
+    return [
+        rule(
+            kind, f"attested IS NOT TRUE AND {wrong}", lambda r: _words(r["fill"]) != _inserted(r)
+        ),
+        rule(kind, f"attested AND {wrong}", lambda r: join_words(_inserted(r)).text != r["fill"]),
+    ]
 
 
 def _inserted(row: Mapping[str, Any]) -> list[str]:
@@ -160,6 +169,19 @@ _STRUCTURE = [
 ]  # fmt: skip
 """What is asked of rows with a coordinate structure: all but rejects without a usable fill."""
 
+_DONOR = [
+    Rule("id missing", "donor", f"attested AND {_blank('donor.sentence_id')}", "the donor's id is empty"),
+    Rule("span outside sentence", "donor", 'attested AND donor."start" < 0',
+         "the donor begins before its sentence"),
+    Rule("empty span", "donor", 'attested AND donor."start" >= donor."end"', "the donor has no words"),
+    Rule("donor in the source sentence", "donor sentence_id",
+         "attested AND donor.sentence_id = sentence_id", "both are {sentence_id}"),
+    Rule("donor differs from its conjunct", "donor conjuncts",
+         """attested AND donor."end"::BIGINT - donor."start" IS DISTINCT FROM ends[-1] - starts[-1]""",
+         "donor {donor}, conjuncts {conjuncts}"),
+]  # fmt: skip
+"""What is asked of the donors of attested fills."""
+
 _LABELS = ", ".join(f"'{label}'" for label in (*REFERENCE_LABELS, UNLABELLED))
 
 RULES = [
@@ -187,12 +209,18 @@ RULES = [
          "the reference does not lie in the sentence"),
     *(replace(rule, wrong=f"NOT ($rejects AND k = -1 AND len(conjuncts) = 0) AND ({rule.wrong})")
       for rule in _STRUCTURE),
+    *_DONOR,
     *_word_rules("words"),
     Rule("no words", "words", "n = 0", "a sentence without words"),
     *_word_rules("fill_words"),
     *_text_rules("fill", "fill"),
-    _fill_rule("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",
-               "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
-    _fill_rule("fill fill_words", "fill_words", "fill_words IS NOT NULL"),
+    *_fill_rules("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",
+                 "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
+    *_fill_rules("fill fill_words", "fill_words", "fill IS NOT NULL AND fill_words IS NOT NULL"),
+    # A stand-off release has a fill's text or its donor.
+    Rule("null value", "fill fill_words",
+         "attested IS NOT TRUE AND (fill IS NULL OR fill_words IS NULL)", "a fill without a donor"),
+    Rule("text of a donor", "fill fill_words donor",
+         "attested AND (fill IS NOT NULL OR fill_words IS NOT NULL)", "{fill!r}"),
 ]  # fmt: skip
 """All rules for a row, in the order in which violations are reported."""
