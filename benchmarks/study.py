@@ -1,6 +1,6 @@
 """Put the settings of a study over params.yaml.
 
-Usage, in a fresh clone: python benchmarks/study.py benchmarks/world_study.yaml
+Usage, in a fresh clone: python benchmarks/study.py benchmarks/attested_study.yaml
 """
 
 import sys

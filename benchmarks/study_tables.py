@@ -1,0 +1,204 @@
+"""The tables of docs/results.md on the embedded world, from the runs of attested_study.yaml.
+
+Usage, after the study (see README.md here) and `conjoin evaluate data/world`:
+    python benchmarks/study_tables.py data/world
+
+Gains are mean paired differences in points with 95 % bootstrap intervals over seeds and test instances, as
+`conjoin evaluate` computes them, but over the seeds that a table names.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from pipeline.core.metrics import Difference, compare, mean_sd
+
+TEN, TWENTY = range(10), [*range(10), *range(20, 30)]
+SIZES = ("50", "100", "250")
+MAIN = {
+    "baseline": "baseline (no generation)",
+    "bert": "free, by BERT, δ = 0.7 (the paper)",
+    "bert-no-filter": "&nbsp;&nbsp; − filtering",
+    "t5": "free, by T5, δ = 0.7 (the paper)",
+    "t5-no-filter": "&nbsp;&nbsp; − filtering",
+    "unranked": "attested, unranked (control)",
+    "attested-bert": "attested, the best of 16 by BERT",
+    "attested-t5": "attested, the best of 16 by T5",
+    "attested-head": "attested, the best of 16 by BERT, heads match",
+}
+LEARNING = {
+    "δ = 0.7 (the paper)": ("study-attested-delta", "t5"),
+    "δ = 0.7, K_max 128": ("study-attested-delta-128", "study-t5-delta-128"),
+    "the best half of each label": ("study-attested-quantile", "study-t5-quantile"),
+    "no filter": ("attested-bert", "t5-no-filter"),
+    "no filter, λ = 0.25": ("study-attested-025", "study-t5-025"),
+    "no filter, λ = 0.5": ("study-attested-05", "study-t5-05"),
+    "no filter, λ = 1": ("study-attested-1", "study-t5-1"),
+    "no filter, weights by rank": ("study-attested-rank", "study-t5-rank"),
+}
+SELECTION = (
+    ("paper-baseline", "baseline"),
+    ("paper-t5", "t5"),
+    ("paper-attested", "attested-bert"),
+)
+
+
+class Study:
+    """What the runs of a corpus got right on its test split."""
+
+    def __init__(self, corpus: Path) -> None:
+        self._corpus = corpus
+        self._known: dict[tuple[str, str, int], list[bool]] = {}
+
+    def right(self, system: str, size: str, seeds: Iterable[int]) -> dict[int, Sequence[bool]]:
+        """Per seed whether each instance's outer boundary was found; only seeds that have been run."""
+        found: dict[int, Sequence[bool]] = {}
+        for seed in seeds:
+            name = f"{system}-{self._count(size, seed)}-{seed}.parquet"
+            path = self._corpus / "evaluation/predictions" / name
+            if (key := (system, size, seed)) not in self._known and path.is_file():
+                rows = pq.read_table(path, columns=["gold", "predicted"]).to_pylist()
+                self._known[key] = [_whole(row["gold"], row["predicted"]) for row in rows]
+            if key in self._known:
+                found[seed] = self._known[key]
+        return found
+
+    def _count(self, size: str, seed: int) -> str:
+        """The size as predictions are named: the number of sentences."""
+        if size != "full":
+            return size
+        draw = self._corpus / f"draws/seed-{seed}/full.json"
+        return str(len(json.loads(draw.read_text())["labelled"]))
+
+    def accuracy(self, system: str, size: str, seeds: Iterable[int]) -> str:
+        """Mean ± sd over seeds, in per cent; how many seeds if not all."""
+        wanted = list(seeds)
+        runs = self.right(system, size, wanted)
+        mean, sd = mean_sd([sum(each) / len(each) for each in runs.values()])
+        if mean is None:
+            return "–"
+        spread = "" if sd is None else f" ± {100 * sd:.2f}"
+        short = "" if len(runs) == len(wanted) else f" ({len(runs)} seeds)"
+        return f"{100 * mean:.2f}{spread}{short}"
+
+    def gain(self, system: str, against: str, size: str, seeds: Iterable[int]) -> str:
+        """Mean paired difference with its interval, in points, bold where that leaves 0 out."""
+        wanted = list(seeds)
+        found = compare(self.right(system, size, wanted), self.right(against, size, wanted), (0,))
+        return "–" if found is None else _told(found)
+
+    def accepted(self, system: str, size: str, seeds: Iterable[int]) -> str:
+        """The share of examined candidates that were accepted, of all seeds together."""
+        cards = (self._corpus / f"runs/{system}/{size}/seed-{seed}/run.json" for seed in seeds)
+        runs = [json.loads(card.read_text()) for card in cards if card.is_file()]
+        seen = sum(run["seen"] for run in runs)
+        return f"{sum(run['accepted'] for run in runs) / seen:.0%}" if seen else "–"
+
+
+def _whole(gold: Sequence[dict[str, int]], predicted: Sequence[dict[str, int]]) -> bool:
+    if not predicted:
+        return False
+    ends = (
+        (each[0]["start"] for each in (gold, predicted)),
+        (each[-1]["end"] for each in (gold, predicted)),
+    )
+    return all(len(set(pair)) == 1 for pair in ends)
+
+
+def _told(found: Difference) -> str:
+    gain, low, high = (100 * value for value in (found.gain, found.low, found.high))
+    text = f"{gain:+.2f} [{low:+.2f}, {high:+.2f}]".replace("-", "−")
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(f"| {' | '.join(head)} |")
+    print(f"|---|{'---:|' * (len(head) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    print()
+
+
+def _main_cells(study: Study, system: str, size: str) -> tuple[str, str]:
+    gain = "" if system == "baseline" else study.gain(system, "baseline", size, TEN)
+    return study.accuracy(system, size, TEN), gain
+
+
+def main(corpus: Path) -> None:
+    """Print all tables."""
+    study = Study(corpus)
+    print("Accuracy and gain over the baseline, seeds 0 to 9\n")
+    head = [text for size in SIZES for text in (f"{size} labels", "gain")]
+    _table(
+        ["test", *head],
+        (
+            [name, *(cell for size in SIZES for cell in _main_cells(study, system, size))]
+            for system, name in MAIN.items()
+        ),
+    )
+    print("What ranking adds: over the unranked control\n")
+    ranked = {name: text for name, text in MAIN.items() if re.match("attested-", name)}
+    _table(
+        ["test", *(f"{size}, seeds 0 to 9" for size in SIZES), "100, twenty seeds"],
+        (
+            [
+                text,
+                *(study.gain(name, "unranked", size, TEN) for size in SIZES),
+                study.gain(name, "unranked", "100", TWENTY) if name == "attested-bert" else "",
+            ]
+            for name, text in ranked.items()
+        ),
+    )
+    print("Learning from candidates, 100 labels, seeds 0 to 9\n")
+    _table(
+        [
+            "",
+            *["attested", "accepted", "gain", "against no filter"],
+            *["T5", "accepted", "gain", "against no filter"],
+        ],
+        (
+            [text]
+            + [
+                cell
+                for system, full in zip(pair, ("attested-bert", "t5-no-filter"), strict=True)
+                for cell in (
+                    study.accuracy(system, "100", TEN),
+                    study.accepted(system, "100", TEN),
+                    study.gain(system, "baseline", "100", TEN),
+                    "" if system == full else study.gain(system, full, "100", TEN),
+                )
+            ]
+            for text, pair in LEARNING.items()
+        ),
+    )
+    print("Starvation: δ = 1, so 8 labelled sentences a batch and nothing else, seeds 0 to 9\n")
+    _table(
+        ["labels", "baseline", "δ = 1", "difference"],
+        (
+            [size, study.accuracy("baseline", size, TEN), study.accuracy("starved", size, TEN),
+             study.gain("starved", "baseline", size, TEN)]
+            for size in ("100", "full")
+        ),
+    )  # fmt: skip
+    print(
+        "The best of 50 validation sentences (the paper) instead of the last weights, 100 labels\n"
+    )
+    _table(
+        ["", "last weights", "best validated", "difference", "its gain over its baseline"],
+        (
+            [MAIN[last], study.accuracy(last, "100", TEN), study.accuracy(best, "100", TEN),
+             study.gain(best, last, "100", TEN),
+             "" if last == "baseline" else study.gain(best, "paper-baseline", "100", TEN)]
+            for best, last in SELECTION
+        ),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
