@@ -164,6 +164,10 @@ def test_no_path_of_the_machine_is_published(
         ("LDC-User-Agreement", "'LDC-User-Agreement' forbids handing on the text of 14 rows"),
         ("CC-BY-3.0 AND LicenseRef-PubMed", "PubMed' forbids .* authors and publishers"),
         ("CC-BY-ND-4.0", "generated sentences are altered text"),
+        (
+            "CC-BY-3.0 AND unknown",
+            r"AND unknown' does not permit .* 14 rows .*`conjoin ingest --license`",
+        ),
         ("Own-1.0", r"'Own-1.0' does not permit .* of 14 rows \(conjoin does not know"),
     ],
 )
