@@ -346,7 +346,7 @@ def test_the_documented_digest_is_the_manifests(corpus: Path, tmp_path: Path) ->
     page = (ROOT / "docs/release.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (code,) = [block for block in blocks if "def row_digest" in block]
-    assert len(re.findall(r"\S.*\n", code)) <= 23
+    assert len(re.findall(r"\S.*\n", code)) <= 26
     space: dict[str, Any] = {}
     exec(code, space)  # noqa: S102 - our own documentation
     for name, options in (("full", {"shards": 2}), ("bare", {"stand_off": True})):
