@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
-from pipeline.core.types import COORDINATORS, SourceSentence
+from pipeline.core.types import SourceSentence, holds_coordinator
 from pipeline.generate.spans import constituent_spans
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
@@ -183,7 +183,7 @@ class _Writer(ExitStack):
             return
         for span, label in constituent_spans(source.words, tree):
             words = source.words[span.start : span.end]
-            if not self._plan.coordinators and any(w.lower() in COORDINATORS for w in words):
+            if not self._plan.coordinators and holds_coordinator(words):
                 self._left_out[COORDINATED] += 1
             elif heads and not tags:
                 self._left_out[NO_TAGS] += 1

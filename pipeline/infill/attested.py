@@ -48,10 +48,6 @@ class Ranker(ABC, Generic[_Encoded]):
         """Tokens of each reference span, n."""
         return self._infiller.counts(references)
 
-    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens of each text as a fill."""
-        return self._infiller.fill_tokens(texts)
-
     @staticmethod
     @abstractmethod
     def lengths(count: int, offered: Sequence[int]) -> Iterator[range]:

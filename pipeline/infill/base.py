@@ -132,10 +132,6 @@ class Infiller(ABC, Generic[_Encoded]):
         spans = [span_text(text, reference, self._blank) for text, reference in pairs]
         return [len(each.ids) for each in self._tokenized(spans, special=False)]
 
-    def fill_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens of each text as a fill; none where it holds a special token of the model."""
-        return fill_tokens(self.tokenizer, texts)
-
     @abstractmethod
     def decode(self, batch: Sequence[_Encoded]) -> list[list[Fill]]:
         """Fills for what is decoded together, in its order: for each at least one, best first.

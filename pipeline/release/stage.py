@@ -85,7 +85,7 @@ def _licenses(settings: Release, found: Survey) -> dict[str, int]:
             remedy="name it as https://spdx.org/licenses does, such as CC-BY-4.0",
         )
     if settings.license is not None and UNKNOWN not in found.licenses:
-        say(f"--license {settings.license} changes nothing: every row names its licence")
+        say(f"--license {settings.license} changes nothing: no row says {UNKNOWN} alone")
     return declared(found.licenses, settings.license)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST, column_names, read_batches, value_counts
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import UNKNOWN, canonical, terms
+from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, terms
 from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
 from pipeline.release.shards import CONFIGS
 
@@ -100,6 +100,11 @@ def require_permission(licenses: Mapping[str, int], place: Path) -> None:
         remedy = "`--stand-off` releases the corpus without the source's sentences"
         if expression == UNKNOWN:
             remedy = f"name it with `--license`, or {remedy}"
+        elif UNKNOWN in licence_ids(expression):
+            remedy = (
+                "`--license` does not tell which of a row's sentences it is for: name it with `conjoin "
+                f"ingest --license` where those are from and generate again, or {remedy}"
+            )
         verdict = "forbids" if found.known else "does not permit"
         raise InputError(
             f"licence {expression!r} {verdict} handing on the text of {rows:,} rows ({found.why})",

@@ -29,7 +29,6 @@ def run(settings: FillSettings) -> None:
 
     Raises:
         InputError: the span is not a part of the sentence or is all of it, or the sentence is longer
-            than a model allows or holds its mask or sentinel strings.
             than a model allows or holds its mask or sentinel strings; attested: the corpus has no trees,
             or none with a constituent of the label.
         SettingsError: a decoding that cannot give as many fills; attested without a label, or --match

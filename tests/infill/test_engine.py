@@ -234,7 +234,7 @@ def test_own_layers_serve_the_family_and_nothing_else(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """T5, mT5 and UMT5 are decoded by own layers; a class of another name by its own modules."""
-    state = infiller(model, tokenizer, "greedy").lockstep([[[5, 6, 1], [6, 5, 1]]])
+    state = infiller(model, tokenizer, "greedy")._lockstep([[[5, 6, 1], [6, 5, 1]]])
     own = type(model).__name__ in {
         "T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration",
     }  # fmt: skip
@@ -275,7 +275,7 @@ def test_a_broken_hypothesis_harms_no_sibling(
 
     @torch.inference_mode()
     def states() -> tuple[torch.Tensor, torch.Tensor]:
-        state = infiller(model, tokenizer, "greedy").lockstep([[[5, 6, 1], [6, 5, 1]]])
+        state = infiller(model, tokenizer, "greedy")._lockstep([[[5, 6, 1], [6, 5, 1]]])
         state.start()
         state.widen(3)
         first = state.advance(torch.tensor([[7, 8, 9]]))

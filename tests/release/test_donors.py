@@ -227,3 +227,40 @@ def test_each_fault_of_a_donor_is_found(
     found = json.loads(capsys.readouterr().out)["violations"]
     text = "text of a donor" if "fill" in change and name == "bare" else kind
     assert text in found
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"words": ["other", "words"] * 6}, "donor differs from the corpus"),
+        ({"words": ["too", "short"]}, "donor differs from the corpus"),
+        ({"sentence_id": "another"}, "donor not in the corpus"),
+        (None, "donors that cannot be checked"),
+    ],
+)
+def test_donors_of_candidates_are_held_against_their_corpus(
+    change: dict[str, Any] | None, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a corpus that has changed every such row is counted; a copy elsewhere is not asked about it."""
+    folder = candidate_folder(tmp_path / "toy", attested=True)
+    validate.run(Validate(place=folder))
+    found = rows(folder, "*-*.parquet")
+    wanted = sum(
+        bool(row["donor"]) and row["donor"]["sentence_id"] == "toy/000004" for row in found
+    )
+    assert wanted == 1
+    sentences = tmp_path / "toy/sentences.parquet"
+    if change is None:
+        sentences.write_bytes(b"PAR1")
+        wanted = 1
+    else:
+        told = [sentence_row(source(n)) for n in range(60)]
+        told[4] |= change
+        write_rows(sentences, SENTENCES, told)
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        validate.run(Validate(place=folder, json_=True))
+    told = json.loads(capsys.readouterr().out)["violations"]
+    assert {name: each["count"] for name, each in told.items()} == {kind: wanted}
+    shutil.copytree(folder, tmp_path / "elsewhere")
+    validate.run(Validate(place=tmp_path / "elsewhere"))

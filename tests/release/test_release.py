@@ -164,6 +164,10 @@ def test_no_path_of_the_machine_is_published(
         ("LDC-User-Agreement", "'LDC-User-Agreement' forbids handing on the text of 14 rows"),
         ("CC-BY-3.0 AND LicenseRef-PubMed", "PubMed' forbids .* authors and publishers"),
         ("CC-BY-ND-4.0", "generated sentences are altered text"),
+        (
+            "CC-BY-3.0 AND unknown",
+            r"AND unknown' does not permit .* 14 rows .*`conjoin ingest --license`",
+        ),
         ("Own-1.0", r"'Own-1.0' does not permit .* of 14 rows \(conjoin does not know"),
     ],
 )
@@ -342,7 +346,7 @@ def test_the_documented_digest_is_the_manifests(corpus: Path, tmp_path: Path) ->
     page = (ROOT / "docs/release.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (code,) = [block for block in blocks if "def row_digest" in block]
-    assert len(re.findall(r"\S.*\n", code)) <= 23
+    assert len(re.findall(r"\S.*\n", code)) <= 26
     space: dict[str, Any] = {}
     exec(code, space)  # noqa: S102 - our own documentation
     for name, options in (("full", {"shards": 2}), ("bare", {"stand_off": True})):

@@ -24,6 +24,7 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
 from pipeline.tools.settings import Validate
+from pipeline.tools.validate.donors import Donated, sentences_of
 from pipeline.tools.validate.files import Reading, check_files, open_shard, readable_sum, take_stock
 from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
 from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
@@ -82,6 +83,7 @@ class _Checker:
     ) -> None:
         self._shards, self._found, self._totals = shards, found, totals
         self._database, self._seen = database, Seen(database)
+        self._sentences, self._donated = sentences_of(shards), Donated(database)
         self._files = [*shards.accepted, *shards.rejects]
         self._runs = runs_of(shards.manifest)
         entries = entries_of(shards.manifest or {}) or {}
@@ -106,6 +108,16 @@ class _Checker:
         for kind, (file, row), (first, at) in self._seen.twins():
             what = f"as {self._name(self._files[first])}, row {at}"
             self._found.add(kind, self._name(self._files[file]), what, row)
+        if self._sentences is not None:
+            self._check_donors(self._sentences)
+
+    def _check_donors(self, sentences: Path) -> None:
+        try:
+            for kind, (file, row), what in self._donated.wrong(sentences):
+                self._found.add(kind, self._name(self._files[file]), what, row)
+        except duckdb.Error as error:  # the corpus is not what is checked
+            what = f"{sentences} cannot be read: {error}"
+            self._found.add("donors that cannot be checked", self._shards.place.name, what)
 
     def _name(self, path: Path) -> str:
         place = self._shards.place
@@ -168,6 +180,8 @@ class _Checker:
         whole = _with_computed(whole, places[sound])
         found = faults(self._database, whole, RULES, self._expected[reading.rejects])
         self._count(reading, whole, places[sound], found)
+        if self._sentences is not None:
+            self._donated.add(whole, number)
         if "candidate_id" in whole.schema.names and not reading.rejects:
             self._seen.add(whole, number)  # rejects whose fills came out the same have the same id
 

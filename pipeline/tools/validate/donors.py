@@ -1,0 +1,95 @@
+"""Attested fills held against the sentences that they are said to be from, in memory that does not grow."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
+from pipeline.corpus.engine import fetched, parquet
+from pipeline.corpus.layout import Shards
+
+_NEEDS = {"words", "conjuncts", "donor"}
+_FILE = 2**40  # numbers of rows that each file has to itself
+
+Wrong = tuple[str, tuple[int, int], str]
+"""Kind of violation; file and row, in numbers from 0; what is wrong."""
+
+
+def sentences_of(shards: Shards) -> Path | None:
+    """The sentences that a folder of candidates was made of; None where that cannot be known.
+
+    Those of the corpus folder around it; what was merged may be from several corpora, and a release may
+    lie anywhere.
+    """
+    if shards.kind != "candidates" or "merged" in (shards.manifest or {}):
+        return None
+    corpus = corpus_around(shards.place)
+    return None if corpus is None else corpus / SENTENCES_FILE
+
+
+class Donated:
+    """Donors of all rows so far, and 128 bits of their words, in a database that spills to the disk.
+
+    Args:
+        database: one of ``corpus.engine`` without a table ``donated``.
+    """
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        database.execute(
+            "CREATE TABLE donated (number BIGINT, sentence_id VARCHAR, first BIGINT, last BIGINT, "
+            "text UHUGEINT)"
+        )
+
+    def add(self, batch: pa.RecordBatch, file: int) -> None:
+        """Take rows in; those whose donor is no span, or not as long as the fill, are others' to report.
+
+        Args:
+            batch: rows with ``place``, their number in the file; without the columns of attested
+                candidates nothing is taken in.
+            file: number of the file.
+        """
+        if not _NEEDS.issubset(batch.schema.names) or batch.column("donor").null_count == len(
+            batch
+        ):
+            return
+        self._database.register("batch", pa.Table.from_batches([batch]))
+        self._database.execute(
+            f"""INSERT INTO donated
+            SELECT $first + place, donor.sentence_id, low, high, {_key("words[since + 1 : until]")}
+            FROM (SELECT *, donor."start"::BIGINT AS low, donor."end"::BIGINT AS high,
+                conjuncts[-1]."start"::BIGINT AS since, conjuncts[-1]."end"::BIGINT AS until FROM batch)
+            WHERE donor IS NOT NULL AND 0 <= low AND low < high AND 0 <= since
+                AND high - low = until - since""",  # noqa: S608 - ours
+            {"first": file * _FILE},
+        )
+        self._database.unregister("batch")
+
+    def wrong(self, sentences: Path) -> Iterator[Wrong]:
+        """Donors that a corpus lacks, or has with other words than the fill's.
+
+        Args:
+            sentences: its ``sentences.parquet``, which is read as a stream.
+
+        Raises:
+            duckdb.Error: it cannot be read.
+        """
+        found = self._database.execute(
+            f"""SELECT number, d.sentence_id, s.sentence_id IS NULL, array_to_string(
+                s.words[first + 1 : last], ' ')
+            FROM donated d LEFT JOIN {parquet(sentences)} s ON s.sentence_id = d.sentence_id
+            WHERE {_key("s.words[first + 1 : last]")} IS DISTINCT FROM text ORDER BY number"""  # noqa: S608 - ours
+        )
+        for number, name, missing, words in fetched(found):
+            place = divmod(number, _FILE)
+            if missing:
+                yield "donor not in the corpus", place, f"no sentence {name} in {sentences}"
+            else:
+                what = f"the fill is not what {name} has there: {words!r}"
+                yield "donor differs from the corpus", place, what
+
+
+def _key(words: str) -> str:
+    return f"md5_number(array_to_string({words}, chr(31)))"
