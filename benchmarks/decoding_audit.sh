@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The annotation audit over everything generation can vary, on the models of seed 0.
-# Run it in the clone of the study; it writes data/audit-world beside data/world and ends with the tables.
+# Run it after `make demo`; it writes data/audit-world beside data/world and ends with the tables.
 set -euo pipefail
 corpus=data/world out=data/audit-world
 mkdir -p "$out"
@@ -22,5 +22,9 @@ for lm in bert t5; do
   done
   vary "$lm" "n-best-1" --decoding n-best --n 1 --beams 4
   vary "$lm" "n-best-3" --decoding n-best --n 3
+  for pool in 1 4 16 64; do
+    vary "$lm" "attested-$pool" --fills attested --pool "$pool"
+  done
+  vary "$lm" "attested-head" --fills attested --match head
 done
 conjoin audit "$out" --source data/raw/world --sample 100000
