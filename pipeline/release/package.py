@@ -140,6 +140,7 @@ def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:
     parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
     made = [about.get("settings", {}) for about in generations(shards).values()]
     parts += sorted({
+        f"{'attested-' if s.get('fills') == 'attested' else ''}"
         f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
         f"{'-gold' if s.get('trees') == 'treebank' else ''}"
         for s in made if "lm" in s

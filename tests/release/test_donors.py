@@ -12,7 +12,7 @@ from datasets import load_dataset
 from shared_corpora import candidate_folder, source, without_donors
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts
+from pipeline.core.files import FileFacts, read_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_candidates, sentence_row
 from pipeline.core.types import Candidate
@@ -179,6 +179,7 @@ def test_the_card_says_where_fills_are_from(made: Path) -> None:
     for name in ("full", "bare"):
         card = (made / name / "README.md").read_text()
         assert "then ranked 16 constituents of the same label" in card
+        assert "-attested-" in read_json(made / name / "manifest.json")["name"]
         assert "Substructure Substitution" in card
         assert "wrote the second conjunct into" not in card
         assert "findings-acl.307" in (made / name / "CITATION.cff").read_text()

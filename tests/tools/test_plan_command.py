@@ -167,7 +167,11 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     assert table["train"][:3] == ["175", "0", "175"]
     assert table["train"][5] == GUESS
     assert table["generate"][:3] == ["25", "0", "25"]
-    assert table["t5 (world)"] == ["3,840", "unknown", "unknown", "the corpus is not ingested"]
+    world = Train(
+        corpus=Path("data/world"), candidates="any", **yaml.safe_load(params)["train"]["world"]
+    )
+    examined = f"{world.k_max * (world.steps - world.warm_steps):,}"
+    assert table["t5 (world)"] == [examined, "unknown", "unknown", "the corpus is not ingested"]
     assert table["runs"][1] == "unknown"
     assert "no probe yet: data/world/sentences.parquet: no such file" in shown
     assert "run it: conjoin repro --preset figure4 --jobs 2" in shown
