@@ -18,7 +18,8 @@ import numpy as np
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
-from pipeline.core.files import digest_of, read_json
+from pipeline.core.documents import read_json
+from pipeline.core.files import digest_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row, read_candidates, read_sentences
 from pipeline.core.tally import Tally

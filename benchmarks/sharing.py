@@ -28,7 +28,8 @@ def make(corpus: Path, folder: Path, rows: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pipeline.core.files import read_json, sha256_of, write_json
+    from pipeline.core.documents import read_json
+    from pipeline.core.files import sha256_of, write_json
     from pipeline.core.schema import CANDIDATES, REJECTS
 
     folder.mkdir(parents=True)

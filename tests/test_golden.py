@@ -19,7 +19,8 @@ from shared_corpora import candidate_folder
 
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import Audit
-from pipeline.core.files import digest_of, read_json, write_text
+from pipeline.core.documents import read_json
+from pipeline.core.files import digest_of, write_text
 from pipeline.core.fingerprint import code_digest
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import (

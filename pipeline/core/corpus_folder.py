@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, sha256_of
+from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST, read_rows
 from pipeline.core.schema import TREES
 from pipeline.core.types import SourceSentence

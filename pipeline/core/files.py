@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import time
 import uuid
 from collections.abc import Iterator
@@ -175,22 +176,18 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def read_json(path: Path, *, remedy: str = "run the stage that writes it") -> Any:
-    """Read a JSON file.
+def require_regular(path: Path) -> None:
+    """Refuse what is there but is neither a file nor a folder: opening a named pipe waits for ever.
 
     Raises:
-        InputError: it is missing, or is not JSON in UTF-8.
+        InputError: a pipe, socket or device, or a link to one.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy=remedy) from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
-    except (ValueError, RecursionError) as error:  # a number or brackets without end
-        raise InputError(f"not JSON that can be read: {error}", path=path, remedy=remedy) from error
+        mode = path.stat().st_mode
+    except OSError:
+        return  # the reader says what is wrong
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError("not a regular file", path=path, remedy="replace it by a file")
 
 
 def sha256_of(path: Path) -> str:

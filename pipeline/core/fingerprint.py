@@ -13,8 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 
 
 @dataclass(frozen=True, slots=True)

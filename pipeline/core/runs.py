@@ -3,7 +3,6 @@
 It also reads the JSON-lines histories that training and pretraining write.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.core.candidates import candidate_shards
+from pipeline.core.documents import parse_json, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json
 
 
 def read_records(
@@ -34,8 +33,8 @@ def read_records(
     records = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            records.append(read(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            records.append(read(parse_json(line)))
+        except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"not {what}: {line[:40]!r}", path=path, line=number, remedy=remedy
             ) from error

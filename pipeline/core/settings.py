@@ -15,9 +15,9 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
 
 Family = Literal["bert", "t5"]
@@ -128,12 +128,7 @@ class Settings(BaseModel):
 
     @classmethod
     def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            document = yaml.safe_load(params.read_text(encoding="utf-8")) or {}
-        except FileNotFoundError as error:
-            raise SettingsError("no such file", path=params) from error
-        except yaml.YAMLError as error:
-            raise SettingsError(f"not YAML: {error}", path=params) from error
+        document = read_yaml(params) or {}
         if not isinstance(document, dict):
             raise SettingsError("must be a mapping of sections", path=params)
         section = document.get(cls.stage) or {}

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 
 FORMAT = 2
@@ -171,7 +171,7 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     path = place / MANIFEST
     if not path.is_file():
         return None
-    manifest = read_json(path, remedy=_REMEDY)
+    manifest = read_json(path, object, remedy=_REMEDY)
     if not isinstance(manifest, dict):
         raise InputError("not a manifest of conjoin", path=path, remedy=_REMEDY)
     faults = manifest_faults(manifest, released=is_release(place, manifest))

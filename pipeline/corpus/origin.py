@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, corpus_around
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, sha256_of
+from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST, read_batches, value_counts
 from pipeline.core.schema import SENTENCES
 from pipeline.corpus.engine import engine, parquet, rows_of

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.console import say, table, track
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import (

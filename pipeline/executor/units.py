@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, read_json, write_json
+from pipeline.core.files import FileFacts, digest_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
 from pipeline.core.parquet import MANIFEST, RECORDS, write_rows
 from pipeline.core.tally import Tally

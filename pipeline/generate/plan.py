@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.corpus_folder import TREES_FOLDER, TreeRows, find_trees
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference, SourceSentence, is_unlabelled_seed

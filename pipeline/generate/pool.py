@@ -15,8 +15,9 @@ from hashlib import shake_256
 from pathlib import Path
 
 from pipeline.core.cache import cache_folder, cached
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, read_json
+from pipeline.core.files import digest_of
 from pipeline.core.types import Attested, Donor, Reference
 from pipeline.corpus.licences import combined
 from pipeline.generate.pool_building import (

@@ -21,8 +21,9 @@ from transformers import (
 )
 from transformers import logging as transformers_logging
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ModelError
-from pipeline.core.files import digest_of, read_json, sha256_of
+from pipeline.core.files import digest_of, sha256_of
 
 # A bar over the few milliseconds of loading hides the progress that matters.
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -22,8 +22,9 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ModelError
-from pipeline.core.files import atomic_folder, read_json, write_json
+from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.types import Span
 from pipeline.models.loading import length_limit, load_encoder
 from pipeline.models.optim import evaluating

@@ -20,8 +20,9 @@ from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
 
 from pipeline.core.console import say
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import FileFacts, digest_of, read_json, sha256_of, write_json
+from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed

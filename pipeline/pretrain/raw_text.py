@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.console import Meter
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic, read_json, write_json
+from pipeline.core.files import atomic, write_json
 from pipeline.core.tally import Tally
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.segmentation import PUNKT_SAMPLE, Segmenter, guarded, learn_punkt, text_files

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.core.files import atomic_folder, read_json, write_json
+from pipeline.core.documents import read_json
+from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.tally import Tally
 from pipeline.pretrain.raw_text import Prepared
 from pipeline.text.natural import NaturalText, find_words

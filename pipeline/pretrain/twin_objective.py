@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, find_trees
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
 from pipeline.infill.base import (

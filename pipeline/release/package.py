@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 import yaml
 
 from pipeline import __version__
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, sha256_of, write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.corpus.layout import Shards, apart

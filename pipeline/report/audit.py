@@ -6,8 +6,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json
 from pipeline.core.markdown import number, percent
 from pipeline.core.parquet import read_rows
 from pipeline.core.runs import System

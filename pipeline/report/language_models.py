@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json
 from pipeline.core.markdown import percent
 from pipeline.core.runs import read_records
 from pipeline.core.settings import Family, family_of, is_model_name

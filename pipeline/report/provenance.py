@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json
 from pipeline.core.markdown import percent
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally

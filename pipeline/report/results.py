@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import ANY, NO_GENERATOR, System
 from pipeline.core.settings import family_of, is_model_name

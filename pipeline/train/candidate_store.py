@@ -30,8 +30,9 @@ import pyarrow.compute as pc
 from pipeline.core.cache import cache_folder, cached, if_whole
 from pipeline.core.candidate_checks import check, content_keys, sentence_keys
 from pipeline.core.console import Meter
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, read_json, write_json
+from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import regroup, value_counts
 from pipeline.train.candidate_location import COLUMNS, CandidateLocation, UnreachableError
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import digest_of, read_json
+from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.files import FileFacts, read_json, write_json, write_text
+from pipeline.core.documents import read_json
+from pipeline.core.files import FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import write_table
 from pipeline.train.learner import Learner

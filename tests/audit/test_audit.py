@@ -9,8 +9,9 @@ import pytest
 from pipeline.audit.auditor import Scored, draw_scored
 from pipeline.audit.settings import Audit
 from pipeline.audit.stage import run
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
 from pipeline.core.types import Candidate, Span

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from pipeline.core import parquet, schema
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import atomic, digest_of, folder_lock, read_json, sha256_of, write_json
+from pipeline.core.files import atomic, digest_of, folder_lock, sha256_of, write_json
 from pipeline.core.settings import Settings
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
@@ -443,7 +444,7 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
         ("knead: [1]", {}, r"params\.yaml: section 'knead' must be a mapping"),
         ("knead: {genia: 1}", {}, r"params\.yaml: entries of section 'knead' must be mappings"),
         ("- knead", {}, r"params\.yaml: must be a mapping of sections"),
-        ("knead: {", {}, r"params\.yaml: not YAML"),
+        ("knead: {", {}, r"params\.yaml:1: not YAML"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_told(

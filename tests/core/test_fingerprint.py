@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pipeline.core import fingerprint
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, read_json, write_json
+from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
 
 MADE_OF = Fingerprint(

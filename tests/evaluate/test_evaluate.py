@@ -11,8 +11,9 @@ from tiny import build, sentence, settings
 
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import Audit
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import PREDICTIONS, SENTENCES, sentence_row
 from pipeline.core.types import Sentence

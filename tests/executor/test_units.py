@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core import files
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, WorkerError
-from pipeline.core.files import read_json, sha256_of
+from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, differences
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally

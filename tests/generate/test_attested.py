@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
-from pipeline.core.files import read_json
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.core.types import Candidate, Sentence
 from pipeline.generate import pool_building

@@ -10,8 +10,9 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.core.files import folder_lock, read_json, sha256_of, write_json
+from pipeline.core.files import folder_lock, sha256_of, write_json
 from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates
 from pipeline.core.types import Candidate, Span
 from pipeline.generate.infilling import CUT, WITHOUT

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, SourceSentence, Span

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pipeline.core.candidates import candidate_shards
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate, Reject, Span, candidate_id
 from pipeline.generate import sources

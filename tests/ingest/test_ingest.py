@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import read_json, sha256_of
+from pipeline.core.files import sha256_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.draws import draw, drawable

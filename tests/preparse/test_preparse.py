@@ -13,8 +13,8 @@ import torch
 from stanza.models.constituency.parse_tree import Tree as StanzaTree
 from stanza.models.constituency.tree_reader import read_trees
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.core.types import Sentence, is_unlabelled_seed

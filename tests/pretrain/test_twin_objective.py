@@ -10,8 +10,9 @@ import torch
 from nltk.tree import Tree
 from transformers import AutoTokenizer
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, sha256_of
+from pipeline.core.files import sha256_of
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
 from pipeline.core.types import Coordination, Reference, Sentence, SourceSentence, Span

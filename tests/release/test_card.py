@@ -11,7 +11,7 @@ import shared_corpora
 import yaml
 from shared_corpora import NOUNS, candidate_folder
 
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.core.markdown import code, grid, plain
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from shared_corpora import candidate_folder
 
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.layout import find_shards

@@ -6,7 +6,7 @@ import mlcroissant
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.release.settings import Release
 from pipeline.release.stage import run
 

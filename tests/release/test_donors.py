@@ -11,8 +11,9 @@ from damaged import rewrite
 from datasets import load_dataset
 from shared_corpora import candidate_folder, source, without_donors
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, read_json
+from pipeline.core.files import FileFacts
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_candidates, sentence_row
 from pipeline.core.types import Candidate

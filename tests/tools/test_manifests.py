@@ -11,8 +11,9 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums

@@ -14,8 +14,9 @@ import pytest
 from damaged import make_release
 from shared_corpora import candidate_folder
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, read_json, write_json
+from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import (

@@ -13,8 +13,9 @@ import huggingface_hub
 import pytest
 from shared_corpora import candidate_folder
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Release
 from pipeline.release.stage import run as make_release

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import CellError, InputError, SettingsError
-from pipeline.core.files import read_json
 from pipeline.tools.repro.cells import Cell, check_texts
 from pipeline.tools.repro.command import run
 from pipeline.tools.repro.durations import TIMES

@@ -10,7 +10,7 @@ import mlcroissant
 import pytest
 from shared_corpora import candidate_folder
 
-from pipeline.core.files import read_json
+from pipeline.core.documents import read_json
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted

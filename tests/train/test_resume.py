@@ -14,8 +14,9 @@ import torch
 from tiny import build, digest, history, release, scored, settings
 
 from pipeline.core import files
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.predictor.model import Predictor

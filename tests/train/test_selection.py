@@ -9,8 +9,9 @@ import torch
 from tiny import build, history, sentence, settings
 from torch import nn
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.runs import read_runs
 from pipeline.core.schema import SENTENCES, sentence_row

@@ -9,8 +9,9 @@ import pytest
 import torch
 from tiny import build, candidate, digest, history, scored, sentence, settings
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import (
     CANDIDATES,

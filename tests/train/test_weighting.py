@@ -10,8 +10,8 @@ import pytest
 import torch
 from tiny import build, candidate, digest, history, settings
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import SettingsError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row
 from pipeline.core.types import Span

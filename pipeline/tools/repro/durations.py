@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.files import digest_of, read_json, write_json
+from pipeline.core.documents import read_json
+from pipeline.core.files import digest_of, write_json
 from pipeline.tools.repro.cells import Cell
 
 TIMES = Path("data/times.json")

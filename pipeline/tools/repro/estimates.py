@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
-from pipeline.core.files import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings

@@ -18,8 +18,9 @@ from typing import Any
 import yaml
 
 from pipeline.core.console import say
+from pipeline.core.documents import parse_yaml, read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import folder_lock, read_json, write_json, write_text
+from pipeline.core.files import folder_lock, write_json, write_text
 from pipeline.tools.repro.cells import Cell, Cells
 from pipeline.tools.settings import Grid
 
@@ -78,10 +79,7 @@ def params_over(
 
 
 def _parse(text: str) -> dict[str, Any]:
-    try:
-        document = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise SettingsError(f"not YAML: {error}", path=PARAMS) from error
+    document = parse_yaml(text, path=PARAMS) or {}
     if not isinstance(document, dict):
         raise SettingsError("must be a mapping of sections", path=PARAMS)
     return document
@@ -95,10 +93,7 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
         place = place.get(name) if isinstance(place, dict) else None
     if not equals or not isinstance(place, dict):
         raise SettingsError(f"{what} = {pair!r}: no such place in {PARAMS}")
-    try:
-        place[last] = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{what} = {pair!r}: the value is not YAML") from error
+    place[last] = parse_yaml(value, what=f"{what} = {pair!r}")
 
 
 def _put_back() -> None:

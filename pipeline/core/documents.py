@@ -1,0 +1,187 @@
+"""JSON and YAML from files that may be of any make: read whole and checked, or refused in one line.
+
+What conjoin reads need not be what conjoin wrote: a corpus from elsewhere is not trusted, and a hand-edited
+``params.yaml`` may hold a slip. So a document is a regular file of bounded size, depth and expansion, and its
+reader names the form that it goes on to use.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.core.errors import ConjoinError, InputError, SettingsError
+from pipeline.core.files import require_regular
+
+_LARGEST = (
+    64 * 2**20
+)  # bytes: the greatest that conjoin writes, a manifest of 10,000 shards, has 3 MiB
+_DEEPEST = 50  # levels of YAML; params.yaml has six
+_MOST_NODES = 100_000  # of YAML, aliases counted each time they are used
+_REMEDY = "run the stage that writes it"
+_MAPPING = dict[str, Any]
+_BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What Python raises while it makes values of text that follows the grammar: dates, numbers without end."""
+
+
+def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: the file.
+        form: the type that the document must have: a ``TypedDict`` names the keys that are needed, and
+            others may stand beside them; ``object`` takes anything.
+        remedy: for the errors.
+
+    Raises:
+        InputError: it is missing, not a file, too large, not JSON in UTF-8, or of another form.
+    """
+    return parse_json(_text(path, remedy, InputError), form, path=path, remedy=remedy)
+
+
+def parse_json(
+    text: str,
+    form: Any = _MAPPING,
+    *,
+    path: Path | None = None,
+    line: int | None = None,
+    remedy: str = _REMEDY,
+) -> Any:
+    """The value of a JSON text; ``path`` and ``line`` say where it stands, for the errors.
+
+    Raises:
+        InputError: it is not JSON, or of another form.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: {error.msg}", path=path, line=line or error.lineno, remedy=remedy
+        ) from error
+    except (ValueError, RecursionError) as error:  # a number or brackets without end
+        raise InputError(
+            f"not JSON that can be read: {_first_line(error)}", path=path, line=line, remedy=remedy
+        ) from error
+    try:
+        _adapter(form).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"not as conjoin writes it: {f'{place}: ' if place else ''}{first['msg'].lower()}",
+            path=path,
+            line=line,
+            remedy=remedy,
+        ) from error
+    return value
+
+
+@cache
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file; None if it is empty.
+
+    Raises:
+        SettingsError: it is missing, not a file, too large, or not YAML that can be read.
+    """
+    return parse_yaml(_text(path, "", SettingsError), path=path)
+
+
+def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
+    """The value of a YAML text.
+
+    Args:
+        text: the text.
+        path: where it stands, for the errors.
+        what: it is, for the errors: ``--set seeds=[``.
+
+    Raises:
+        SettingsError: it is not YAML, nests too deep, refers to itself or expands without measure.
+    """
+    head = f"{what}: " if what else ""
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _bounded(node)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SettingsError(
+            f"{head}not YAML: {error.problem or error.context}",
+            path=path,
+            line=mark.line + 1 if mark else None,
+        ) from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{head}not YAML: {_first_line(error)}", path=path) from error
+    except RecursionError as error:
+        raise SettingsError(f"{head}nested more than {_DEEPEST} levels deep", path=path) from error
+    except _BROKEN as error:
+        raise SettingsError(
+            f"{head}a value cannot be read: {_first_line(error)}", path=path
+        ) from error
+
+
+def _bounded(node: yaml.Node) -> None:
+    """Refuse what grows without measure when its aliases are followed.
+
+    Raises:
+        ValueError: it nests too deep, contains itself, or has too many nodes.
+    """
+    sizes: dict[int, int] = {}
+    above: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        if not isinstance(node, yaml.CollectionNode):
+            return 1
+        key = id(node)
+        if key in above:
+            raise ValueError("an alias refers to what contains it")
+        if len(above) > _DEEPEST:
+            raise RecursionError
+        if key not in sizes:
+            above.add(key)
+            parts = (part for each in node.value for part in _parts(each))
+            sizes[key] = 1 + sum(map(size, parts))
+            above.remove(key)
+            if sizes[key] > _MOST_NODES:
+                raise ValueError(f"more than {_MOST_NODES:,} values when its aliases are followed")
+        return sizes[key]
+
+    size(node)
+
+
+def _parts(each: Any) -> tuple[yaml.Node, ...]:
+    """The nodes of an entry: a mapping's are pairs."""
+    return each if isinstance(each, tuple) else (each,)
+
+
+def _text(path: Path, remedy: str, refusal: Callable[..., ConjoinError]) -> str:
+    try:
+        require_regular(path)
+        if (size := path.stat().st_size) > _LARGEST:
+            raise refusal(
+                f"{size / 2**20:,.0f} MiB, where {_LARGEST // 2**20} are the most",
+                path=path,
+                remedy=remedy,
+            )
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise refusal("no such file", path=path, remedy=remedy) from error
+    except UnicodeDecodeError as error:
+        raise refusal("not UTF-8 text", path=path, remedy=remedy) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]

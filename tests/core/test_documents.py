@@ -1,0 +1,90 @@
+"""JSON and YAML of any make: a value of the form asked for, or one line that says where and why not."""
+
+import os
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+
+from pipeline.core.documents import parse_yaml, read_json, read_yaml
+from pipeline.core.errors import InputError, SettingsError
+
+
+class Card(TypedDict):
+    """A form, for the test."""
+
+    name: str
+    sizes: list[int]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n"a": }', r"c:2: not JSON"),
+        ("[]", "c: not as conjoin writes it: input should be a valid dictionary"),
+        ('{"name": 1, "sizes": []}', "name: input should be a valid string"),
+        ('{"name": "x"}', "sizes: field required"),
+        ('{"name": "x", "sizes": ["1"]}', r"sizes\.0: input should be a valid integer"),
+        ('{"name": "x", "sizes": [%s]}' % ("9" * 5000), "not JSON that can be read"),
+        ("[" * 100_000, "not JSON that can be read"),
+    ],
+)
+def test_json_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """The message names the place in the document, or the line."""
+    (tmp_path / "c").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_json(tmp_path / "c", Card)
+
+
+def test_json_of_the_form_keeps_other_keys(tmp_path: Path) -> None:
+    """A form names what is needed, not what is allowed."""
+    (tmp_path / "c").write_text('{"name": "x", "sizes": [1], "more": null}')
+    assert read_json(tmp_path / "c", Card) == {"name": "x", "sizes": [1], "more": None}
+
+
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    """A named pipe would be waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        read_json(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        read_yaml(tmp_path / "pipe")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_json(tmp_path / "bytes")
+    with pytest.raises(SettingsError, match="no such file"):
+        read_yaml(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "p.yaml:1: not YAML"),
+        ("a: 1\nb: *x", "p.yaml:2: not YAML: found undefined alias"),
+        ("a: 2026-13-45", "a value cannot be read"),
+        ("a: !!int 'x'", "a value cannot be read"),
+        ("a: !!float ''", "a value cannot be read"),
+        ("a: " + "9" * 5000, "a value cannot be read"),
+        ("a: !!python/object/apply:os.system [ls]", "could not determine a constructor"),
+        ("[" * 60 + "]" * 60, "nested more than 50 levels"),
+        ("[" * 5000 + "]" * 5000, "nested more than 50 levels"),
+        ("a: &x [*x]", "an alias refers to what contains it"),
+        (
+            "a0: &a0 [1, 1]\n"
+            + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)),
+            "when its aliases are followed",
+        ),
+        ("a: \x00", "not YAML"),
+        ("? [1]\n: 2", "p.yaml:1: not YAML"),
+    ],
+)  # fmt: skip
+def test_yaml_that_cannot_be_read_is_one_line(text: str, said: str) -> None:
+    """Whatever the YAML holds, the answer is a value or a SettingsError."""
+    with pytest.raises(SettingsError, match=said):
+        parse_yaml(text, path=Path("p.yaml"))
+
+
+def test_yaml_with_aliases_is_read() -> None:
+    """Anchors and merges are what presets are written with."""
+    assert parse_yaml("a: &a {x: 1}\nb: {<<: *a, y: 2}") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}}
+    assert parse_yaml("") is None
