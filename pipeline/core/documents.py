@@ -33,7 +33,7 @@ def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any
 
     Args:
         path: the file.
-        form: the type that the document must have: a ``TypedDict`` names the keys that are needed, and
+        form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that are needed, and
             others may stand beside them; ``object`` takes anything.
         remedy: for the errors.
 

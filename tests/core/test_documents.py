@@ -2,9 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import TypedDict
 
 import pytest
+from typing_extensions import TypedDict
 
 from pipeline.core.documents import parse_yaml, read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
