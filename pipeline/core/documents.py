@@ -33,8 +33,8 @@ def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any
 
     Args:
         path: the file.
-        form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that are needed, and
-            others may stand beside them; ``object`` takes anything.
+        form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that
+            are needed, and others may stand beside them; ``object`` takes anything.
         remedy: for the errors.
 
     Raises:
