@@ -29,6 +29,7 @@ from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prep
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, read_twins
+from pipeline.text.unpacking import Allowance
 
 HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
 MOST_HELD_OUT = 1000  # but no more than these
@@ -75,7 +76,8 @@ def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared
     if device.is_main_process:
         held_out = held_out_sentences(settings.corpus)
         own, drop = settings.corpus / "text.txt", settings.held_out == "drop"
-        prepare(own, settings.texts, settings.segment, held_out, drop, folder)
+        allowance = Allowance(settings.largest_unpacked)
+        prepare(own, settings.texts, settings.segment, held_out, drop, folder, allowance)
     device.wait_for_everyone()
     return prepared_in(folder)
 
