@@ -16,7 +16,7 @@ from accelerate import Accelerator
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import COORDINATED_FOLDER
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TEXT_FILE, require_ingested
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST
@@ -61,6 +61,7 @@ class Material:
 
 def held_out_sentences(corpus: Path) -> Overlap | None:
     """The dev and test split, on which models are evaluated; None without a corpus of sentences."""
+    require_ingested(corpus)
     path = corpus / "sentences.parquet"
     if not path.is_file():
         return None
@@ -75,7 +76,8 @@ def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared
     """
     if device.is_main_process:
         held_out = held_out_sentences(settings.corpus)
-        own, drop = settings.corpus / "text.txt", settings.held_out == "drop"
+        require_ingested(settings.corpus, TEXT_FILE)
+        own, drop = settings.corpus / TEXT_FILE, settings.held_out == "drop"
         allowance = Allowance(settings.largest_unpacked)
         prepare(own, settings.texts, settings.segment, held_out, drop, folder, allowance)
     device.wait_for_everyone()
