@@ -23,7 +23,7 @@ TEXT_FILE = "text.txt"
 """The raw text that language models may learn from, a sentence a line."""
 
 DRAWS_FOLDER, NOTHING_FOLDER = "draws", "nothing"
-"""Folders that no corpus has but of ``ingest``: the draws of L, and what stands for inputs that are not read."""
+"""Folders that only ``ingest`` makes: the draws of L, and what stands for inputs that are not read."""
 
 INGEST_RECORD = "ingest.json"
 """The counts of a corpus, and the record of its files."""

@@ -205,7 +205,7 @@ def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
         todo += [(child, span.start) for child, span in zip(node, spans, strict=True)][::-1]
 
 
-def without_empty(tree: Tree, path: Path, line: int) -> Tree | None:
+def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
     """A copy without ``-NONE-`` leaves and the constituents they leave empty; None if nothing is left.
 
     Labels are kept as they are, function tags and marks included.

@@ -41,8 +41,8 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "packed by xz", lzma.compress(GOOD.encode()), "ok"
     yield "a HEAD of 5,000 digits", row("1", head=DIGITS) + row("2", "and", head="-1"), "ok"
     for name in (
-        DIGITS, f"1-{DIGITS}", f"0.{DIGITS}", "-1", "0", "2", "1.1.1", "1-", "-", "\u0661", "1e3", "0x1", "1 ",
-        "1-0", "2-1", "\0", "", "_", "nan",
+        DIGITS, f"1-{DIGITS}", f"0.{DIGITS}", "-1", "0", "2", "1.1.1", "1-", "-", "\u0661", "1e3", "0x1",
+        "1 ", "1-0", "2-1", "\0", "", "_", "nan",
     ):  # fmt: skip
         yield f"the ID {name[:20]!r}", row(name) + row("2", "and"), "refused"
     yield "a multiword token to 999,999,999", row("1-999999999") + GOOD, "any"
