@@ -37,10 +37,11 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "two megabytes, never closed", "(NN x\n" * 400_000, "refused"
     for text in (
         "(", ")", "()", "(())", "( )", "((NP))", "(NP)", "(NP ())", ")(", "(NN x))", "((NN x)", "x",
-        "x (NN y)", "(NN x) y", "(NP (NN x) y)", "(NP y (NN x))", "(S (NP (NN x)) z)", "(NN x y)", "( x )", "(-NONE- *)",
-        "(NP (-NONE- *))", "( (NP (-NONE- *)) (VP (-NONE- *)))", "((NN x) (NN y)) z", "(NN \0)",
-        "(\0 x)", "\0", "", " \n\n", "#!shell", "(NP (CC and))", "(NP (CC and) (CC or))", "(NP (CC))", "(CC (CC and))",
-        "(NP (NN a) (CC (NN b)) (NN c))", "(UCP (CC x) (NP (NN y)))",
+        "x (NN y)", "(NN x) y", "(NP (NN x) y)", "(NP y (NN x))", "(S (NP (NN x)) z)", "(NN x y)",
+        "( x )", "(-NONE- *)", "(NP (-NONE- *))", "( (NP (-NONE- *)) (VP (-NONE- *)))",
+        "((NN x) (NN y)) z", "(NN \0)", "(\0 x)", "\0", "", " \n\n", "#!shell", "(NP (CC and))",
+        "(NP (CC and) (CC or))", "(NP (CC))", "(CC (CC and))", "(NP (NN a) (CC (NN b)) (NN c))",
+        "(UCP (CC x) (NP (NN y)))",
     ):  # fmt: skip
         yield repr(text), text, "any"
     yield "an empty label", "( ( ( (NN x))))\n", "any"
