@@ -96,7 +96,8 @@ def write_corpus(folder: Path) -> None:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
-    from pipeline.core.files import write_json
+    from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, ingest_output
+    from pipeline.core.files import FileFacts, write_json
     from pipeline.core.parquet import write_rows
     from pipeline.core.schema import SENTENCES, sentence_row
     from pipeline.core.types import Coordination, Sentence, Span
@@ -112,7 +113,10 @@ def write_corpus(folder: Path) -> None:
     gold = list(sentences())
     write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, gold))
     ids = [s.sentence_id for s in gold]
-    write_json(folder / "draws/seed-0/100.json", {"labelled": ids[:100], "validation": ids[100:]})
+    draw = draw_file(0, 100)
+    write_json(folder / draw, {"labelled": ids[:100], "validation": ids[100:]})
+    facts = {name: FileFacts.of(folder / name) for name in (SENTENCES_FILE, draw)}
+    ingest_output(folder).finish(facts, {})
     tokenizer = train_wordpiece([" ".join(s.words) for s in gold] * 5, 400, 128)
     torch.manual_seed(0)
     config = BertConfig(

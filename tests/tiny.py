@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from pipeline.core.files import sha256_of, write_json
+from pipeline.core.corpus_folder import SENTENCES_FILE, ingest_output
+from pipeline.core.files import FileFacts, sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
 from pipeline.core.types import Candidate, Coordination, Sentence, Span
@@ -48,6 +49,14 @@ def candidate(number: int) -> Candidate:
     )  # fmt: skip
 
 
+def ingested(corpus: Path) -> Path:
+    """Record sentences and draws as they stand, as `ingest` records what it wrote."""
+    files = [corpus / SENTENCES_FILE, *sorted(corpus.glob("draws/*/*.json"))]
+    facts = {file.relative_to(corpus).as_posix(): FileFacts.of(file) for file in files}
+    ingest_output(corpus).finish(facts, {})
+    return corpus
+
+
 def build(folder: Path) -> Path:
     """A corpus folder: 40 sentences in L, 24 for validation, 30 for test, 60 candidates."""
     sentences = [sentence(n) for n in range(64)]
@@ -55,6 +64,7 @@ def build(folder: Path) -> Path:
     write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
     ids = [s.sentence_id for s in sentences]
     write_json(folder / "draws/seed-0/40.json", {"labelled": ids[:40], "validation": ids[40:64]})
+    ingested(folder)
     rows = [candidate_row(candidate(n)) for n in range(60)]
     for shard in range(2):
         path = folder / f"candidates/t5-sync/seed-0/candidates-0000{shard}-of-00002.parquet"

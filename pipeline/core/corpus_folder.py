@@ -1,4 +1,8 @@
-"""What lies in a corpus folder: names that stages share, and the trees, as ``preparse`` wrote them."""
+"""What lies in a corpus folder: names that stages share, whether ``ingest`` finished, and the trees.
+
+``ingest.json`` is the record of what ``ingest`` wrote (``core/fingerprint.py``): it is removed before those
+files change and written after them. Who reads one of them calls ``require_ingested`` first.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,12 +11,22 @@ from pathlib import Path
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
+from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import MANIFEST, read_rows
 from pipeline.core.schema import TREES
 from pipeline.core.types import SourceSentence
 
 SENTENCES_FILE = "sentences.parquet"
 """The sentences of all splits, as ``ingest`` read them: the file by which a corpus folder is known."""
+
+TEXT_FILE = "text.txt"
+"""The raw text that language models may learn from, a sentence a line."""
+
+DRAWS_FOLDER, NOTHING_FOLDER = "draws", "nothing"
+"""Folders that only ``ingest`` makes: the draws of L, and what stands for inputs that are not read."""
+
+INGEST_RECORD = "ingest.json"
+"""The counts of a corpus, and the record of its files."""
 
 TREES_FOLDER = "trees"
 """Folder of trees that ``preparse`` writes and ``generate`` reads."""
@@ -25,6 +39,63 @@ def corpus_around(place: Path) -> Path | None:
     """The nearest corpus folder at or above ``place``; None if there is none."""
     folders = (place, *place.parents)
     return next((folder for folder in folders if (folder / SENTENCES_FILE).is_file()), None)
+
+
+def draw_file(seed: int, size: int | str) -> str:
+    """The name in a corpus folder of a draw of L."""
+    return f"{DRAWS_FOLDER}/seed-{seed}/{size}.json"
+
+
+def ingest_output(corpus: Path, fingerprint: Fingerprint | None = None) -> Output:
+    """What ``ingest`` writes into a corpus folder, and the record of it.
+
+    Args:
+        corpus: the folder.
+        fingerprint: what the files are made of; nobody but ``ingest`` knows it.
+    """
+    return Output(corpus, corpus / INGEST_RECORD, fingerprint or Fingerprint())
+
+
+def require_ingested(corpus: Path, *names: str) -> None:
+    """Refuse a corpus that ``ingest`` did not finish, or whose files are not those that it wrote.
+
+    A folder that has sentences or text from elsewhere, and nothing that only ``ingest`` writes, passes
+    without a record. All files must be there in their sizes; every byte is read of those that are named.
+
+    Args:
+        corpus: the folder.
+        names: of the files that are to be read; the sentences if none is given.
+
+    Raises:
+        InputError: there is no record, or not of this version, or a file differs from it.
+    """
+    record_file = corpus / INGEST_RECORD
+    again = "run `conjoin ingest` again"
+    if not record_file.exists():
+        if (corpus / DRAWS_FOLDER).exists() or (corpus / NOTHING_FOLDER).exists():
+            what = f"no {INGEST_RECORD}, so `conjoin ingest` did not finish here"
+            raise InputError(what, path=corpus, remedy=again)
+        return
+    if "files" not in read_json(record_file, remedy=again):
+        raise InputError(
+            "an earlier version ingested this corpus, and kept no record of its files",
+            path=record_file, remedy=again,
+        )  # fmt: skip
+    try:
+        record = ingest_output(corpus).read()
+    except InputError as error:
+        raise InputError("not as ingest wrote it", path=record_file, remedy=again) from error
+    files = record.files if record else {}
+    wanted = names or (SENTENCES_FILE,)
+    for name in dict.fromkeys((*wanted, *files)):
+        path = corpus / name
+        if name not in files:
+            if path.exists():
+                raise InputError("ingest did not write this file", path=path, remedy=again)
+            continue  # its reader says what is missing
+        fault = files[name].fault(path, whole=name in wanted)
+        if fault:
+            raise InputError(f"not as ingest wrote it: {fault}", path=path, remedy=again)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, corpus_around
+from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
+    TREES_FOLDER,
+    corpus_around,
+    require_ingested,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
@@ -33,7 +38,7 @@ def sentences_of(place: Path, what: str = "corpus") -> Path:
     """The ``sentences.parquet`` of a corpus folder, or the file itself; ``what`` it is called if missing.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or ingest did not finish it.
     """
     path = place / SENTENCES_FILE if place.is_dir() else place
     if not path.is_file():
@@ -41,6 +46,8 @@ def sentences_of(place: Path, what: str = "corpus") -> Path:
             f"no such {what}", path=path,
             remedy="name a corpus folder that `conjoin ingest` wrote, or its sentences.parquet",
         )  # fmt: skip
+    if path.name == SENTENCES_FILE:
+        require_ingested(path.parent)
     return path
 
 

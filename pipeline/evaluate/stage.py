@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.console import say, table, track
+from pipeline.core.corpus_folder import require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
@@ -145,6 +146,7 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
 
 
 def _instances(settings: Evaluate) -> list[_Instance]:
+    require_ingested(settings.corpus)
     path = settings.corpus / "sentences.parquet"
     found = list(read_sentences(path, lambda sentence: sentence.split == settings.split))
     sentences = found[: settings.limit]

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.corpus_folder import TREES_FOLDER, TreeRows, find_trees
+from pipeline.core.corpus_folder import TREES_FOLDER, TreeRows, find_trees, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
@@ -144,6 +144,7 @@ def make_plan(settings: Generate) -> Plan:
             remedy="add --spans given, or leave --given out",
         )
     folder = settings.corpus / TREES_FOLDER
+    require_ingested(settings.corpus)
     sentences = settings.corpus / "sentences.parquet"
     gold = settings.trees == "treebank"
     trees = find_gold_trees(sentences, folder) if gold else find_trees(folder, sentences)

@@ -1,5 +1,6 @@
 """Settings of ``conjoin ingest``."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -8,6 +9,8 @@ from pydantic import Field, field_validator
 from pipeline.core.corpora import CORPORA
 from pipeline.core.settings import Settings
 from pipeline.ingest.draws import Size
+from pipeline.text.unpacking import USUAL
+from pipeline.text.unpacking import Size as Bytes
 
 if TYPE_CHECKING:
     ReaderName = str
@@ -31,6 +34,9 @@ class Ingest(Settings):
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
         "line", description="text: one sentence per line, or running text cut by punkt or stanza."
+    )
+    largest_unpacked: Bytes = Field(
+        USUAL, description="Refuse packed files that unpack to more in all: 512MiB, 4GiB."
     )
     license: str = Field(
         "unknown",
@@ -59,7 +65,7 @@ class Ingest(Settings):
     @classmethod
     def _known(cls, value: list[str]) -> list[str]:
         for size in value:
-            if size != "full" and not size.isdecimal():
+            if size != "full" and not re.fullmatch("[0-9]{1,9}", size):
                 raise ValueError(f"must be numbers of sentences or 'full', was {size!r}")
         return value
 

@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.console import say, table
+from pipeline.core.corpus_folder import (
+    DRAWS_FOLDER,
+    NOTHING_FOLDER,
+    SENTENCES_FILE,
+    TEXT_FILE,
+    draw_file,
+    ingest_output,
+)
 from pipeline.core.errors import InputError
-from pipeline.core.files import folder_lock, write_json, write_text
+from pipeline.core.files import FileFacts, folder_lock, write_json, write_text
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
@@ -35,7 +44,8 @@ _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 def run(settings: Ingest) -> None:
     """Read ``settings.source`` and write ``settings.out``.
 
-    Nothing is written before everything has been read and drawn, so an error leaves no trace.
+    Nothing is written before everything has been read and drawn, so an error leaves no trace. The counts
+    are the record of all files: they are removed first and written last.
 
     Raises:
         InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
@@ -50,15 +60,30 @@ def run(settings: Ingest) -> None:
         f"seed-{s}/{n}": {"labelled": len(d.labelled), "validation": len(d.validation)}
         for (s, n), d in draws.items()
     }
+    output = ingest_output(settings.out, _fingerprint(settings))
     with folder_lock(settings.out):
-        write_rows(settings.out / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
-        lines = _write_text(settings, sentences)
-        _write_draws(settings.out / "draws", draws)
-        _write_nothing(settings.out / "nothing", settings.seeds)
-        write_json(settings.out / "ingest.json", document | {"raw_text": lines})
+        output.begin()
+        # By these folders an interrupted run is known.
+        _write_nothing(settings.out / NOTHING_FOLDER, settings.seeds)
+        rows = {SENTENCES_FILE: len(sentences)}
+        write_rows(settings.out / SENTENCES_FILE, SENTENCES, map(sentence_row, sentences))
+        rows[TEXT_FILE] = lines = _write_text(settings, sentences)
+        drawn = _write_draws(settings.out, draws)
+        facts = {
+            name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
+        }
+        output.finish(facts, document | {"raw_text": lines})
     _show(settings, counts, tally, draws)
-    say(
-        f"written: {settings.out / 'sentences.parquet'}; raw text of {lines:,} sentences for pretrain"
+    say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
+
+
+def _fingerprint(settings: Ingest) -> Fingerprint:
+    """What the files are made of but for the source, which is read again whenever ingest runs."""
+    apart = {"source", "out", "split_lists", "largest_unpacked"}
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", exclude=apart),
+        algorithm=ALGORITHM,
+        versions=versions_of("pyarrow"),
     )
 
 
@@ -71,7 +96,7 @@ def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     training = (sentence for sentence in sentences if sentence.split == "train")
     every = chain(training, more_text(settings))
     lines = [join_words(sentence.words).text for sentence in every]
-    write_text(settings.out / "text.txt", "".join(f"{line}\n" for line in lines))
+    write_text(settings.out / TEXT_FILE, "".join(f"{line}\n" for line in lines))
     return len(lines)
 
 
@@ -96,15 +121,18 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size]
     }
 
 
-def _write_draws(folder: Path, draws: dict[tuple[int, Size], Draw]) -> None:
+def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]:
+    """Write the draws and remove others; returns the names of their files."""
+    folder = corpus / DRAWS_FOLDER
     folder.mkdir(exist_ok=True)  # an empty folder still is the output that DVC looks for
-    wanted = {folder / f"seed-{s}" / f"{n}.json": drawn for (s, n), drawn in draws.items()}
+    wanted = {draw_file(seed, size): drawn for (seed, size), drawn in draws.items()}
     # Draws of an earlier ingest would name sentences of another corpus.
     for old in sorted(folder.glob("seed-*/*.json")):
-        if old not in wanted:
+        if old.relative_to(corpus).as_posix() not in wanted:
             old.unlink()
-    for path, drawn in wanted.items():
-        write_json(path, asdict(drawn))
+    for name, drawn in wanted.items():
+        write_json(corpus / name, asdict(drawn))
+    return list(wanted)
 
 
 def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:

@@ -10,7 +10,7 @@ import torch
 from accelerate import PartialState
 
 from pipeline.core import console
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER, require_ingested
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -50,6 +50,7 @@ def run(settings: Preparse) -> None:
             coordinator though such are asked for, or another run writes here.
         ModelError: the parser cannot be loaded or parses nothing.
     """
+    require_ingested(settings.corpus)
     source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
     plans = [unlabelled_plan(source, settings)]
     if settings.coordinated:

@@ -16,7 +16,7 @@ from accelerate import Accelerator
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import COORDINATED_FOLDER
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TEXT_FILE, require_ingested
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST
@@ -29,6 +29,7 @@ from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prep
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, read_twins
+from pipeline.text.unpacking import Allowance
 
 HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
 MOST_HELD_OUT = 1000  # but no more than these
@@ -60,6 +61,7 @@ class Material:
 
 def held_out_sentences(corpus: Path) -> Overlap | None:
     """The dev and test split, on which models are evaluated; None without a corpus of sentences."""
+    require_ingested(corpus)
     path = corpus / "sentences.parquet"
     if not path.is_file():
         return None
@@ -74,8 +76,10 @@ def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared
     """
     if device.is_main_process:
         held_out = held_out_sentences(settings.corpus)
-        own, drop = settings.corpus / "text.txt", settings.held_out == "drop"
-        prepare(own, settings.texts, settings.segment, held_out, drop, folder)
+        require_ingested(settings.corpus, TEXT_FILE)
+        own, drop = settings.corpus / TEXT_FILE, settings.held_out == "drop"
+        allowance = Allowance(settings.largest_unpacked)
+        prepare(own, settings.texts, settings.segment, held_out, drop, folder, allowance)
     device.wait_for_everyone()
     return prepared_in(folder)
 

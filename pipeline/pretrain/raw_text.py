@@ -22,6 +22,7 @@ from pipeline.core.files import atomic, write_json
 from pipeline.core.tally import Tally
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.segmentation import PUNKT_SAMPLE, Segmenter, guarded, learn_punkt, text_files
+from pipeline.text.unpacking import Allowance
 
 BLANK = "blank line"
 """The reason under which lines of whitespace are counted."""
@@ -33,7 +34,10 @@ _OFTEN = 1_000  # lines between two looks at the clock
 
 
 def read_sentences(
-    places: Sequence[Path], segment: Literal["line", "punkt"], tally: Tally | None = None
+    places: Sequence[Path],
+    segment: Literal["line", "punkt"],
+    tally: Tally | None = None,
+    allowance: Allowance | None = None,
 ) -> Iterator[str]:
     """Yield the sentences of files, and of folders of .txt, .txt.gz and .txt.xz files.
 
@@ -43,10 +47,12 @@ def read_sentences(
             lines among a file's first thousand show that its paragraphs run over lines. Punkt
             learns its abbreviations from the first five million characters.
         tally: counts the lines of whitespace that are skipped.
+        allowance: what packed files may unpack to; None: without limit.
 
     Raises:
         InputError: a missing or empty file, a folder without text, a file that is not UTF-8 or
-            damaged, a line of more than 16 MiB, or a paragraph that nltk gives up on.
+            damaged or unpacks to more than is allowed, a line of more than 16 MiB, or a paragraph
+            that nltk gives up on.
     """
     files = [path for place in places for _, path in text_files(place)]
     counts = Tally() if tally is None else tally
@@ -55,7 +61,7 @@ def read_sentences(
     before = 0
     with Meter("read text (bytes)", sum(sizes)) as meter:
         for path, size in zip(files, sizes, strict=True):
-            with open_lines(path, _LONGEST) as lines:
+            with open_lines(path, _LONGEST, allowance) as lines:
                 yield from _sentences(lines, cut, counts, meter, before)
             before += size
             meter.at(before)
@@ -275,6 +281,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     overlap: Overlap | None,
     drop: bool,
     folder: Path,
+    allowance: Allowance | None = None,
 ) -> Prepared:
     """Write the sentences to learn from to a working file in ``folder``.
 
@@ -285,6 +292,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
         overlap: what must not be learnt from, of own text as of any; None: everything may.
         drop: whether overlapping sentences are left out; else they are counted in ``noted`` only.
         folder: where the file goes.
+        allowance: what packed files of ``more`` may unpack to; None: without limit.
 
     Raises:
         InputError: ``own`` is missing, no sentence is left, or what ``read_sentences`` raises.
@@ -299,7 +307,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
         sources = [read_sentences([own], "line", tally)]
     if more:
         # Treebanks have straight quotes, and so the sentences that generation shows a model.
-        found = read_sentences(more, segment, tally)
+        found = read_sentences(more, segment, tally, allowance)
         sources.append(sentence.translate(_STRAIGHT) for sentence in found)
     with atomic(path) as temporary, temporary.open("wb") as handle:
         for source in sources:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.core.settings import Family, ModelName, Settings, family_of
+from pipeline.text.unpacking import Size
 
 
 class Pretrain(Settings):
@@ -40,6 +41,9 @@ class Pretrain(Settings):
     )
     segment: Literal["line", "punkt"] = Field(
         "punkt", description="texts: one sentence per line, or running text that punkt cuts."
+    )
+    largest_unpacked: Size = Field(
+        "16GiB", description="Refuse packed texts that unpack to more in all: 16GiB, 1TiB."
     )
     repeat: int = Field(
         1,
@@ -113,7 +117,7 @@ class Pretrain(Settings):
 
         ``texts`` and ``corpus`` are where things lie; what lies there has a digest of its own.
         """
-        inert = {"corpus", "texts", "processes", "threads", "dtype", "ready"}
+        inert = {"corpus", "texts", "largest_unpacked", "processes", "threads", "dtype", "ready"}
         inert |= {"eval_every", "probe", "checkpoint_every"}
         inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
         if self.span_lengths == "composed":

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.text.lines import Given, Lines
 
-_ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
+_ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _COLUMNS = 10
 

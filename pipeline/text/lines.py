@@ -1,20 +1,18 @@
 """Lines of a file or of standard input, read one at a time and unpacked; sentences as given."""
 
-import gzip
 import io
-import lzma
 import os
 import stat
 import sys
-import zlib
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from pipeline.core.errors import InputError
+from pipeline.text.unpacking import DAMAGED, Allowance, decoded, opened, unpacked
 
 _LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
 _MARK = "\ufeff"
@@ -63,8 +61,16 @@ class Lines(Iterator[tuple[int, str]]):
         return self._number, line
 
     def peek(self) -> Iterator[str]:
-        """Yield lines ahead without consuming them; to be called once, before any line is read."""
-        while (line := self._read(self._number + len(self._ahead) + 1)) is not None:
+        """Yield lines ahead without consuming them; to be called once, before any line is read.
+
+        It ends when they are as long as one line may be: they are kept in memory.
+        """
+        length = 0
+        while length < self._longest:
+            line = self._read(self._number + len(self._ahead) + 1)
+            if line is None:
+                return
+            length += len(line) + 1
             self._ahead.append(line)
             yield line
 
@@ -78,7 +84,7 @@ class Lines(Iterator[tuple[int, str]]):
     def _read(self, number: int) -> str | None:
         try:
             line = self._handle.readline(self._longest)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        except DAMAGED as error:
             raise self._problem(number, f"cannot be read: {error}", "check the file") from error
         if not line:
             return None
@@ -86,10 +92,7 @@ class Lines(Iterator[tuple[int, str]]):
             raise self._problem(
                 number, f"a line of more than {self._longest:,} bytes", "break it into sentences"
             )
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise self._problem(number, "not UTF-8 text", "convert the file") from error
+        text = decoded(line, self.name, number)
         return text.removeprefix(_MARK if number == 1 else "").rstrip("\r\n")
 
     @property
@@ -113,31 +116,18 @@ class Lines(Iterator[tuple[int, str]]):
 
 
 @contextmanager
-def open_lines(path: Path, longest: int = _LONGEST) -> Iterator[Lines]:
+def open_lines(
+    path: Path, longest: int = _LONGEST, allowance: Allowance | None = None
+) -> Iterator[Lines]:
     """Open a file, or with ``-`` standard input; its first bytes tell whether it is packed.
 
-    A line may have ``longest`` bytes, which bounds the memory that reading takes.
+    A line may have ``longest`` bytes, which bounds the memory that reading takes; what a packed file
+    unpacks to is counted against the ``allowance``, if there is one.
 
     Raises:
-        InputError: there is no such file, or it is a folder, or may not be read.
+        InputError: there is no such file, or it is a folder or a pipe, or may not be read.
     """
-    with ExitStack() as stack:
-        if str(path) == "-":
-            name, raw = "standard input", cast(io.BufferedReader, sys.stdin.buffer)
-        else:
-            name = str(path)
-            try:
-                raw = stack.enter_context(path.open("rb"))
-            except FileNotFoundError as error:
-                raise InputError("no such file", path=path, remedy="check the name") from error
-            except IsADirectoryError as error:
-                raise InputError("a folder", path=path, remedy="name a file in it") from error
-            except PermissionError as error:
-                raise InputError("may not be read", path=path, remedy="check the rights") from error
-        first = raw.peek(6)[:6]
-        handle = cast(BinaryIO, raw)
-        if first.startswith(b"\x1f\x8b"):
-            handle = cast(BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=raw)))
-        elif first == b"\xfd7zXZ\x00":
-            handle = cast(BinaryIO, stack.enter_context(lzma.LZMAFile(raw)))
-        yield Lines(name, handle, cast(BinaryIO, raw), longest)
+    typed = str(path) == "-"
+    name = "standard input" if typed else str(path)
+    with nullcontext(cast(io.BufferedReader, sys.stdin.buffer)) if typed else opened(path) as raw:
+        yield Lines(name, unpacked(raw, path, allowance), cast(BinaryIO, raw), longest)

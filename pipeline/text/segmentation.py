@@ -7,6 +7,8 @@ from pathlib import Path
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
 
 from pipeline.core.errors import InputError, ModelError
+from pipeline.core.files import require_regular
+from pipeline.text.unpacking import utf8_name
 
 PUNKT_SAMPLE = 5_000_000
 """Characters punkt learns abbreviations from: beyond a few million it finds hardly any more."""
@@ -27,10 +29,11 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
     Names are relative to the folder; files come in the order of their paths.
 
     Raises:
-        InputError: there is no such file or folder, or no text in the folder.
+        InputError: there is no such file or folder, or no text in the folder, or a name is not UTF-8.
     """
+    require_regular(source)
     if source.is_file():
-        return [(source.name, source)]
+        return [(utf8_name(source.name, source), source)]
     if not source.is_dir():
         raise InputError("no such file or folder", path=source, remedy="see `conjoin corpora`")
     patterns = ("*.txt", "*.txt.gz", "*.txt.xz")
@@ -39,7 +42,7 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
         raise InputError(
             "no .txt, .txt.gz or .txt.xz file in the folder", path=source, remedy="put one there"
         )
-    return [(path.relative_to(source).as_posix(), path) for path in paths]
+    return [(utf8_name(path.relative_to(source).as_posix(), path), path) for path in paths]
 
 
 def guarded(cut: Segmenter, text: str, name: str) -> list[str]:

@@ -3,6 +3,9 @@
 The tree itself is nltk's; added here are the line of an error, half-open word spans, the treebank's
 escapes, and what the two Penn Treebank readers share: trees without empty elements, and their words,
 tags and bracketing.
+
+No tree has more than ``DEEPEST`` levels: nltk's methods call themselves once a level, and Python ends
+that at 1,000 calls. What is written here walks trees without calling itself.
 """
 
 import re
@@ -14,8 +17,13 @@ from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Span
+from pipeline.text.unpacking import read_whole
+
+DEEPEST = 500
+"""Levels that a tree may have; those of GENIA have at most 31."""
 
 _LONGEST = 1 << 20  # characters of a tree
+_BRACKET = re.compile(r"[()]")
 
 _ESCAPES = (
     ("-LRB-", "("),
@@ -58,8 +66,10 @@ def parse_tree(text: str, *, path: Path | str | None = None, line: int | None = 
     """Parse one bracketing; a label-less outer bracket is taken off.
 
     Raises:
-        InputError: the brackets do not balance or the tree has no words.
+        InputError: the brackets do not balance, or the tree has no words, too many levels or more than a
+            MiB.
     """
+    _require_bounded(text, path, line)
     try:
         tree = Tree.fromstring(text)
     except ValueError as error:
@@ -74,20 +84,35 @@ def parse_tree(text: str, *, path: Path | str | None = None, line: int | None = 
     return tree
 
 
+def _require_bounded(text: str, path: Path | str | None, line: int | None) -> None:
+    """Refuse a bracketing of more levels or characters than trees have here.
+
+    Raises:
+        InputError: it has.
+    """
+    if len(text) > _LONGEST:
+        what = f"a tree of more than {_LONGEST:,} characters"
+        raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
+    if text.count("(") <= DEEPEST:
+        return
+    depth = 0
+    for bracket in _BRACKET.findall(text):
+        depth += 1 if bracket == "(" else -1
+        if depth > DEEPEST:
+            what = f"a tree of more than {DEEPEST} levels"
+            raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
+
+
 def read_trees(path: Path) -> Iterator[tuple[int, Tree]]:
     """Yield ``(line, tree)`` for each bracketing in a file, which may span lines.
 
     ``line`` is the 1-based line where the tree begins.
 
     Raises:
-        InputError: brackets do not balance, stray text, or the file is empty or not UTF-8.
+        InputError: brackets do not balance, stray text, or the file is empty or no text in UTF-8.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
     found = False
-    for pair in trees_of(enumerate(lines, 1), path):
+    for pair in trees_of(enumerate(read_whole(path).splitlines(), 1), path):
         found = True
         yield pair
     if not found:
@@ -143,7 +168,18 @@ def constituents(tree: Tree) -> list[Constituent]:
 
 def one_line(tree: Tree) -> str:
     """The bracketing on one line, as stored in the ``tree`` columns."""
-    return str(tree.pformat(margin=10**9))
+    parts: list[str] = []
+    todo: list[Tree | str] = [tree]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, Tree):
+            parts.append(node)
+            continue
+        parts.append(f"({node.label()} ")
+        todo.append(")")
+        for position, child in enumerate(reversed(node)):
+            todo += [" ", child] if position else [child]
+    return "".join(parts)
 
 
 _ROOTS = frozenset({"S1", "TOP", "ROOT", ""})
@@ -156,22 +192,20 @@ def is_tag(node: Tree) -> bool:
 
 def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
     """Each constituent above the tags in pre-order, with the spans of its children (at least one)."""
-
-    def walk(node: Tree, start: int) -> Iterator[tuple[Tree, list[Span]]]:
+    todo = [(tree, 0)]
+    while todo:
+        node, start = todo.pop()
         if is_tag(node) or not len(node):
-            return
+            continue
         spans = []
         for child in node:
             spans.append(Span(start, start + len(child.leaves())))
             start = spans[-1].end
         yield node, spans
-        for child, span in zip(node, spans, strict=True):
-            yield from walk(child, span.start)
-
-    yield from walk(tree, 0)
+        todo += [(child, span.start) for child, span in zip(node, spans, strict=True)][::-1]
 
 
-def without_empty(tree: Tree, path: Path, line: int) -> Tree | None:
+def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
     """A copy without ``-NONE-`` leaves and the constituents they leave empty; None if nothing is left.
 
     Labels are kept as they are, function tags and marks included.
@@ -179,18 +213,28 @@ def without_empty(tree: Tree, path: Path, line: int) -> Tree | None:
     Raises:
         InputError: a word stands beside other nodes instead of under a tag of its own.
     """
-    if is_tag(tree):
-        return None if tree.label() == "-NONE-" else Tree(tree.label(), [tree[0]])
-    kept = []
-    for child in tree:
-        if not isinstance(child, Tree):
-            raise InputError(
-                f"the word {child!r} has no tag", path=path, line=line, remedy="mend the tree"
-            )
-        cleaned = without_empty(child, path, line)
-        if cleaned is not None:
-            kept.append(cleaned)
-    return Tree(tree.label(), kept) if kept else None
+    top = Tree("", [])
+    todo = [(tree, top)]  # nodes of the tree, and where what is kept of them goes
+    order: list[tuple[Tree, Tree]] = []
+    while todo:
+        node, above = todo.pop()
+        if is_tag(node):
+            if node.label() != "-NONE-":
+                above.append(Tree(node.label(), [node[0]]))
+            continue
+        kept = Tree(node.label(), [])
+        above.append(kept)
+        order.append((kept, above))
+        for child in node:
+            if not isinstance(child, Tree):
+                raise InputError(
+                    f"the word {child!r} has no tag", path=path, line=line, remedy="mend the tree"
+                )
+        todo += [(child, kept) for child in reversed(node)]
+    for kept, above in reversed(order):  # a constituent comes after those in it
+        if not len(kept):
+            above[:] = [each for each in above if each is not kept]
+    return top[0] if len(top) else None
 
 
 def read_off(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], str]:
@@ -205,8 +249,18 @@ def read_off(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     return words, tuple(tag for _, tag in root.pos()), one_line(root)
 
 
-def _plain(node: Tree) -> Tree:
-    if is_tag(node):
-        # Only what cannot stand inside brackets stays escaped: one way of writing for all corpora.
-        return Tree(base_label(node.label()), [escape(leaves(node)[0])])
-    return Tree(base_label(node.label()), [_plain(child) for child in node])
+def _plain(tree: Tree) -> Tree:
+    """A copy with base labels and leaves as they are stored."""
+    top = Tree("", [])
+    todo = [(tree, top)]
+    while todo:
+        node, above = todo.pop()
+        copied = Tree(base_label(node.label()), [])
+        above.append(copied)
+        if is_tag(node):
+            # Only what cannot stand inside brackets stays escaped: one way of writing for all corpora.
+            copied.append(escape(unescape(node[0])))
+        else:
+            todo += [(child, copied) for child in reversed(node)]
+    plain: Tree = top[0]
+    return plain

@@ -1,7 +1,7 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
 from pipeline.core.console import say
-from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees
+from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees, require_ingested
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.settings import Family, family_of
 from pipeline.core.types import (
@@ -88,6 +88,7 @@ def _attested(
     settings: FillSettings, family: Family, where: str, task: Task, reference: Reference
 ) -> list[Fill]:
     corpus = settings.corpus
+    require_ingested(corpus)
     trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
     tokenizer = check_language_model(family, where)
     pool = pool_of(

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from typing_extensions import TypedDict
 
+from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import digest_of
@@ -50,6 +52,13 @@ class TrainData:
             "validation sentences": digest_of([asdict(example) for example in self.measured]),
             "candidates": self.candidates.digest if self.candidates else None,
         }
+
+
+class _Draw(TypedDict):
+    """The file of a draw."""
+
+    labelled: list[str]
+    validation: list[str]
 
 
 def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predictor:
@@ -99,28 +108,26 @@ def read_data(settings: Train, predictor: Predictor) -> TrainData:
 
 
 def _draw_path(settings: Train) -> Path:
-    folder = settings.corpus / "draws" / f"seed-{settings.seed}"
-    return folder / f"{settings.labelled}.json"
+    return settings.corpus / draw_file(settings.seed, settings.labelled)
 
 
 def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
     """The sentences of L and of the validation set, in the order of the draw."""
     path = _draw_path(settings)
+    require_ingested(settings.corpus, SENTENCES_FILE, draw_file(settings.seed, settings.labelled))
     draw = read_json(
         path,
+        _Draw,
         remedy=f"run `conjoin ingest` with --labelled {settings.labelled} --seeds {settings.seed}",
     )
-    try:
-        wanted: list[list[str]] = [list(draw["labelled"]), list(draw["validation"])]
-    except (KeyError, TypeError) as error:
-        raise InputError("not a draw of L", path=path, remedy="run `conjoin ingest`") from error
+    wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
         raise InputError(
             "the draw has a validation sentence in L",
             path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
         )  # fmt: skip
-    source = settings.corpus / "sentences.parquet"
+    source = settings.corpus / SENTENCES_FILE
     found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
     for sentence_id in sorted(ids):
         if sentence_id not in found or found[sentence_id].split != "train":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import build, sentence, settings
+from tiny import build, ingested, sentence, settings
 
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import Audit
@@ -161,6 +161,7 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     """Two seeds of a baseline: figures per run and their mean and sd, recounted from the rows."""
     corpus = build(tmp_path / "tiny")
     write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
+    ingested(corpus)
     for seed in (0, 1):
         train.run(settings(corpus, mode="baseline", seed=seed))
     (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
@@ -212,6 +213,7 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
         SENTENCES,
         [sentence_row(long), sentence_row(sentence(65, "test"))],
     )
+    ingested(corpus)
     train_run = corpus / "runs/baseline/40/seed-0"
     train_run.parent.mkdir(parents=True)
     train_run.symlink_to(trained / "runs/a-baseline/40/seed-0")

@@ -1,5 +1,8 @@
 """The ingest stage: what it writes, the labelled draw, and nothing half-written."""
 
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -7,11 +10,13 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
+from pipeline.core.corpus_folder import require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import FileFacts, sha256_of, write_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.ingest import stage
 from pipeline.ingest.draws import draw, drawable
 from pipeline.ingest.readers import READERS
 from pipeline.ingest.settings import Ingest
@@ -52,7 +57,16 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert [s.sentence_id for s in sentences[:2]] == ["ptb/wsj_0201/1", "ptb/wsj_0201/2"]
     assert len(sentences) == 16
     assert {s.license for s in sentences} == {"LDC-User-Agreement"}
-    assert read_json(out / "ingest.json") == {
+    counts = read_json(out / "ingest.json")
+    record = {key: counts.pop(key) for key in ("about", "code", "digest", "files", "fingerprint")}
+    assert record["files"] == {
+        name: asdict(FileFacts.of(out / name, rows))
+        for name, rows in {
+            "sentences.parquet": 16, "text.txt": 15,
+            **{f"draws/seed-{seed}/{n}.json": None for seed in (0, 3) for n in (5, 10)},
+        }.items()
+    }  # fmt: skip
+    assert counts == {
         "reader": "ptb",
         "splits": {
             "train": {"sentences": 15, "with_coordination": 12, "instances": 12,
@@ -183,6 +197,108 @@ def test_an_error_keeps_what_an_earlier_ingest_wrote(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"wsj_2302\.mrg:1: "):
         ingest(source, out)
     assert {p: sha256_of(p) for p in out.rglob("*") if p.is_file()} == before
+
+
+class Killed(BaseException):
+    """What ends a command in the middle."""
+
+
+WRITERS = ("_write_nothing", "write_rows", "_write_text", "_write_draws", "write_json")
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupted_ingest_does_not_pass_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, after: bool
+) -> None:
+    """Killed before or after any of its files, over an older corpus or the first time; then run again."""
+    source, out, new = treebank(tmp_path / "ptb"), tmp_path / "out", tmp_path / "new"
+    ingest(source, out, labelled=[5, 10])
+    require_ingested(out, *FILES)
+    real = getattr(stage, writer)
+
+    def killed(*given: Any) -> Any:
+        if after:
+            real(*given)
+        raise Killed
+
+    monkeypatch.setattr(stage, writer, killed)
+    (source / "wsj_0202.mrg").write_text(COORDINATED * 3)
+    for corpus in (out, new):
+        with pytest.raises(Killed):
+            ingest(source, corpus)
+        if (corpus / "nothing").exists():  # else nothing was written at all
+            for name in FILES:
+                with pytest.raises(
+                    InputError, match=r"did not finish here; run `conjoin ingest` again"
+                ):
+                    require_ingested(corpus, name)
+    monkeypatch.undo()
+    for corpus in (out, new):
+        ingest(source, corpus)
+        require_ingested(corpus, *FILES)
+    assert sha256_of(out / "ingest.json") == sha256_of(new / "ingest.json")
+
+
+FILES = ("sentences.parquet", "text.txt", "draws/seed-0/5.json")
+
+
+def _bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("change", [_bit, Path.unlink, lambda path: path.write_bytes(b"")])
+def test_another_file_than_ingest_wrote_is_told(
+    tmp_path: Path, name: str, change: Callable[[Path], object]
+) -> None:
+    """One bit of what is read; of other files at least that they are there, and as long."""
+    out = tmp_path / "out"
+    ingest(treebank(tmp_path / "ptb"), out)
+    change(out / name)
+    with pytest.raises(
+        InputError, match=rf"{name}: not as ingest wrote it: .*run `conjoin ingest`"
+    ):
+        require_ingested(out, name)
+    if change is not _bit and name != "sentences.parquet":
+        with pytest.raises(InputError, match=f"{name}: not as ingest wrote it"):
+            require_ingested(out)
+
+
+def test_a_draw_that_ingest_did_not_write_is_told(tmp_path: Path) -> None:
+    """One that was left, or put there; one that is missing is its reader's to tell."""
+    out = tmp_path / "out"
+    ingest(treebank(tmp_path / "ptb"), out)
+    require_ingested(out, "draws/seed-0/10.json")
+    (out / "draws/seed-0/10.json").write_text("{}")
+    with pytest.raises(InputError, match=r"10\.json: ingest did not write this file"):
+        require_ingested(out, "draws/seed-0/10.json")
+
+
+def test_a_corpus_of_an_earlier_version_is_told(tmp_path: Path) -> None:
+    """Its counts have no record; a record that was changed is another thing."""
+    out = tmp_path / "out"
+    ingest(treebank(tmp_path / "ptb"), out)
+    card = read_json(out / "ingest.json")
+    write_json(out / "ingest.json", card | {"raw_text": 3})
+    with pytest.raises(InputError, match=r"ingest\.json: not as ingest wrote it"):
+        require_ingested(out)
+    write_json(out / "ingest.json", {"reader": "ptb", "splits": {}})
+    with pytest.raises(InputError, match=r"an earlier version ingested this corpus.*; run"):
+        require_ingested(out)
+
+
+def test_sentences_from_elsewhere_need_no_record(tmp_path: Path) -> None:
+    """A folder with sentences and text alone is not one that ingest left unfinished."""
+    out, other = tmp_path / "out", tmp_path / "other"
+    ingest(treebank(tmp_path / "ptb"), out)
+    other.mkdir()
+    for name in ("sentences.parquet", "text.txt"):
+        shutil.copy(out / name, other)
+    require_ingested(other)
+    require_ingested(other, "text.txt")
 
 
 def test_repeated_ids_are_told(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_folders_and_compressed_files(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.txt", b" \n\n", "a.txt: the file is empty"),
-        ("a.txt", b"caf\xe9\n", "a.txt: not UTF-8 text"),
+        ("a.txt", b"caf\xe9\n", "a.txt:1: not UTF-8 text"),
         ("a.txt.xz", b"not packed", "a.txt.xz: cannot be read"),
         ("a.txt.gz", b"not packed", "a.txt.gz: cannot be read"),
         ("a.doc", b"x", r"no \.txt, \.txt\.gz or \.txt\.xz file"),

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import torch
-from tiny import build, digest, history, release, scored, settings
+from tiny import build, digest, history, ingested, release, scored, settings
 
 from pipeline.core import files
 from pipeline.core.documents import read_json
@@ -266,9 +266,11 @@ def test_changed_data_are_named(tmp_path: Path) -> None:
     path = corpus / "draws/seed-0/40.json"
     draw = read_json(path)
     write_json(path, {**draw, "labelled": draw["labelled"][::-1]})
+    ingested(corpus)
     with pytest.raises(InputError, match="input labelled sentences changed;"):
         train.run(settings(corpus, out=tmp_path / "run", resume=True))
     write_json(path, draw)
+    ingested(corpus)
     config = corpus / "models/bert/config.json"
     config.write_text(config.read_text() + "\n")
     with pytest.raises(InputError, match="model weights changed;"):

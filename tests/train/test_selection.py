@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import build, history, sentence, settings
+from tiny import build, history, ingested, sentence, settings
 from torch import nn
 
 from pipeline.core.documents import read_json
@@ -211,6 +211,7 @@ def test_no_loss_to_choose_by(tmp_path: Path) -> None:
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, rows))
     draw = corpus / "draws/seed-0/40.json"
     write_json(draw, {**read_json(draw), "validation": ["s40"]})
+    ingested(corpus)
     with pytest.raises(InputError, match="no loss to choose the weights by"):
         train.run(settings(corpus, select="loss", mode="baseline"))
     train.run(settings(corpus, mode="baseline", steps=10, out=tmp_path / "run"))

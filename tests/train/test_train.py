@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import build, candidate, digest, history, scored, sentence, settings
+from tiny import build, candidate, digest, history, ingested, scored, sentence, settings
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
@@ -124,6 +124,7 @@ def test_equal_settings_give_equal_runs(runs: Callable[[str], Path], corpus: Pat
     assert set(digest(again)) == {"predictor", "history.jsonl", "run.json", "scored.parquet"}
     assert str(corpus.parent) not in (again / "run.json").read_text()
     write_json(corpus / "draws/seed-1/40.json", read_json(corpus / "draws/seed-0/40.json"))
+    ingested(corpus)
     train.run(settings(corpus, mode="filter", seed=1, out=corpus / "other"))
     assert digest(corpus / "other")["predictor"] != digest(again)["predictor"]
 
@@ -133,6 +134,7 @@ def test_training_reads_no_test_sentence(runs: Callable[[str], Path], tmp_path: 
     corpus = build(tmp_path / "tiny")
     kept = [sentence_row(sentence(n)) for n in range(64)]
     write_rows(corpus / "sentences.parquet", SENTENCES, kept)
+    ingested(corpus)
     train.run(settings(corpus, mode="baseline"))
     assert digest(corpus / "runs/baseline/40/seed-0") == digest(runs("baseline"))
 
@@ -181,6 +183,7 @@ def test_what_cannot_be_learned_is_counted(tmp_path: Path) -> None:
 
     sentences[3], sentences[50] = longer(sentences[3]), longer(sentences[50])
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    ingested(corpus)
     rows = [candidate_row(candidate(n)) for n in range(20)]
     for row in rows[:10]:
         row["words"] += ["here"] * 40
@@ -352,6 +355,7 @@ def test_temperature_reads_numbers_as_flags_and_yaml_write_them() -> None:
 
 def refusal(kind: type[ConjoinError], corpus: Path, out: Path, **given: Any) -> str:
     """The message training stops with; nothing may have been written."""
+    ingested(corpus)
     with pytest.raises(kind) as caught:
         train.run(settings(corpus, out=out, **given))
     assert not out.exists() or {p.name for p in out.iterdir()} <= {".lock", ".workers"}
@@ -408,8 +412,9 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     assert "not in the training split (sentence s70)" in refusal(InputError, corpus, out)
     write_json(draw, good | {"labelled": []})
     assert "no labelled sentence" in refusal(InputError, corpus, out)
-    write_json(draw, [])
-    assert "not a draw of L" in refusal(InputError, corpus, out)
+    for wrong in ([], {"labelled": 3}, {**good, "labelled": [3]}, {"labelled": ["s1"]}):
+        write_json(draw, wrong)
+        assert "40.json: not as conjoin writes it: " in refusal(InputError, corpus, out)
     draw.write_text("{")
     assert "40.json:1: not JSON" in refusal(InputError, corpus, out)
 

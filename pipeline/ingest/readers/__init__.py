@@ -16,14 +16,23 @@ from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
 from pipeline.ingest.readers.text import read_text
 from pipeline.ingest.settings import Ingest
+from pipeline.text.unpacking import Allowance
 from pipeline.world import generate_sentences
 
 READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
-    "genia": lambda s, tally: read_genia(s.source, tally, split_lists=s.split_lists),
+    "genia": lambda s, tally: read_genia(
+        s.source, tally, split_lists=s.split_lists, allowance=Allowance(s.largest_unpacked)
+    ),
     "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
     "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
-    "text": lambda s, tally: read_text(s.source, tally, segment=s.segment, license_=_licence(s)),
+    "text": lambda s, tally: read_text(
+        s.source,
+        tally,
+        segment=s.segment,
+        license_=_licence(s),
+        allowance=Allowance(s.largest_unpacked),
+    ),
 }
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
 

@@ -1,6 +1,6 @@
 """The GENIA Treebank v1 in its XML: a .tar.gz, a folder of .xml files, or a folder with the .tar.gz.
 
-Entities and external references in the XML are refused. Articles are read in the order of their
+Entities and external references in the XML are refused. Sentences come in the order of their articles'
 file names, so archive and folder give the same rows.
 
 The rest of this text is the rule by which coordination is read from the XML. It reproduces the counts of
@@ -20,8 +20,7 @@ candidate of the constituent's own category; in UCP its candidate that is not AD
 one of these where it has no other ("[alone] or [in combination]").
 """
 
-import tarfile
-import zlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
@@ -29,14 +28,21 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from pipeline.core.console import Meter
+from pipeline.core.console import Meter, track
 from pipeline.core.corpora import CORPORA
 from pipeline.core.errors import InputError
+from pipeline.core.files import require_regular
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.ingest.archives import members
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
-from pipeline.text.trees import escape
+from pipeline.text.trees import DEEPEST, escape
+from pipeline.text.unpacking import Allowance, opened, read_whole
 
+LARGEST = 16 * 2**20
+"""Bytes of an article; the largest of GENIA has 31,000."""
+
+_CATEGORY = re.compile(r"[^\s()]+")
 _EXCHANGEABLE = frozenset({"NP", "ADJP", "ADVP", "VP", "PP"})
 _PUNCTUATION = frozenset({"COMMA", "COLON", "PERIOD", "LQT", "RQT", "LRB", "RRB"})
 _SEPARATORS = frozenset({"CC", "COMMA", "COLON"})
@@ -119,6 +125,8 @@ def _neighbour(children: list[Element], coordinator: int) -> set[int]:
 
 SHIPPED_SPLIT = Path(__file__).resolve().parents[2] / "resources" / "genia_split"
 
+_WORK = "ingest genia"  # the name of the work, beside its progress
+
 _TAGS = {
     "COMMA": ",",
     "PERIOD": ".",
@@ -133,7 +141,11 @@ _TAGS = {
 
 
 def read_genia(
-    source: Path, tally: Tally, *, split_lists: Path | None = None
+    source: Path,
+    tally: Tally,
+    *,
+    split_lists: Path | None = None,
+    allowance: Allowance | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of all articles that a split list names.
 
@@ -145,30 +157,32 @@ def read_genia(
             not looked into.
         tally: counts kept sentences, and those of articles in no list.
         split_lists: folder with ``{train,dev,test}.pmids``; the shipped split if None.
+        allowance: what an archive may unpack to; None: the usual.
 
     Raises:
-        InputError: nothing to read, malformed XML, or a missing or inconsistent split list.
+        InputError: nothing to read, malformed XML, more than is allowed, or a missing or inconsistent
+            split list.
     """
     splits = read_split_lists(split_lists or SHIPPED_SPLIT)
-    articles = _articles(source)
     absent = set(splits)
-    with Meter("ingest genia", len(articles)) as meter:
-        for path, data in articles:
-            root = _parse(path, data)
-            pmid = _pmid(path, root)
-            absent.discard(pmid)
-            sentences = list(root.iter("sentence"))
-            if pmid in splits:
-                for element in sentences:
-                    sentence = _sentence(path, pmid, splits[pmid], element)
-                    if sentence is None:
-                        tally.refuse("sentence without words")
-                    else:
-                        tally.keep()
-                        yield sentence
-            else:
-                tally.refuse("sentence of an article in no split list", len(sentences))
-            meter.advance()
+    # An archive is read in its own order; what is kept of an article is smaller than its XML.
+    found: list[tuple[tuple[str, str], list[Sentence]]] = []
+    for path, data in _articles(source, allowance or Allowance()):
+        root = _parse(path, data)
+        pmid = _pmid(path, root)
+        absent.discard(pmid)
+        elements = list(root.iter("sentence"))
+        if pmid not in splits:
+            tally.refuse("sentence of an article in no split list", len(elements))
+            continue
+        made = [_sentence(path, pmid, splits[pmid], element) for element in elements]
+        kept = [sentence for sentence in made if sentence is not None]
+        tally.keep(len(kept))
+        if len(kept) < len(made):
+            tally.refuse("sentence without words", len(made) - len(kept))
+        found.append(((path.rpartition("/")[2], path), kept))
+    for _, sentences in sorted(found, key=lambda each: each[0]):
+        yield from sentences
     if absent:
         tally.refuse("article of a split list that the source lacks (counts articles)", len(absent))
 
@@ -182,14 +196,13 @@ def read_split_lists(folder: Path) -> dict[str, str]:
     splits: dict[str, str] = {}
     for name in ("train", "dev", "test"):
         path = folder / f"{name}.pmids"
-        try:
-            lines = path.read_text(encoding="utf-8").split("\n")
-        except OSError as error:
+        if not path.exists():
             raise InputError(
                 "missing split list",
                 path=path,
                 remedy="the folder must hold train.pmids, dev.pmids and test.pmids",
-            ) from error
+            )
+        lines = read_whole(path).split("\n")
         for number, line in enumerate(lines, 1):
             text = line.strip()
             if not text:
@@ -207,16 +220,16 @@ def read_split_lists(folder: Path) -> dict[str, str]:
     return splits
 
 
-def _articles(source: Path) -> list[tuple[str, bytes]]:
-    """Pairs of shown path and content of every .xml file, in the order of file names."""
+def _articles(source: Path, allowance: Allowance) -> Iterator[tuple[str, bytes]]:
+    """Pairs of shown path and content of every .xml file."""
+    require_regular(source)
     if source.is_dir():
         # Below text/ lies what only language models read.
-        files = sorted(
-            (p for p in source.rglob("*.xml") if p.relative_to(source).parts[0] != "text"),
-            key=lambda path: (path.name, path),
-        )
+        every = sorted(source.rglob("*.xml"))
+        files = [path for path in every if path.relative_to(source).parts[0] != "text"]
         if files:
-            return [(str(path), path.read_bytes()) for path in files]
+            yield from ((str(path), _content(path)) for path in track(files, _WORK))
+            return
         archives = sorted([*source.glob("*.tar.gz"), *source.glob("*.tgz")])
         if len(archives) != 1:
             raise InputError(
@@ -225,25 +238,28 @@ def _articles(source: Path) -> list[tuple[str, bytes]]:
                 remedy="see `conjoin corpora`",
             )
         source = archives[0]
-    if source.suffix == ".xml" and source.is_file():
-        return [(str(source), source.read_bytes())]
-    try:
-        with tarfile.open(source) as archive:
-            found = [
-                (member.name, handle.read())
-                for member in archive
-                if member.name.endswith(".xml") and (handle := archive.extractfile(member))
-            ]
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise InputError("no such file", path=source, remedy="see `conjoin corpora`") from error
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise InputError(
-            f"not a readable archive: {error}", path=source, remedy="download it again"
-        ) from error
+    if source.suffix == ".xml":
+        yield str(source), _content(source)
+        return
+    found = False
+    with opened(source) as raw, Meter(f"{_WORK} (bytes)", source.stat().st_size) as meter:
+        for name, data in members(raw, source, ".xml", LARGEST, allowance):
+            found = True
+            yield f"{source}/{name}", data
+            meter.at(raw.tell())
     if not found:
         raise InputError("no .xml file in the archive", path=source, remedy="see `conjoin corpora`")
-    found.sort(key=lambda item: (item[0].rpartition("/")[2], item[0]))
-    return [(f"{source}/{name}", data) for name, data in found]
+
+
+def _content(path: Path) -> bytes:
+    with opened(path) as handle:
+        data = handle.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(
+            f"more than {LARGEST // 2**20} MiB, which no article has", path=path,
+            remedy="is it an article of the GENIA Treebank?",
+        )  # fmt: skip
+    return data
 
 
 def _parse(path: str, data: bytes) -> Element:
@@ -279,17 +295,12 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
     tags: list[str] = []
     spans: dict[Element, Span] = {}
 
-    def walk(node: Element) -> str:
-        start, category = len(words), node.get("cat")
-        if category is None or node.tag not in ("cons", "tok"):
-            raise InputError(
-                f"unexpected element <{node.tag}>, or one without cat", path=path,
-                sentence_id=sentence_id, remedy="is it the GENIA Treebank v1?",
-            )  # fmt: skip
-        if node.tag == "cons":
-            inner = " ".join(filter(None, [walk(child) for child in node]))
-            spans[node] = Span(start, len(words))
-            return f"({category} {inner})" if inner else ""
+    def problem(what: str) -> InputError:
+        remedy = "is it the GENIA Treebank v1?"
+        return InputError(what, path=path, sentence_id=sentence_id, remedy=remedy)
+
+    def token(node: Element, category: str) -> str:
+        start = len(words)
         # A few tokens have inner blanks ("NF- kappaB"), which no word of a treebank may have.
         word = "".join((node.text or "").split())
         if word:
@@ -298,7 +309,32 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
         spans[node] = Span(start, len(words))
         return f"({tags[-1]} {escape(word)})" if word else ""
 
-    tree = " ".join(filter(None, [walk(child) for child in element]))
+    # Open constituents, the innermost last: element, first word, brackets so far, children to come.
+    open_: list[tuple[Element, int, list[str], Iterator[Element]]] = [
+        (element, 0, [], iter(element))
+    ]
+    while True:
+        node, start, inner, children = open_[-1]
+        child = next(children, None)
+        if child is not None:
+            category = child.get("cat")
+            if category is None or child.tag not in ("cons", "tok"):
+                raise problem(f"unexpected element <{child.tag}>, or one without cat")
+            if not _CATEGORY.fullmatch(category):
+                raise problem(f"no category of a treebank: {category[:40]!r}")
+            if child.tag == "tok":
+                inner += filter(None, [token(child, category)])
+            elif len(open_) > DEEPEST - 2:  # above it stands S1, below it a tag
+                raise problem(f"a tree of more than {DEEPEST} levels")
+            else:
+                open_.append((child, len(words), [], iter(child)))
+            continue
+        if len(open_) == 1:
+            break
+        open_.pop()
+        spans[node] = Span(start, len(words))
+        if inner:
+            open_[-1][2].append(f"({node.get('cat')} {' '.join(inner)})")
     if not words:
         return None
     return Sentence(
@@ -307,7 +343,7 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
         split=split,
         words=tuple(words),
         tags=tuple(tags),
-        tree=f"(S1 {tree})",
+        tree=f"(S1 {' '.join(inner)})",
         coordinations=tuple(genia_coordinations(element, spans)),
         license=CORPORA["genia"].licence,
     )

@@ -24,6 +24,7 @@ from pipeline.text.trees import (
     unescape,
     without_empty,
 )
+from pipeline.text.unpacking import read_whole
 
 _COORDINATOR = "CC-CC"
 _TRAILING = frozenset({",", ";", ":", "--"})
@@ -69,11 +70,11 @@ def read_ptb_ext(
         layout: how the lines divide; that of the released file if None.
 
     Raises:
-        InputError: missing or short file, malformed brackets.
+        InputError: missing or short file, malformed brackets, a mark of a coordinator on a constituent.
     """
     layout = layout or Layout()
     path = source / "PTB.ext" if source.is_dir() else source
-    lines = _lines(path)
+    lines = read_whole(path).rstrip("\n").split("\n")
     if len(lines) < layout.total:
         raise InputError(
             f"{len(lines):,} lines; the released PTB.ext has at least {layout.total:,}",
@@ -93,6 +94,12 @@ def read_ptb_ext(
                 continue
             tally.keep()
             _free_trailing(tree)
+            for node in tree.subtrees(lambda node: node.label() == _COORDINATOR):
+                if not is_tag(node):
+                    raise InputError(
+                        f"{_COORDINATOR} is not the tag of a word", path=path, line=number,
+                        remedy="mend the tree",
+                    )  # fmt: skip
             coordinations = _coordinations(tree, tally)
             words, tags, text = read_off(tree)
             yield Sentence(
@@ -105,15 +112,6 @@ def read_ptb_ext(
                 coordinations=tuple(coordinations),
                 license=license_,
             )
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="see `conjoin corpora`") from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
 
 
 def _is_conjunct(child: Tree) -> bool:

@@ -1,8 +1,6 @@
 """Plain text, one sentence per line or running, cut into treebank tokens. All of it is training text."""
 
-import gzip
-import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.core.console import Meter
@@ -11,16 +9,19 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.text.natural import split_words
 from pipeline.text.segmentation import Segmenter, guarded, learn_punkt, load_stanza, text_files
+from pipeline.text.unpacking import Allowance, opened, packing, read_whole
 
-_OPENERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".xz": lzma.decompress,
-    ".txt": bytes,
-}
+_PACKED = {".gz": "gzip", ".xz": "xz"}
+_LONGEST = 1 << 20  # characters of a line that is one sentence
 
 
 def read_text(
-    source: Path, tally: Tally, *, segment: str = "line", license_: str
+    source: Path,
+    tally: Tally,
+    *,
+    segment: str = "line",
+    license_: str,
+    allowance: Allowance | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a text, without tags, trees or coordination, all in ``train``.
 
@@ -34,19 +35,27 @@ def read_text(
             or ``stanza`` finds the sentences in each paragraph: what stands between blank lines,
             or each line of a file without blank lines.
         license_: recorded with every sentence.
+        allowance: what packed files may unpack to; None: the usual.
 
     Raises:
-        InputError: missing or empty file, not UTF-8, or a line that nltk gives up on.
+        InputError: missing, empty or damaged file, not UTF-8, more than is allowed, or a line that is too
+            long or that nltk gives up on.
         ModelError: stanza's English model is not on this machine.
     """
     files = text_files(source)
-    texts = [(name, _read(path)) for name, path in files]
+    allowance = allowance or Allowance()
+    texts = [(name, _read(path, allowance)) for name, path in files]
     cut: Segmenter | None = None
     if segment != "line":
         cut = load_stanza() if segment == "stanza" else learn_punkt([text for _, text in texts])
     with Meter("ingest text", sum(len(text) for _, text in texts)) as meter:
         for name, text in texts:
             for number, sentence in _sentences(text, name, cut, tally, meter):
+                if cut is None and len(sentence) > _LONGEST:
+                    raise InputError(
+                        f"a line of more than {_LONGEST:,} characters", path=name, line=number,
+                        remedy="break it into sentences, or let --segment punkt do that",
+                    )  # fmt: skip
                 words = tuple(guarded(split_words, sentence, name))
                 tally.keep()
                 yield Sentence(
@@ -61,14 +70,15 @@ def read_text(
                 )
 
 
-def _read(path: Path) -> str:
-    unpack = _OPENERS.get(path.suffix, bytes)
-    try:
-        text = unpack(path.read_bytes()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise InputError(f"cannot be read: {error}", path=path, remedy="check the file") from error
+def _read(path: Path, allowance: Allowance) -> str:
+    kind = _PACKED.get(path.suffix)
+    if kind:
+        with opened(path) as raw:
+            if packing(raw) != kind:
+                raise InputError(
+                    f"cannot be read: not packed by {kind}", path=path, remedy="check the file"
+                )
+    text = read_whole(path, allowance if kind else None)
     if not text.strip():
         raise InputError("the file is empty", path=path, remedy="remove it or fill it")
     return text

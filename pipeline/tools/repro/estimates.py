@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from pipeline.core.corpus_folder import require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
@@ -90,6 +91,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         InputError: the corpus is not ingested, or has too few labelled sentences.
         ModelError: the encoder is not there.
     """
+    require_ingested(settings.corpus)
     path = settings.corpus / "sentences.parquet"
     sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
     size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_ingested
 from pipeline.corpus.engine import fetched, parquet
 from pipeline.corpus.layout import Shards
 
@@ -26,7 +26,10 @@ def sentences_of(shards: Shards) -> Path | None:
     if shards.kind != "candidates" or "merged" in (shards.manifest or {}):
         return None
     corpus = corpus_around(shards.place)
-    return None if corpus is None else corpus / SENTENCES_FILE
+    if corpus is None:
+        return None
+    require_ingested(corpus)
+    return corpus / SENTENCES_FILE
 
 
 class Donated:
