@@ -4,6 +4,7 @@ A manifest may come from anywhere. Commands take what they use from it without a
 stand in it, and in what form, is checked where it is read.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -165,11 +166,11 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     """The ``manifest.json`` of a folder; None where there is none.
 
     Raises:
-        InputError: it is not JSON, or what commands take from it is missing or of another form; the
-            first such key is named.
+        InputError: it is no regular file, or not JSON, or what commands take from it is missing or of
+            another form; the first such key is named.
     """
     path = place / MANIFEST
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     manifest = read_json(path, object, remedy=_REMEDY)
     if not isinstance(manifest, dict):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.errors import InputError
 from pipeline.core.schema import CANDIDATES
-from pipeline.corpus.engine import columns_of, engine, rows_of
+from pipeline.corpus.engine import columns_of, engine, quoted, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import generations
 
@@ -43,7 +43,7 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
         TemporaryDirectory(prefix="conjoin-browse-") as scratch,
         engine(files=(*shards.accepted, *shards.rejects)) as database,
     ):
-        database.execute(f"ATTACH '{scratch}/corpus.duckdb' AS corpus")
+        database.execute(f"ATTACH {quoted(f'{scratch}/corpus.duckdb')} AS corpus")
         described = database.execute(f"DESCRIBE SELECT * FROM {rows_of(shards)}").fetchall()  # noqa: S608 - our own paths
         known = generations(shards)
         only = next(iter(known)) if len(known) == 1 else None
