@@ -72,7 +72,7 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
     Raises:
         InputError: the file is missing, damaged, or has another schema.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         if not file.schema_arrow.equals(schema):
             wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
             names = ", ".join(dict.fromkeys(f.name for f in wrong))
@@ -90,11 +90,17 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
 
 
 @contextmanager
-def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
-    """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``."""
+def opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
+    """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``.
+
+    Args:
+        path: the file.
+        options: of ``pq.ParquetFile``.
+    """
     require_regular(path)
     try:
-        with pq.ParquetFile(path, **options) as file:
+        # Relative names may look like a home folder (~) or an address (file:), and would be taken for one.
+        with pq.ParquetFile(path.absolute(), **options) as file:
             yield file
     except FileNotFoundError as error:
         raise InputError(
@@ -118,7 +124,7 @@ def read_schema(path: Path) -> pa.Schema:
     Raises:
         InputError: the file is missing, no regular file, or damaged.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         return file.schema_arrow
 
 
@@ -128,7 +134,7 @@ def row_count(path: Path) -> int:
     Raises:
         InputError: as ``read_schema``.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         return int(file.metadata.num_rows)
 
 
@@ -158,7 +164,7 @@ def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa
     Raises:
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
     """
-    with _opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+    with opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         require_columns(file.schema_arrow, schema, path)
         for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
             yield select_like(batch, schema, path)

@@ -15,11 +15,10 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import require_regular
-from pipeline.core.parquet import read_schema, require_columns
+from pipeline.core.parquet import opened, read_schema, require_columns
 from pipeline.corpus.layout import Shards
 
 _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
@@ -86,10 +85,10 @@ def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
 def _damaged(files: Sequence[Path]) -> Path | None:
     for path in files:
         try:
-            with pq.ParquetFile(path) as file:
+            with opened(path) as file:
                 for _ in file.iter_batches():
                     pass
-        except (pa.ArrowException, OSError):
+        except InputError:
             return path
     return None
 

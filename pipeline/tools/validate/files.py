@@ -176,7 +176,10 @@ class Reading:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, with ``columns`` as the file has them; raises whatever the decoder raises."""
         with pq.ParquetFile(
-            self.path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            self.path.absolute(),
+            buffer_size=_BUFFER,
+            pre_buffer=False,
+            page_checksum_verification=True,
         ) as file:
             yield from file.iter_batches(_BATCH, columns=list(self.columns), use_threads=False)
 
@@ -228,7 +231,7 @@ def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Read
     """Hold the columns of a file against the schema that it should have; None if it has none."""
     try:
         require_regular(path)
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path.absolute()) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
             metadata = file.metadata.metadata or {}
     except Exception as error:  # damaged footers fail in many ways
