@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -154,17 +155,20 @@ def test_pages_cover_the_corpus_once(corpus: Corpus, rows: list[dict[str, Any]])
     assert seen == [row["candidate_id"] for row in rows]
 
 
-def client_of(corpus: Corpus, **more: Any) -> TestClient:
-    """Somebody who knows the token."""
-    return TestClient(
-        make_app(corpus, "sesame"), base_url="http://127.0.0.1", params={"token": "sesame"}, **more
-    )
+def client_of(corpus: Corpus) -> TestClient:
+    """Somebody on this machine, who may know the token."""
+    return TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1")
+
+
+def knowing(path: str, **query: object) -> str:
+    """What who knows the token asks for."""
+    return f"{path}?{urlencode({**query, 'token': 'sesame'}, doseq=True)}"
 
 
 def test_server_answers_this_machine_only(corpus: Corpus) -> None:
     """Another host's name is refused; every answer forbids scripts and frames from elsewhere."""
     with client_of(corpus) as client:
-        page = client.get("/")
+        page = client.get(knowing("/"))
         assert page.status_code == 200
         policy = page.headers["content-security-policy"]
         assert "default-src 'self'" in policy
@@ -177,11 +181,11 @@ def test_server_answers_this_machine_only(corpus: Corpus) -> None:
             "[::1]",
             "",
         ):
-            assert client.get("/", headers={"host": host}).status_code == 400
-            assert client.get("/api/view", headers={"host": host}).status_code == 400
-        assert client.get("/", headers={"host": "localhost:8765"}).status_code == 200
-        assert client.get("/assets/page.html.jinja").status_code == 404
-        assert client.get("/openapi.json").status_code == 404
+            assert client.get(knowing("/"), headers={"host": host}).status_code == 400
+            assert client.get(knowing("/api/view"), headers={"host": host}).status_code == 400
+        assert client.get(knowing("/"), headers={"host": "localhost:8765"}).status_code == 200
+        assert client.get(knowing("/assets/page.html.jinja")).status_code == 404
+        assert client.get(knowing("/openapi.json")).status_code == 404
 
 
 def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
@@ -189,10 +193,10 @@ def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
     with client_of(corpus) as client:
         for query in ("colour=red", "offset=-1", "limit=100000", "sort=words;DROP", "state=odd"):
             assert client.get(f"/api/view?{query}&token=sesame").status_code == 422
-        asked = client.get("/api/view", params={"q": AWKWARD[2], "label": ["NP", "VP"]}).json()
+        asked = client.get(knowing("/api/view", q=AWKWARD[2], label=["NP", "VP"])).json()
         assert asked["listed"] == 1
         assert AWKWARD[2] in asked["rows"][0]["words"]
-        assert client.get("/api/corpus").json()["labels"] == corpus.about["labels"]
+        assert client.get(knowing("/api/corpus")).json()["labels"] == corpus.about["labels"]
 
 
 @pytest.mark.parametrize("path", ["/", "/assets/app.js", "/api/corpus", "/api/view", "/nothing"])
@@ -206,7 +210,7 @@ def test_server_answers_who_started_it_only(corpus: Corpus, path: str) -> None:
         "?token=sesame&token=sesame",
         "?tok%65n=x",
     )
-    with TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1") as client:
+    with client_of(corpus) as client:
         for query in asked:
             answer = client.get(path + query, headers={"cookie": "token=sesame"})
             assert answer.status_code == 403
@@ -398,7 +402,7 @@ def test_nulls_can_be_looked_at(tmp_path: Path, folder: Path, predictor: Path) -
         opened(tmp_path / "bad.parquet", predictor=predictor) as corpus,
         client_of(corpus) as client,
     ):
-        about = client.get("/api/corpus").json()
+        about = client.get(knowing("/api/corpus")).json()
         assert ["(none)", 1, 0] in about["labels"]
         assert about["terms"]["unknown"]["why"]
         for query in (
@@ -408,7 +412,7 @@ def test_nulls_can_be_looked_at(tmp_path: Path, folder: Path, predictor: Path) -
             {"sort": "-value"},
             {"coordinator": [""]},
         ):
-            answer = client.get("/api/view", params={"limit": 200, **query})
+            answer = client.get(knowing("/api/view", limit=200, **query))
             assert answer.status_code == 200
             assert answer.json()["rows"]
     with opened(tmp_path / "bad.parquet") as corpus:
