@@ -93,6 +93,18 @@ def test_modules_do_not_import_in_circles() -> None:
     assert not needs, f"circles among: {sorted(needs)}"
 
 
+def test_one_function_opens_parquet_in_sql() -> None:
+    """DuckDB takes paths for patterns and folders for columns, which ``corpus.engine.parquet`` forbids."""
+    openers = {
+        path.relative_to(ROOT).as_posix()
+        for path in PIPELINE.rglob("*.py")
+        if any(
+            name in path.read_text() for name in ("read_parquet", "parquet_scan", "scan_parquet")
+        )
+    }
+    assert openers == {"pipeline/corpus/engine.py"}
+
+
 def test_modules_are_readable_in_one_sitting() -> None:
     """No module has over 550 lines."""
     lengths = {p: len(p.read_text().splitlines()) for p in PIPELINE.rglob("*.py")}

@@ -4,6 +4,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from pipeline.core.errors import InputError
+from pipeline.core.files import require_regular
 from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate
@@ -16,13 +17,17 @@ def candidate_shards(folder: Path) -> list[Path]:
     """The files of candidates in a corpus folder or a release folder, in order, whichever program made them.
 
     Raises:
-        InputError: generation was interrupted here, so that there may be shards of two runs.
+        InputError: generation was interrupted here, so that there may be shards of two runs; or one is
+            a pipe or a device, which whoever opens it would wait for.
     """
     if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
         raise InputError(
             "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
         )
-    return next((found for layout in _LAYOUTS if (found := sorted(folder.glob(layout)))), [])
+    shards = next((found for layout in _LAYOUTS if (found := sorted(folder.glob(layout)))), [])
+    for path in shards:
+        require_regular(path)
+    return shards
 
 
 def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:

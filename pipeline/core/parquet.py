@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic
+from pipeline.core.files import atomic, require_regular
 
 MANIFEST = "manifest.json"
 """File of a folder of shards that is written when all of them stand."""
@@ -72,7 +72,7 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
     Raises:
         InputError: the file is missing, damaged, or has another schema.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         if not file.schema_arrow.equals(schema):
             wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
             names = ", ".join(dict.fromkeys(f.name for f in wrong))
@@ -90,14 +90,25 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
 
 
 @contextmanager
-def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
-    """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``."""
+def opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
+    """A Parquet file for reading; what is wrong with it, also later on, becomes an ``InputError``.
+
+    Args:
+        path: the file.
+        options: of ``pq.ParquetFile``.
+    """
+    require_regular(path)
     try:
-        with pq.ParquetFile(path, **options) as file:
+        # Relative names may look like a home folder (~) or an address (file:), and would be taken for one.
+        with pq.ParquetFile(path.absolute(), **options) as file:
             yield file
     except FileNotFoundError as error:
         raise InputError(
             "no such file", path=path, remedy="run the stage that writes it"
+        ) from error
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "a name that is not UTF-8", path=repr(str(path)), remedy="give it another name"
         ) from error
     except (pa.ArrowException, OSError) as error:
         raise InputError(
@@ -105,6 +116,26 @@ def _opened(path: Path, **options: Any) -> Iterator[pq.ParquetFile]:
             path=path,
             remedy="download or generate it again",
         ) from error
+
+
+def read_schema(path: Path) -> pa.Schema:
+    """The columns of a Parquet file and the metadata of its footer; no more of it is read.
+
+    Raises:
+        InputError: the file is missing, no regular file, or damaged.
+    """
+    with opened(path) as file:
+        return file.schema_arrow
+
+
+def row_count(path: Path) -> int:
+    """How many rows the footer of a Parquet file says it has.
+
+    Raises:
+        InputError: as ``read_schema``.
+    """
+    with opened(path) as file:
+        return int(file.metadata.num_rows)
 
 
 def _groups(metadata: pq.FileMetaData, wanted: range) -> tuple[int, list[int]]:
@@ -133,7 +164,7 @@ def read_batches(path: Path, schema: pa.Schema, size: int = 4096) -> Iterator[pa
     Raises:
         InputError: the file is missing or damaged, or ``select_like`` finds other columns.
     """
-    with _opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+    with opened(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         require_columns(file.schema_arrow, schema, path)
         for batch in file.iter_batches(size, columns=schema.names, use_threads=False):
             yield select_like(batch, schema, path)
@@ -196,8 +227,8 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
 def column_names(path: Path) -> list[str]:
     """The columns of a Parquet file; none if it cannot be read, which ``read_batches`` will say."""
     try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError):
+        return list(read_schema(path).names)
+    except InputError:
         return []
 
 

@@ -5,6 +5,7 @@ equal content if they have equal words, coordinator and conjuncts. The label doe
 sentence they were made of, nor the model that wrote the fill: in training they are one example.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,16 +15,18 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import require_columns
+from pipeline.core.files import require_regular
+from pipeline.core.parquet import opened, read_schema, require_columns
 from pipeline.corpus.layout import Shards
 
 _MEMORY = "400MB"  # beyond this, sorts and groups go to a temporary folder
 _FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
 _PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")
 _GLOB = re.compile(r"[*?\[]")
+_NO_FILE = re.compile("^~|:")  # a home folder, or an address
+_ESCAPED = re.compile(r"\[([*?\[])\]")
 _LONGEST = (
     160  # characters of what DuckDB says: its messages continue with suggestions and line numbers
 )
@@ -42,12 +45,20 @@ def engine(
 
     Raises:
         InputError: a file it was asked to read is damaged or has other columns than asked for, or
-            the disk has no room for what does not fit the memory.
+            the disk has no room for what does not fit the memory, or the temporary folder has a
+            name below which DuckDB cannot write.
     """
     with TemporaryDirectory(prefix="conjoin-") as scratch, duckdb.connect() as database:
+        if set("\\?") & set(
+            scratch
+        ):  # DuckDB takes the one for a slash, and looks for options after the other
+            raise InputError(
+                "a temporary folder with a backslash or question mark in its path cannot be used",
+                path=Path(scratch).parent, remedy="set TMPDIR to another folder",
+            )  # fmt: skip
         database.execute(f"SET memory_limit = '{memory}'")
         database.execute(f"SET threads = {threads}")
-        database.execute(f"SET temp_directory = '{scratch}'")
+        database.execute(f"SET temp_directory = {quoted(scratch)}")
         database.execute("SET enable_progress_bar = false")
         try:
             yield database
@@ -62,7 +73,7 @@ def engine(
 
 def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
     """What DuckDB says, on one short line that names the file."""
-    text = str(error).strip()
+    text = _ESCAPED.sub(r"\1", str(error).strip())
     file = _FILE.search(text)
     what = _PREFIX.sub("", text.splitlines()[0])[:_LONGEST]
     return InputError(
@@ -74,27 +85,48 @@ def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
 def _damaged(files: Sequence[Path]) -> Path | None:
     for path in files:
         try:
-            with pq.ParquetFile(path) as file:
+            with opened(path) as file:
                 for _ in file.iter_batches():
                     pass
-        except (pa.ArrowException, OSError):
+        except InputError:
             return path
     return None
 
 
+def quoted(text: str) -> str:
+    """A text as SQL has it in a statement that takes no parameters."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def parquet(*files: Path) -> str:
-    """An SQL expression for the rows of Parquet files, to stand after FROM.
+    """An SQL expression for the rows of Parquet files, to stand after FROM; nothing else opens them in SQL.
 
     Beside the files' columns each row has ``filename`` and ``file_row_number`` (from 0). Columns that some
     files lack are null there. Nothing in a path has a meaning: ``*`` and ``[`` find no other files, and a
     folder named ``a=1`` gives no column.
+
+    Raises:
+        InputError: a file is a pipe or a device, or no pattern means its path alone.
     """
-    escaped = (_GLOB.sub(r"[\g<0>]", str(file)).replace("'", "''") for file in files)
-    paths = ", ".join(f"'{path}'" for path in escaped)
+    paths = ", ".join(quoted(_pattern(file)) for file in files)
     return (
         f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true, "
         "file_row_number = true)"
     )
+
+
+def _pattern(file: Path) -> str:
+    """The pattern by which DuckDB, which takes every path for one, finds this very file."""
+    require_regular(file)
+    path = str(file)
+    if "\\" in path and _GLOB.search(path):  # in a pattern it parts folders, as on Windows
+        raise InputError(
+            "a path with a backslash and one of *?[ cannot be opened in SQL", path=file,
+            remedy="give the folder or file another name",
+        )  # fmt: skip
+    if not file.is_absolute() and _NO_FILE.search(file.parts[0]):
+        path = os.path.abspath(file)
+    return _GLOB.sub(r"[\g<0>]", path)
 
 
 def fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
@@ -131,13 +163,7 @@ def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) 
     """
     common: frozenset[str] | None = None
     for path in (*shards.accepted, *shards.rejects):
-        try:
-            found = pq.read_schema(path)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"not a readable Parquet file: {str(error).strip().splitlines()[0][:_LONGEST]}",
-                path=path, remedy="download or generate it again",
-            ) from error  # fmt: skip
+        found = read_schema(path)
         names = frozenset(found.names)
         require_columns(
             found, pa.schema(f for f in wanted if f.name in names or f.name not in optional), path

@@ -1,15 +1,17 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one.
+``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one, and
+``leads_out`` whether a link in a release leads to what is none of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
+from pipeline.core.files import require_regular
 from pipeline.corpus.manifest import is_release, read_manifest
 
 Kind = Literal["candidates", "release", "stand-off", "file"]
@@ -39,9 +41,11 @@ def find_shards(place: Path) -> Shards:
     """The files of a corpus. They are not opened, so they may be damaged, or be of other columns.
 
     Raises:
-        InputError: there is nothing, generation was interrupted here, or the manifest is not one:
-            the key that is missing or of another form is named.
+        InputError: there is nothing, generation was interrupted here, a shard is a pipe or a device, a
+            link leads out of a release, or the manifest is not one: the key that is missing or of
+            another form is named.
     """
+    require_regular(place)
     if place.is_file():
         return Shards(place, "file", (place,), (), None)
     if not place.is_dir():
@@ -50,6 +54,15 @@ def find_shards(place: Path) -> Shards:
     candidate_shards(place)  # refuses a folder in which generation was interrupted
     if not shards.accepted and not shards.rejects:
         raise InputError("neither candidates nor a release of them", path=place, remedy=_REMEDY)
+    for path in (*shards.accepted, *shards.rejects):
+        require_regular(path)
+    if shards.kind != "candidates":
+        for path in filter(Path.is_symlink, _entries(place)):
+            if leads_out(place, path):
+                raise InputError(
+                    "a link that leads out of the release", path=path,
+                    remedy="put the file itself there, if you trust where the release is from",
+                )  # fmt: skip
     return shards
 
 
@@ -75,6 +88,37 @@ _REMEDY = (
     "name a folder of candidates (candidates-*.parquet), a release (data/train-*.parquet) "
     "or a Parquet file"
 )
+
+
+_FOLDERS = ("data", "rejected", "provenance")
+"""The folders that a release has."""
+
+
+def _entries(place: Path) -> Iterator[Path]:
+    """What lies where a release's files lie, folders of it too; ``.git`` and the like are none of it."""
+    yield from (path for path in place.iterdir() if not path.name.startswith("."))
+    for folder in filter(Path.is_dir, (place / name for name in _FOLDERS)):
+        yield from folder.iterdir()
+
+
+def leads_out(place: Path, path: Path) -> bool:
+    """Whether a path in a release leads, by symbolic links, to what is none of the release.
+
+    The cache of the hub's client has a repository's files in ``blobs/`` and snapshots of links to them
+    in ``snapshots/<commit>/``: these links stay in the repository.
+
+    Args:
+        place: the release.
+        path: a path in it.
+    """
+    try:
+        root, target = resolved(place), resolved(path)
+    except InputError:  # a circle
+        return True
+    if target.is_relative_to(root):
+        return False
+    cached = root.parent.name == "snapshots" and target.parent == root.parent.parent / "blobs"
+    return not (cached and target.is_file())
 
 
 def resolved(path: Path) -> Path:

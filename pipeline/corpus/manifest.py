@@ -4,6 +4,7 @@ A manifest may come from anywhere. Commands take what they use from it without a
 stand in it, and in what form, is checked where it is read.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -38,16 +40,45 @@ class _Shard(_Shape):
     sha256: str
 
 
+class _Settings(TypedDict, total=False):
+    """Settings by which documents choose their words; the others are only shown."""
+
+    lm: str
+    spans: str | None
+    decoding: str | None
+    coordinator: str | None
+
+
+class _Tally(TypedDict):
+    seen: int
+    kept: int
+
+
 class _Run(_Shape):
-    settings: dict[str, Any] = {}
+    settings: _Settings = {}
     inputs: dict[str, Any] = {}
     versions: dict[str, Any] = {}
-    tally: dict[str, Any] = {}
-    notes: dict[str, Any] = {}
+    tally: _Tally = {"seen": 0, "kept": 0}
+    notes: dict[str, int] = {}
 
 
 class _Merged(_Shape):
     place: str
+    rows: dict[str, int]
+    kept: dict[str, int]
+
+
+class _Trees(_Shape):
+    sha256: str
+    parser: str | None = None
+
+
+class _Source(_Shape):
+    corpus: str
+    license: str
+    sentences: dict[str, int]
+    sha256: str
+    trees: _Trees | None = None
 
 
 class _Candidates(_Run):
@@ -56,6 +87,7 @@ class _Candidates(_Run):
     fingerprint: str = ""
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
+    sources: list[_Source] = []
     shards: list[_Shard] = []
 
 
@@ -76,13 +108,6 @@ class _Digests(_Shape):
 
 class _ReleasedRun(_Run):
     rows: _Count
-
-
-class _Source(_Shape):
-    corpus: str
-    license: str
-    sentences: dict[str, int]
-    sha256: str
 
 
 class _Release(_Shape):
@@ -135,6 +160,9 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
         manifest: a JSON object, whatever is in it.
         released: it is of a release, of which more is required.
     """
+    for key, value in manifest.items():
+        if why := _unfit(key) or _unfit(value):
+            return [ManifestFault(ascii(key)[1:-1], False, f"{ascii(key)[1:-1]}: {why}")]
     shape: type[_Shape] = _Candidates
     if released:
         shape = _StandOff if manifest.get("stand_off") else _Release
@@ -143,6 +171,30 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
     except ValidationError as error:
         return [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors()]
     return []
+
+
+_DEEPEST = 50  # levels: what conjoin writes has six
+
+
+def _unfit(value: Any) -> str | None:
+    """Why a value cannot be shown or written again; None if it can."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        for text in (each for each in level if isinstance(each, str)):
+            if any(
+                "\ud800" <= char <= "\udfff" for char in text
+            ):  # JSON can have halves of characters
+                return "text with half a character"
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return None
+    return f"nested more than {_DEEPEST} levels deep"
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
 
 
 def _fault(places: tuple[int | str, ...], kind: str, why: str) -> ManifestFault:
@@ -165,11 +217,11 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     """The ``manifest.json`` of a folder; None where there is none.
 
     Raises:
-        InputError: it is not JSON, or what commands take from it is missing or of another form; the
-            first such key is named.
+        InputError: it is no regular file, or not JSON, or what commands take from it is missing or of
+            another form; the first such key is named.
     """
     path = place / MANIFEST
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     manifest = read_json(path, object, remedy=_REMEDY)
     if not isinstance(manifest, dict):

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
-from pipeline.core.parquet import MANIFEST, column_names, read_batches
+from pipeline.core.parquet import MANIFEST, column_names, read_batches, read_schema
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.corpus.layout import Shards
 
@@ -214,7 +213,7 @@ def _size(path: Path) -> int:
 def _fingerprint(path: Path) -> str | None:
     """The run that a shard's footer names; None where it names none or cannot be read."""
     try:
-        found = (pq.read_schema(path).metadata or {}).get(_FINGERPRINT)
-    except (pa.ArrowException, OSError):
+        found = (read_schema(path).metadata or {}).get(_FINGERPRINT)
+    except InputError:
         return None
     return None if found is None else found.decode()

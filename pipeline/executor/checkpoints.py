@@ -87,7 +87,11 @@ class Checkpoints:
             # torch.load knows no "cpu:0", as accelerate calls it.
             place = device if device.type == "cuda" else device.type
             tensors = torch.load(folder / _TENSORS, map_location=place, weights_only=True)
-            return tensors, output.require().facts["facts"], pq.read_table(folder / _ROWS)
+            return (
+                tensors,
+                output.require().facts["facts"],
+                pq.read_table(folder / _ROWS, partitioning=None),
+            )
         return None
 
     def _all(self) -> list[Path]:

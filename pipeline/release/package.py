@@ -13,15 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 
 from pipeline import __version__
-from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
+from pipeline.core.documents import read_json, read_yaml
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
-from pipeline.corpus.layout import Shards, apart
+from pipeline.corpus.layout import Shards, apart, leads_out
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import generations, read_accepted, read_rejects
@@ -236,14 +235,37 @@ def copy_provenance(folder: Path, project: Path, *sources: Path) -> None:
     if not any(project.resolve() in source.resolve().parents for source in sources):
         return
     try:
-        document = yaml.safe_load((project / "dvc.yaml").read_text(encoding="utf-8"))
+        document = read_yaml(project / "dvc.yaml")
         ours = "generate" in document["stages"]
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError):
+    except (SettingsError, KeyError, TypeError):
         return
     for name in _PROJECT if ours else ():
         if (project / name).is_file():
             (folder / PROVENANCE).mkdir(exist_ok=True)
             shutil.copyfile(project / name, folder / PROVENANCE / name)
+
+
+def carry_provenance(folder: Path, release: Path) -> None:
+    """Copy the files of ``provenance/`` that a release has and lists from it into another folder.
+
+    Args:
+        folder: of the new release.
+        release: the old one; ``find_shards`` has looked through its links.
+
+    Raises:
+        InputError: one is not as its ``SHA256SUMS`` says.
+    """
+    sums = release / CHECKSUMS
+    listed = {line.name: line.sha256 for line in read_sums(sums)} if sums.is_file() else {}
+    for name in (f"{PROVENANCE}/{each}" for each in _PROJECT):
+        if name not in listed or not (release / name).is_file():
+            continue
+        (folder / PROVENANCE).mkdir(exist_ok=True)
+        shutil.copyfile(release / name, folder / name)
+        if sha256_of(folder / name) != listed[name]:
+            raise InputError(
+                f"not the file that {CHECKSUMS} lists", path=release / name, remedy=_AGAIN
+            )
 
 
 def write_checksums(folder: Path) -> None:
@@ -272,8 +294,7 @@ def checked_files(folder: Path) -> list[Path]:
         if line.name is None:
             raise InputError("not a line of checksums", path=sums, line=line.number, remedy=_AGAIN)
         listed[line.name] = line.sha256
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
-    visible = {name for name in there if not name.startswith(".")}
+    visible = {name for name in _names(folder) if not name.startswith(".")}
     for name in sorted(visible - listed.keys() - {CHECKSUMS}):
         raise InputError(
             f"a file that {CHECKSUMS} does not list", path=folder / name,
@@ -281,7 +302,7 @@ def checked_files(folder: Path) -> list[Path]:
         )  # fmt: skip
     for name, expected in listed.items():
         path = folder / name
-        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        if not path.is_file() or leads_out(folder, path):
             raise InputError(f"missing, but {CHECKSUMS} lists it", path=path, remedy=_AGAIN)
         if sha256_of(path) != expected:
             raise InputError(f"not the file that {CHECKSUMS} lists", path=path, remedy=_AGAIN)

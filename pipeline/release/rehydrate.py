@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, write_json
-from pipeline.core.parquet import MANIFEST
+from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.corpus.layout import Shards
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
 from pipeline.release.stand_off import donated_fill, rebuilt_words
@@ -41,7 +41,12 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
         ) from error  # fmt: skip
     entries, found, rebuilder = [], {}, _Rebuilder()
     for config, files in zip(CONFIGS, (shards.accepted, shards.rejects), strict=True):
-        if not files and not rows[config]:
+        if (held := sum(map(row_count, files))) != rows[config]:
+            raise InputError(
+                f"it has {rows[config]:,} rows in {config}, its files hold {held:,}",
+                path=shards.place / MANIFEST, remedy="get the release again",
+            )  # fmt: skip
+        if not files:
             continue
         with with_source(files, STAND_OFF[config], source) as batches:
             made, whole = write_shards(

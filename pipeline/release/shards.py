@@ -20,7 +20,7 @@ from pipeline.core.files import FileFacts
 from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
-from pipeline.corpus.engine import engine
+from pipeline.corpus.engine import engine, parquet
 
 CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
 """What a manifest calls the configurations of a release, usable candidates and rejects: the name that
@@ -165,8 +165,9 @@ def shuffled(
 
     with stored(with_keys(), keyed) as path, engine() as database:
         order = ", ".join(["shuffle", *_THEN])
-        rows = f"SELECT * EXCLUDE shuffle FROM read_parquet($files) ORDER BY {order}"  # noqa: S608 - our own names
-        yield _typed(database.sql(rows, params={"files": [str(path)]}), schema, path)
+        columns = ", ".join(f'"{name}"' for name in schema.names)
+        rows = f"SELECT {columns} FROM {parquet(path)} ORDER BY {order}"  # noqa: S608 - our own names
+        yield _typed(database.sql(rows), schema, path)
 
 
 @contextmanager
@@ -189,15 +190,14 @@ def with_source(
     donated, join = "NULL::VARCHAR[]", ""
     if "donor" in there:
         donated = """d.words[r.donor."start" + 1 : r.donor."end"]"""
-        join = "LEFT JOIN read_parquet($source) d ON d.sentence_id = r.donor.sentence_id"
+        join = f"LEFT JOIN {parquet(source)} d ON d.sentence_id = r.donor.sentence_id"
     rows = f"""SELECT {columns}, s.words AS source, {donated} AS donated
-        FROM read_parquet($files, file_row_number = true) r
-        LEFT JOIN read_parquet($source) s ON s.sentence_id = r.sentence_id {join}
+        FROM {parquet(*files)} r
+        LEFT JOIN {parquet(source)} s ON s.sentence_id = r.sentence_id {join}
         ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
-    given = {"files": [str(path) for path in files], "source": str(source)}
-    with engine() as database:
+    with engine(files=(*files, source)) as database:
         whole = schema.append(SOURCE).append(DONATED)
-        yield _typed(database.sql(rows, params=given), whole, files[0])
+        yield _typed(database.sql(rows), whole, files[0])
 
 
 def _typed(rows: Any, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:

@@ -16,12 +16,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, write_json
-from pipeline.core.parquet import MANIFEST, regroup
+from pipeline.core.parquet import MANIFEST, column_names, regroup, row_count
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
@@ -206,7 +205,7 @@ def _begins(files: Sequence[Path]) -> Iterator[int]:
     begin = 0
     for file in files:
         yield begin
-        begin += pq.read_metadata(file).num_rows
+        begin += row_count(file)
     yield begin
 
 
@@ -293,7 +292,7 @@ def _sound(shards: Shards) -> Shards:
     columns_of(replace(shards, accepted=()), REJECTS)
     for files, schema in zip((shards.accepted, shards.rejects), RELEASED.values(), strict=True):
         for path in files:
-            more = [name for name in pq.read_schema(path).names if name not in schema.names]
+            more = [name for name in column_names(path) if name not in schema.names]
             if more:
                 raise InputError(
                     f"column {more[0]!r} is none of a corpus of conjoin's", path=path,

@@ -1,6 +1,5 @@
 """``conjoin rehydrate``: a stand-off release with the text restored, for users who have the source."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from pipeline.corpus.origin import facts, sentences_of
 from pipeline.corpus.rows import require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
-from pipeline.release.package import PROVENANCE, replaceable, write_checksums
+from pipeline.release.package import carry_provenance, replaceable, write_checksums
 from pipeline.release.rehydrate import write_rehydrated
 from pipeline.release.settings import Rehydrate
 from pipeline.release.shards import CONFIGS
@@ -34,8 +33,7 @@ def run(settings: Rehydrate) -> None:
     facts(source)  # a sentence must not stand there twice
     with atomic_folder(out) as folder:
         manifest = write_rehydrated(folder, shards, source, settings.shown_command())
-        if (settings.release / PROVENANCE).is_dir():
-            shutil.copytree(settings.release / PROVENANCE, folder / PROVENANCE)
+        carry_provenance(folder, settings.release)
         write_documents(folder, manifest, summarise(find_shards(folder), source))
         write_checksums(folder)
     _print(settings, manifest)

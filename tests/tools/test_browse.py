@@ -6,12 +6,16 @@ import shutil
 import socket
 from collections import Counter
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from browsed import AWKWARD, SCRIPT, awkward_folder, opened
+from damaged import loose
 from fastapi.testclient import TestClient
 from shared_corpora import candidate_folder
 
@@ -19,6 +23,7 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.predictor.model import Predictor
+from pipeline.tools.browse import command
 from pipeline.tools.browse.command import run
 from pipeline.tools.browse.corpus import Corpus
 from pipeline.tools.browse.server import listen, make_app
@@ -150,31 +155,107 @@ def test_pages_cover_the_corpus_once(corpus: Corpus, rows: list[dict[str, Any]])
     assert seen == [row["candidate_id"] for row in rows]
 
 
+def client_of(corpus: Corpus) -> TestClient:
+    """Somebody on this machine, who may know the token."""
+    return TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1")
+
+
+def knowing(path: str, **query: object) -> str:
+    """What who knows the token asks for."""
+    return f"{path}?{urlencode({**query, 'token': 'sesame'}, doseq=True)}"
+
+
 def test_server_answers_this_machine_only(corpus: Corpus) -> None:
     """Another host's name is refused; every answer forbids scripts and frames from elsewhere."""
-    with TestClient(make_app(corpus), base_url="http://127.0.0.1") as client:
-        page = client.get("/")
+    with client_of(corpus) as client:
+        page = client.get(knowing("/"))
         assert page.status_code == 200
         policy = page.headers["content-security-policy"]
         assert "default-src 'self'" in policy
         assert "unsafe" not in policy
         assert not re.search(r"<script(?! src=\"assets/)|<style|\son\w+=|https?://", page.text)
-        assert client.get("/", headers={"host": "corpus.example"}).status_code == 400
-        refused = client.get("/api/view", headers={"host": "127.0.0.1.corpus.example"})
-        assert refused.status_code == 400
-        assert client.get("/assets/page.html.jinja").status_code == 404
-        assert client.get("/openapi.json").status_code == 404
+        for host in (
+            "corpus.example",
+            "127.0.0.1.corpus.example",
+            "corpus.example:8765",
+            "[::1]",
+            "",
+        ):
+            assert client.get(knowing("/"), headers={"host": host}).status_code == 400
+            assert client.get(knowing("/api/view"), headers={"host": host}).status_code == 400
+        assert client.get(knowing("/"), headers={"host": "localhost:8765"}).status_code == 200
+        assert client.get(knowing("/assets/page.html.jinja")).status_code == 404
+        assert client.get(knowing("/openapi.json")).status_code == 404
 
 
 def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
     """An unknown filter, a negative offset or a page without end is an error, not a wrong answer."""
-    with TestClient(make_app(corpus), base_url="http://127.0.0.1") as client:
+    with client_of(corpus) as client:
         for query in ("colour=red", "offset=-1", "limit=100000", "sort=words;DROP", "state=odd"):
-            assert client.get(f"/api/view?{query}").status_code == 422
-        asked = client.get("/api/view", params={"q": AWKWARD[2], "label": ["NP", "VP"]}).json()
+            assert client.get(f"/api/view?{query}&token=sesame").status_code == 422
+        asked = client.get(knowing("/api/view", q=AWKWARD[2], label=["NP", "VP"])).json()
         assert asked["listed"] == 1
         assert AWKWARD[2] in asked["rows"][0]["words"]
-        assert client.get("/api/corpus").json()["labels"] == corpus.about["labels"]
+        assert client.get(knowing("/api/corpus")).json()["labels"] == corpus.about["labels"]
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/app.js", "/api/corpus", "/api/view", "/nothing"])
+def test_server_answers_who_started_it_only(corpus: Corpus, path: str) -> None:
+    """Without the token, with another or with two there is no page, no file and no data."""
+    asked = (
+        "",
+        "?token=",
+        "?token=Sesame",
+        "?token=sesam",
+        "?token=sesame&token=sesame",
+        "?tok%65n=x",
+    )
+    with client_of(corpus) as client:
+        for query in asked:
+            answer = client.get(path + query, headers={"cookie": "token=sesame"})
+            assert answer.status_code == 403
+            assert "sesame" not in answer.text
+            assert "default-src 'self'" in answer.headers["content-security-policy"]
+        known = client.get(path + "?token=sesame")
+        assert known.status_code == (404 if path == "/nothing" else 200)
+        assert "set-cookie" not in known.headers
+
+
+def test_the_page_names_its_files_with_the_token(corpus: Corpus) -> None:
+    """All that the page asks for as it stands, it gets."""
+    with TestClient(make_app(corpus, "a&b c"), base_url="http://127.0.0.1") as client:
+        page = client.get("/", params={"token": "a&b c"}).text
+        names = re.findall(r'(?:src|href)="(assets/[^"]+)"', page)
+        assert len(names) == 5
+        for name in names:
+            assert client.get(unescape(name)).status_code == 200
+
+
+def test_the_token_is_new_each_time_and_in_no_argument(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The address is printed, and reaches the browser through a file that only its user may read."""
+    opened_with, served = list[str](), list[str]()
+
+    def browser(uri: str) -> None:
+        path = Path(uri.removeprefix("file://"))
+        assert path.parent.stat().st_mode & 0o077 == 0
+        opened_with.append(uri)
+        served.append(unescape(path.read_text()))
+
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", browser)
+    monkeypatch.setattr(command, "serve", lambda _, listener, token: served.append(token))
+    for _ in range(2):
+        run(Browse.build({"place": folder, "port": 0}, None))
+    pages, tokens, printed = served[::2], served[1::2], capsys.readouterr().out
+    assert tokens[0] != tokens[1]
+    for page, token, uri in zip(pages, tokens, opened_with, strict=True):
+        assert len(token) >= 40
+        (url,) = re.findall(rf"http://127\.0\.0\.1:\d+/\?token={token}(?=\W)", page)
+        assert url in printed
+        assert token not in uri
+        assert not Path(uri.removeprefix("file://")).exists()
 
 
 def test_file_is_not_written_over_the_corpus(folder: Path) -> None:
@@ -297,3 +378,46 @@ def test_damaged_rows_can_still_be_looked_at(tmp_path: Path, folder: Path) -> No
     assert shown[0]["word"] is None
     assert shown[1]["conjuncts"] == []
     assert shown[3]["score"] is None
+
+
+NULLS = [
+    *({name: None} for name in CANDIDATES.names),
+    {"words": ["a", None]},
+    {"conjuncts": [None, {"start": 1, "end": 2}]},
+    {"conjuncts": [{"start": None, "end": 2}, {"start": 3, "end": None}]},
+    {"reference": {"start": None, "end": None}},
+    {"donor": {"sentence_id": None, "start": None, "end": 3}},
+    {"coordinator": 2**31 - 1},
+    {"conjuncts": [{"start": 0, "end": 1}, {"start": -(2**31), "end": 2**31 - 1}]},
+]
+"""What a row may not be."""
+
+
+def test_nulls_can_be_looked_at(tmp_path: Path, folder: Path, predictor: Path) -> None:
+    """A null in any column is no server error, in no view, with a predictor either."""
+    table = pq.read_table(next(iter(sorted(folder.glob("candidates-*.parquet")))))
+    rows = [row | NULLS[n] if n < len(NULLS) else row for n, row in enumerate(table.to_pylist())]
+    pq.write_table(pa.Table.from_pylist(rows, loose(CANDIDATES)), tmp_path / "bad.parquet")
+    with (
+        opened(tmp_path / "bad.parquet", predictor=predictor) as corpus,
+        client_of(corpus) as client,
+    ):
+        about = client.get(knowing("/api/corpus")).json()
+        assert ["(none)", 1, 0] in about["labels"]
+        assert about["terms"]["unknown"]["why"]
+        for query in (
+            {},
+            {"label": ["(none)"]},
+            {"q": "a"},
+            {"sort": "-value"},
+            {"coordinator": [""]},
+        ):
+            answer = client.get(knowing("/api/view", limit=200, **query))
+            assert answer.status_code == 200
+            assert answer.json()["rows"]
+    with opened(tmp_path / "bad.parquet") as corpus:
+        shown = corpus.answer(View(limit=200))["rows"]
+    assert [row["id"] for row in shown[1:]] == [row["candidate_id"] for row in rows[1:]]
+    assert shown[CANDIDATES.names.index("words")]["words"] == []
+    with pytest.raises(InputError, match="licence unknown"):
+        run(Browse.build({"place": tmp_path / "bad.parquet", "export": tmp_path / "x.html"}, None))

@@ -13,7 +13,7 @@ from browsed import SCRIPT, awkward_folder, opened
 
 from pipeline.tools.browse.command import run
 from pipeline.tools.browse.corpus import Corpus
-from pipeline.tools.browse.server import listen, make_app
+from pipeline.tools.browse.server import address, listen, make_app
 from pipeline.tools.browse.table import View
 from pipeline.tools.settings import Browse
 
@@ -42,10 +42,12 @@ def corpus(folder: Path) -> Iterator[Corpus]:
 def url(corpus: Corpus) -> Iterator[str]:
     """A server in a thread, as ``serve`` has it."""
     listener = listen(0)
-    server = uvicorn.Server(uvicorn.Config(make_app(corpus), log_level="error", lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(make_app(corpus, "sesame"), log_level="error", lifespan="off")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    yield address(listener, "sesame")
     server.should_exit = True
     thread.join(10)
 
@@ -79,7 +81,9 @@ def tab(browser: Any, url: str) -> Iterator[Any]:
     tab.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     yield tab
     assert not errors
-    assert not [each for each in requests if not each.startswith((url, "file:", "data:"))]
+    own = url.partition("?")[0]
+    assert not [each for each in requests if not each.startswith((own, "file:", "data:"))]
+    assert not [each for each in requests if each.startswith(own) and "token=sesame" not in each]
     context.close()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from browsed import opened
 from damaged import make_release
 from shared_corpora import candidate_folder
 
@@ -47,6 +48,10 @@ def each_run(change: Callable[[Manifest], object]) -> Callable[[Manifest], objec
     return lambda manifest: [change(run) for run in manifest["generations"].values()]
 
 
+def deep(levels: int) -> list[Any]:
+    return [deep(levels - 1)] if levels else []
+
+
 DAMAGE: list[tuple[str, Callable[[Manifest], object] | str]] = [
     ("not JSON that can be read", '{"x":' + "9" * 5000 + "}"),
     ("not JSON that can be read", "[" * 100_000),
@@ -55,6 +60,20 @@ DAMAGE: list[tuple[str, Callable[[Manifest], object] | str]] = [
     ("generations.", lambda m: m.update(generations=dict.fromkeys(m["generations"], 1))),
     (".settings: ", each_run(lambda run: run.update(settings=[1]))),
     (".notes: ", each_run(lambda run: run.update(notes=3))),
+    (".notes.", each_run(lambda run: run.update(notes={"skipped": "many"}))),
+    (".settings.spans: ", each_run(lambda run: run["settings"].update(spans=["given"]))),
+    (".settings.decoding: ", each_run(lambda run: run["settings"].update(decoding={}))),
+    (".settings.lm: ", each_run(lambda run: run["settings"].update(lm=5))),
+    (".tally.kept: ", each_run(lambda run: run.update(tally={"seen": 5, "kept": "all"}))),
+    ("it has no generations.", each_run(lambda run: run.update(tally={"seen": 5}))),
+    ("it has no merged[0].rows", lambda m: m.update(merged=[{"place": "x", "kept": {}}])),
+    ("merged[0].kept: ", lambda m: m.update(merged=[{"place": "x", "rows": {}, "kept": 3}])),
+    ("sources[0].trees: ", lambda m: m["sources"][0].update(trees="none")),
+    ("it has no sources[0].trees.sha256", lambda m: m["sources"][0].update(trees={})),
+    ("generations: nested more than 50", each_run(lambda run: run.update(model=deep(300)))),
+    ("more: nested more than 50", lambda m: m.update(more=deep(300))),
+    ("name: text with half a character", lambda m: m.update(name="\ud83d")),
+    ("generations: text with half", each_run(lambda run: run["settings"].update({"\ud83d": 1}))),
     ("it has no sources[0].corpus", lambda m: m.update(sources=[{}])),
     ("it has no license", lambda m: m.pop("license")),
     ("it has no name", lambda m: m.pop("name")),
@@ -78,7 +97,7 @@ def test_every_command_names_the_key(
     else:
         manifest = json.loads(path.read_text())
         damage(manifest)
-        write_json(path, manifest)
+        path.write_text(json.dumps(manifest))
     write_checksums(place)
     for command in commands(made, place, out):
         with pytest.raises(InputError) as caught:
@@ -94,6 +113,55 @@ def test_settings_of_candidates_are_looked_at_too(tmp_path: Path) -> None:
     write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"settings": ["lm"]})
     with pytest.raises(InputError, match="settings: input should be a valid dictionary"):
         find_shards(folder)
+
+
+ANYTHING: list[Any] = [None, 7, -1.5, "[/x]", True, [], [[1]], {}, {"a": {"b": [None]}}, deep(40)]
+
+
+@pytest.mark.parametrize(
+    "key", ["model", "device", "algorithm", "fingerprint", "command", "pool", "seed"]
+)
+def test_what_is_only_shown_may_be_anything(made: Path, tmp_path: Path, key: str) -> None:
+    """No command stumbles over values of another form that no command needs, or over what is missing."""
+    for number, value in enumerate([*ANYTHING, "missing"]):
+        place, out = tmp_path / f"corpus-{number}", tmp_path / f"out-{number}"
+        shutil.copytree(made / "release", place)
+        manifest = json.loads((place / "manifest.json").read_text())
+        for run in manifest["generations"].values():
+            about = run["settings"] if key in {"pool", "seed"} else run
+            about[key] = value
+            if value == "missing":
+                del about[key]
+        manifest |= {"dropped": value, "more": value}
+        (place / "manifest.json").write_text(json.dumps(manifest))
+        release.run(Release(candidates=place, out=out))
+        with opened(out) as corpus:
+            json.dumps(corpus.about)
+
+
+def test_rows_without_end_are_not_waited_for(made: Path, tmp_path: Path) -> None:
+    """A stand-off release whose manifest has more rows than its files."""
+    place, out = shutil.copytree(made / "stand-off", tmp_path / "corpus"), tmp_path / "out"
+    manifest = json.loads((place / "manifest.json").read_text())
+    for rows in (10**15, -1):
+        manifest["rows"]["train"] = rows
+        write_json(place / "manifest.json", manifest)
+        with pytest.raises(
+            InputError, match=r"manifest\.json: it has .* rows in train, its files hold"
+        ):
+            rehydrate.run(Rehydrate(release=place, source=made / "toy", out=out))
+    assert not out.exists()
+
+
+def test_sources_of_candidates_are_looked_at_too(tmp_path: Path) -> None:
+    """``merge`` and ``release`` hand them on."""
+    folder = candidate_folder(tmp_path / "toy", 7)
+    for sources in (5, [5], [{"corpus": "toy"}]):
+        write_json(
+            folder / "manifest.json", read_json(folder / "manifest.json") | {"sources": sources}
+        )
+        with pytest.raises(InputError, match="sources"):
+            find_shards(folder)
 
 
 def test_an_empty_folder_of_data_makes_no_release(tmp_path: Path) -> None:

@@ -21,18 +21,20 @@ conjoin.asParameters = function (view, usual = conjoin.VIEW) {
 
 conjoin.served = function () {
   let asking = null;
-  async function get(path, signal) {
-    const response = await fetch(path, { signal });
+  const token = new URLSearchParams(location.search).get("token") ?? "";
+  async function get(path, parameters, signal) {
+    parameters.set("token", token);
+    const response = await fetch(`${path}?${parameters}`, { signal });
     if (!response.ok) throw new Error(`The server refused this question (${response.status}).`);
     return response.json();
   }
   return {
-    about: () => get("api/corpus"),
+    about: () => get("api/corpus", new URLSearchParams()),
     // Only the latest question matters: an older one still under way is given up.
     view: (view) => {
       if (asking) asking.abort();
       asking = new AbortController();
-      return get("api/view?" + conjoin.asParameters(view), asking.signal);
+      return get("api/view", conjoin.asParameters(view), asking.signal);
     },
   };
 };

@@ -1,11 +1,15 @@
 """``conjoin browse``: read a corpus in a local web page, or write a sample of it as one file."""
 
 import os
+import secrets
 import signal
 import sys
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 
 import duckdb
@@ -16,7 +20,7 @@ from pipeline.core.files import write_text
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.tools.browse.corpus import Corpus, describe
-from pipeline.tools.browse.server import HOST, export_page, listen, serve
+from pipeline.tools.browse.server import address, export_page, listen, serve
 from pipeline.tools.browse.table import corpus_table, keep_sample
 from pipeline.tools.settings import Browse
 
@@ -40,20 +44,33 @@ def run(settings: Browse) -> None:
     usual = signal.signal(signal.SIGTERM, _stop)
     try:
         with open_corpus(settings, shards) as corpus:
-            url = f"http://{HOST}:{listener.getsockname()[1]}/"
+            token = secrets.token_urlsafe()
+            url = address(listener, token)
             usable, rejected = corpus.about["usable"], corpus.about["rejected"]
             say(f"{usable:,} candidates and {rejected:,} rejects: {url} (Ctrl-C ends it)")
             for expression, known in corpus.about["terms"].items():
                 if known["why"]:
                     warn(f"licence {expression}: do not pass text on: {known['why']}")
-            if settings.open and _has_display():
-                webbrowser.open(url)
-            serve(corpus, listener)
+            with _opened(url) if settings.open and _has_display() else nullcontext():
+                serve(corpus, listener, token)
     except KeyboardInterrupt:
         pass  # while it was reading or scoring
     finally:
         listener.close()
         signal.signal(signal.SIGTERM, usual)
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open the browser at an address that nobody else on the machine may know.
+
+    All users see the arguments of a process, so the browser gets the name of a file that sends it on.
+    """
+    with TemporaryDirectory(prefix="conjoin-browse-") as folder:  # of this user alone
+        page = Path(folder) / "page.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={escape(url)}">\n')
+        webbrowser.open(page.as_uri())
+        yield
 
 
 @contextmanager

@@ -1,22 +1,26 @@
-"""The page's server: on the loopback interface, for this machine's own browser and no other site.
+"""The page's server: on the loopback interface, for the browser of whoever started it and no other site.
 
 A page elsewhere could have its name resolve to 127.0.0.1 and read the corpus from a visitor's
-machine; requests for any other host than this one are therefore refused. The page is served with files
+machine; requests for any other host than this one are therefore refused. So are those without the
+token that stands in the page's own address: other users of the machine reach the port, too. It is in the
+address and in no cookie, which a browser would send to every port. The page is served with files
 beside it, or written as one file with all that it needs.
 """
 
 import base64
 import hashlib
+import hmac
 import json
 import socket
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -39,9 +43,10 @@ def asset(name: str) -> str:
     return (files("pipeline") / "resources" / "browse" / name).read_text(encoding="utf-8")
 
 
-def served_page(title: str) -> str:
-    """The page that asks its server for data."""
-    return _render(title=title, style=None, scripts=[n for n in ASSETS if n.endswith(".js")])
+def served_page(title: str, token: str) -> str:
+    """The page that asks its server for data; ``token`` is in the addresses of its files."""
+    scripts = [name for name in ASSETS if name.endswith(".js")]
+    return _render(title=title, style=None, scripts=scripts, asked=urlencode({TOKEN: token}))
 
 
 def export_page(about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -85,6 +90,8 @@ def _render(**context: Any) -> str:
 
 
 HOST = "127.0.0.1"
+TOKEN = "token"  # noqa: S105 - the name of the parameter
+"""The parameter of every request that says whose it is."""
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src data:; base-uri 'none'; "
@@ -96,15 +103,33 @@ _HEADERS = {
 }
 
 
-def make_app(corpus: Corpus) -> FastAPI:
-    """The application: the page, its files, ``/api/corpus`` and ``/api/view``."""
+def address(listener: socket.socket, token: str) -> str:
+    """Where the page is, for whom it is."""
+    return f"http://{HOST}:{listener.getsockname()[1]}/?{urlencode({TOKEN: token})}"
+
+
+def make_app(corpus: Corpus, token: str) -> FastAPI:
+    """The application: the page, its files, ``/api/corpus`` and ``/api/view``.
+
+    Args:
+        corpus: what is shown.
+        token: the text that every request must bring.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    page = served_page(str(corpus.about["name"]))
+    page = served_page(str(corpus.about["name"]), token)
     texts = {name: asset(name) for name in ASSETS}
 
     @app.middleware("http")
     async def guard(request: Request, follow: Any) -> Response:
-        response: Response = await follow(request)
+        asked = parse_qsl(request.url.query, keep_blank_values=True)
+        given = [value for name, value in asked if name == TOKEN]
+        if len(given) == 1 and hmac.compare_digest(given[0].encode(), token.encode()):
+            rest = [(name, value) for name, value in asked if name != TOKEN]
+            request.scope["query_string"] = urlencode(rest).encode()
+            response: Response = await follow(request)
+        else:
+            told = "Open the address that `conjoin browse` printed: it has a token.\n"
+            response = PlainTextResponse(told, 403)
         response.headers.update(_HEADERS)
         return response
 
@@ -151,10 +176,10 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def serve(corpus: Corpus, listener: socket.socket) -> None:
+def serve(corpus: Corpus, listener: socket.socket, token: str) -> None:
     """Serve until Ctrl-C, which ends it without a traceback."""
     config = uvicorn.Config(
-        make_app(corpus), log_level="error", access_log=False, lifespan="off",
+        make_app(corpus, token), log_level="error", access_log=False, lifespan="off",
         timeout_graceful_shutdown=1, server_header=False,
     )  # fmt: skip
     try:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.core.errors import InputError
 from pipeline.core.schema import CANDIDATES
-from pipeline.corpus.engine import columns_of, engine, rows_of
+from pipeline.corpus.engine import columns_of, engine, quoted, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import generations
 
@@ -29,6 +29,7 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
     words in lower case), ``word`` and ``coordinator_word`` (the coordinator, as written and in lower
     case; null without one), ``fill_words``, ``sentence_words``, ``reason`` (null if usable),
     ``value`` (what δ is held against: exp(score)) and ``judged`` (whether δ judges it: all usable).
+    What may not be null but is, is empty there, a label ``(none)`` and a licence ``unknown``.
 
     Raises:
         InputError: the release is stand-off, or a file is damaged or has other columns.
@@ -43,7 +44,7 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
         TemporaryDirectory(prefix="conjoin-browse-") as scratch,
         engine(files=(*shards.accepted, *shards.rejects)) as database,
     ):
-        database.execute(f"ATTACH '{scratch}/corpus.duckdb' AS corpus")
+        database.execute(f"ATTACH {quoted(f'{scratch}/corpus.duckdb')} AS corpus")
         described = database.execute(f"DESCRIBE SELECT * FROM {rows_of(shards)}").fetchall()  # noqa: S608 - our own paths
         known = generations(shards)
         only = next(iter(known)) if len(known) == 1 else None
@@ -82,9 +83,9 @@ _TABLE = r"""
 CREATE TABLE corpus.rows AS SELECT
     row_number() OVER () - 1 AS number, candidate_id, sentence_id, words,
     lower(array_to_string(words, ' ')) AS text, coordinator,
-    CASE WHEN coordinator >= 0 THEN words[coordinator + 1] END AS word,
+    CASE WHEN coordinator >= 0 THEN words[coordinator::BIGINT + 1] END AS word,
     lower(word) AS coordinator_word, conjuncts, reference, label, fill,
-    CASE WHEN len(conjuncts) > 1 THEN conjuncts[-1]['end'] - conjuncts[-1]['start']
+    CASE WHEN len(conjuncts) > 1 THEN conjuncts[-1]['end']::BIGINT - conjuncts[-1]['start']
          ELSE len(regexp_extract_all(fill, '\S+')) END AS fill_words,
     len(words) AS sentence_words,
     CASE WHEN isfinite(score) THEN score::DOUBLE END AS score,
@@ -93,7 +94,17 @@ CREATE TABLE corpus.rows AS SELECT
     license, {donor} AS donor, {generation} AS generation, reason,
     CASE WHEN reason IS NULL AND isfinite(score) AND score <= 0 THEN exp(score::DOUBLE) END AS value,
     reason IS NULL AS judged
-FROM {rows}
+FROM (SELECT * REPLACE (
+    coalesce(candidate_id, '') AS candidate_id, coalesce(sentence_id, '') AS sentence_id,
+    coalesce(list_transform(words, lambda w: coalesce(w, '')), []) AS words,
+    coalesce(coordinator, -1) AS coordinator,
+    coalesce(list_filter(conjuncts, lambda s: s['start'] IS NOT NULL AND s['end'] IS NOT NULL), [])
+        AS conjuncts,
+    CASE WHEN reference['start'] IS NOT NULL AND reference['end'] IS NOT NULL THEN reference END
+        AS reference,
+    coalesce(label, '(none)') AS label, coalesce(fill, '') AS fill,
+    coalesce(license, 'unknown') AS license
+) FROM {rows})
 """
 
 
@@ -275,7 +286,7 @@ def rows_by_number(
     return [
         {
             **row,
-            "conjuncts": [_ends(span) for span in row["conjuncts"] or []],
+            "conjuncts": [_ends(span) for span in row["conjuncts"]],
             "reference": _ends(row["reference"]),
             "donor": row["donor"]
             and {"sentence": row["donor"]["sentence_id"], "span": _ends(row["donor"])},

@@ -7,12 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.candidate_checks import check
 from pipeline.core.console import Meter, say, warn
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import column_names, read_batches
+from pipeline.core.parquet import column_names, read_batches, row_count
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.tally import Tally
 from pipeline.corpus.layout import Shards, apart, find_shards
@@ -106,8 +105,8 @@ def _rows_in(shards: Shards) -> int:
     """How many usable candidates the files say they have; damaged ones have none."""
     total = 0
     for path in shards.accepted:
-        with suppress(pa.ArrowException, OSError):
-            total += pq.read_metadata(path).num_rows
+        with suppress(InputError):
+            total += row_count(path)
     return total
 
 

@@ -4,7 +4,7 @@ Unlike ``layout.find_shards`` and ``parquet.read_batches`` this goes on where so
 so: Parquet files may be anything, and are read as far as they can be.
 """
 
-import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.candidate_checks import Fault
+from pipeline.core.documents import parse_json, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import require_regular, sha256_of
 from pipeline.core.parquet import LATER, MANIFEST, RECORDS, require_columns
 from pipeline.core.schema import CANDIDATES, REJECTS
-from pipeline.corpus.layout import Shards, find_shards, lying_in
+from pipeline.corpus.layout import Shards, find_shards, leads_out, lying_in
 from pipeline.corpus.manifest import CHECKSUMS, manifest_faults, read_sums
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
 from pipeline.tools.validate.violations import Violations
@@ -49,12 +50,12 @@ def take_stock(place: Path, found: Violations) -> Shards:
 
 
 def _manifest(path: Path, found: Violations) -> Mapping[str, Any] | None:
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        found.add("manifest unreadable", MANIFEST, f"not JSON in UTF-8: {error}")
+        manifest = read_json(path, object, remedy="")
+    except (OSError, InputError) as error:
+        found.add("manifest unreadable", MANIFEST, str(error).removeprefix(f"{path}: "))
         return None
     if not isinstance(manifest, dict):
         found.add("manifest unreadable", MANIFEST, "not an object")
@@ -85,8 +86,26 @@ def check_files(shards: Shards, sum_of: SumOf, found: Violations) -> None:
                 found.add("file missing", name, "every release has it")
         for name in _DOCUMENTS:
             _check_document(place / name, found)
+    _check_entries(shards, found)
     if (place / CHECKSUMS).is_file():
         _check_sums(place, sum_of, found)
+
+
+def _check_entries(shards: Shards, found: Violations) -> None:
+    """Whatever lies in the folder is a file or a folder, and a release's links stay in it."""
+    for path, name in _entries(shards.place):
+        if path.is_symlink() and shards.kind != "candidates" and leads_out(shards.place, path):
+            found.add("link out of the corpus", name, "it leads to what is none of the corpus")
+        elif not path.is_file() and not path.is_dir():
+            found.add("not a regular file", name, "nothing can be read from it")
+
+
+def _entries(place: Path) -> Iterator[tuple[Path, str]]:
+    """Everything below a folder and its name there, but for what git or a hub's client keeps beside it."""
+    for path in sorted(place.rglob("*")):
+        name = path.relative_to(place).as_posix()
+        if not any(part.startswith(".") for part in PurePosixPath(name).parts):
+            yield path, name
 
 
 def _check_document(path: Path, found: Violations) -> None:
@@ -97,9 +116,9 @@ def _check_document(path: Path, found: Violations) -> None:
         text = path.read_text(encoding="utf-8")
         if not text.strip():
             found.add("document empty", path.name, "nothing stands in it")
-        elif path.suffix == ".json" and not isinstance(json.loads(text), dict):
-            found.add("document unreadable", path.name, "not a JSON object")
-    except (OSError, ValueError, RecursionError) as error:
+        elif path.suffix == ".json":
+            parse_json(text, remedy="")
+    except (OSError, ValueError, InputError) as error:
         found.add("document unreadable", path.name, str(error))
 
 
@@ -123,11 +142,8 @@ def _check_sums(place: Path, sum_of: SumOf, found: Violations) -> None:
             found.add(
                 "checksum differs", line.name, f"it is {actual}, SHA256SUMS has {line.sha256}"
             )
-    for path in sorted(place.rglob("*")):
-        name = path.relative_to(place).as_posix()
-        # What git or a hub's client keeps beside the files is none of the release's.
-        hidden = any(part.startswith(".") for part in PurePosixPath(name).parts)
-        if path.is_file() and not hidden and name != CHECKSUMS and name not in listed:
+    for path, name in _entries(place):
+        if path.is_file() and name != CHECKSUMS and name not in listed:
             found.add("file not in SHA256SUMS", name, "nothing says what it should hold")
 
 
@@ -160,7 +176,10 @@ class Reading:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, with ``columns`` as the file has them; raises whatever the decoder raises."""
         with pq.ParquetFile(
-            self.path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            self.path.absolute(),
+            buffer_size=_BUFFER,
+            pre_buffer=False,
+            page_checksum_verification=True,
         ) as file:
             yield from file.iter_batches(_BATCH, columns=list(self.columns), use_threads=False)
 
@@ -211,7 +230,8 @@ def _is_valid(column: pa.Array) -> bool:
 def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Reading | None:
     """Hold the columns of a file against the schema that it should have; None if it has none."""
     try:
-        with pq.ParquetFile(path) as file:
+        require_regular(path)
+        with pq.ParquetFile(path.absolute()) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
             metadata = file.metadata.metadata or {}
     except Exception as error:  # damaged footers fail in many ways

@@ -1,0 +1,152 @@
+"""Does the memory of the commands that read a corpus grow with its rows?
+
+Makes corpora of several sizes as `sharing.py` does, runs each command on each of them in a process of its
+own, and prints what the kernel says of the most memory that it held (ru_maxrss), and how many times that of
+the smallest corpus it is. The goal is 1.25 at most; the exit code is 1 where that is exceeded.
+
+`merge` unites the corpus with itself, so it reads twice the rows; `browse` is asked for the page and for
+twenty rows in the order of their scores; what `predict` reads is a text file with a sentence a line, the
+corpus's own. Without --predictor it has a small random one: memory does not depend on its weights, and the
+time (a thousand sentences a second) is not measured here.
+
+    python benchmarks/memory_by_rows.py --rows 100000 1000000 3000000
+"""
+# ruff: noqa: PLC0415 - the kernel counts what a process held before it became another program
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+from sharing import measured
+
+GOAL = 1.25
+COMMANDS = ("validate", "stats", "merge", "predict", "browse")
+
+
+def write_sentences(corpus: Path, path: Path, rows: int) -> None:
+    """Write so many lines of natural text: the candidates' sentences, again and again if need be."""
+    from itertools import cycle, islice
+
+    from pipeline.core.candidates import candidate_shards
+    from pipeline.core.schema import read_candidates
+    from pipeline.text.natural import join_words
+
+    shards = cycle(candidate_shards(corpus))
+    every = (candidate for shard in shards for candidate in read_candidates(shard))
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{join_words(each.words).text}\n" for each in islice(every, rows))
+
+
+def make_predictor(folder: Path, corpus: Path) -> None:
+    """Save a random predictor that knows the corpus's words."""
+    from itertools import islice
+
+    from transformers import BertConfig, BertModel
+
+    from pipeline.core.candidates import candidate_shards
+    from pipeline.core.schema import read_candidates
+    from pipeline.models.tokenizers import train_wordpiece
+    from pipeline.predictor.model import Predictor
+
+    words = islice(read_candidates(candidate_shards(corpus)[0]), 1000)
+    tokenizer = train_wordpiece([" ".join(each.words) for each in words], 2000, 128)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=128,
+    )  # fmt: skip
+    encoder = folder / "encoder"
+    BertModel(config).save_pretrained(encoder)
+    tokenizer.save_pretrained(encoder)
+    Predictor.create(str(encoder), mlp_hidden=32, dropout=0.1, seed=0).save(folder / "predictor")
+
+
+def browsed(place: str, log: Path) -> float:
+    """MiB that `browse` takes until it has shown the page and some rows."""
+    arguments = [sys.executable, "-m", "pipeline", "browse", place, "--port", "0", "--no-open"]
+    with log.open("wb") as err:
+        child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=err)  # noqa: S603 - ours
+    assert child.stdout is not None  # noqa: S101 - for mypy: it is a pipe
+    found = re.search(rb"(http://\S+/)(\?\S+)", child.stdout.readline())
+    if found:
+        address, token = (part.decode() for part in found.groups())
+        for path in (token, f"api/view{token}&sort=-value&limit=20"):
+            with urllib.request.urlopen(address + path) as answer:  # noqa: S310 - ours
+                answer.read()
+    child.send_signal(signal.SIGINT)
+    child.stdout.close()
+    _, status, usage = os.wait4(child.pid, 0)
+    if status or not found:
+        raise SystemExit(f"browse failed:\n{log.read_text()[-2000:]}")
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**20
+
+
+def main() -> None:
+    """Make the corpora, run the commands, print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 3_000_000])
+    parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=COMMANDS)
+    parser.add_argument(
+        "--corpus", type=Path, default=Path("data/world/candidates/t5-sync/seed-0"),
+        help="folder that `conjoin generate` wrote (`make demo` makes the default)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--predictor", type=Path, help="of `conjoin train`, instead of a random one"
+    )
+    parser.add_argument("--folder", type=Path, help="where to put it (disk: 1 KB a row)")
+    parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.make:
+        kind, path = given.make[0], Path(given.make[1])
+        if kind == "predictor":
+            make_predictor(path, given.corpus)
+        else:
+            write_sentences(given.corpus, path, given.rows[0])
+        return
+    itself = [sys.executable, __file__, "--corpus", str(given.corpus)]
+    peaks: dict[str, list[float]] = {name: [] for name in given.commands}
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder, log = Path(name), Path(name) / "log"
+        predictor = given.predictor or folder / "predictor"
+        if "predict" in given.commands and not given.predictor:
+            measured([*itself, "--make", "predictor", str(folder)], log)
+        print(f"made of {given.corpus}; MiB at most, and times those of the smallest corpus")
+        for rows in sorted(given.rows):
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                made, text = f"{place}/candidates", f"{place}/sentences.txt"
+                maker = [sys.executable, str(Path(__file__).with_name("sharing.py"))]
+                size = ["--rows", str(rows)]
+                measured([*maker, "--corpus", str(given.corpus), *size, "--make", made], log)
+                if "predict" in given.commands:
+                    measured([*itself, *size, "--make", "sentences", text], log)
+                asked = {
+                    "validate": [made],
+                    "stats": [made],
+                    "merge": [made, made, "--out", f"{place}/merged"],
+                    "predict": [str(predictor), text],
+                }
+                for command in given.commands:
+                    if command == "browse":
+                        peak = browsed(made, log)
+                    else:
+                        line = [sys.executable, "-m", "pipeline", command, *asked[command]]
+                        peak = measured(line, Path(os.devnull))[2]
+                    peaks[command].append(peak)
+                    ratio = peak / peaks[command][0]
+                    mark = "" if ratio <= GOAL else f"  over {GOAL}"
+                    print(
+                        f"{command:<10}{rows:>12,} rows{peak:>8.0f} MiB{ratio:>7.2f}{mark}",
+                        flush=True,
+                    )
+    raise SystemExit(any(max(found) > GOAL * found[0] for found in peaks.values()))
+
+
+if __name__ == "__main__":
+    main()
