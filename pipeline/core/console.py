@@ -37,7 +37,7 @@ Unicode, and halves of characters, which a file name that is not UTF-8 is read a
 
 
 def plain(text: str) -> str:
-    """Text in which nothing steers a terminal: an escape character is shown as ``\\x1b``."""
+    """Text in which nothing steers a terminal: an escape character is shown as backslash, x, 1b."""
     return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 

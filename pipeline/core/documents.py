@@ -33,8 +33,8 @@ def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any
 
     Args:
         path: the file.
-        form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that are needed, and
-            others may stand beside them; ``object`` takes anything.
+        form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that
+            are needed, and others may stand beside them; ``object`` takes anything.
         remedy: for the errors.
 
     Raises:
@@ -107,7 +107,7 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
     """
     head = f"{what}: " if what else ""
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         try:
             node = loader.get_single_node()
             if node is None:
@@ -131,6 +131,25 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
         raise SettingsError(
             f"{head}a value cannot be read: {_first_line(error)}", path=path
         ) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses whole numbers that nothing can use, and that Python may not even be able to print."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """The number of a node.
+
+        Raises:
+            ConstructorError: it needs more than 64 bits.
+        """
+        number = int(super().construct_yaml_int(node))
+        if abs(number) >= 2**63:
+            said = "a whole number of more than 64 bits"
+            raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _bounded(node: yaml.Node) -> None:
