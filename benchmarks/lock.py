@@ -45,7 +45,7 @@ def compiled(uv: str, pins: str, *options: str) -> dict[str, str]:
 
 def local_wheels() -> dict[tuple[str, str], list[str]]:
     """(Package, version without what names the build) → hashes of pip's own wheels."""
-    told = subprocess.run(  # noqa: S603
+    told = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.find-links"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -67,7 +67,9 @@ def with_hashes(lines: str, more: list[str]) -> str:
 
 def main(uv: str) -> None:
     """Write both files."""
-    pins = [m[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if (m := PIN.match(line))]
+    pins = [
+        m[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if (m := PIN.match(line))
+    ]
     found, local = compiled(uv, "\n".join(pins), "--no-deps"), local_wheels()
     if lacking := {normal(pin.partition("==")[0]) for pin in pins} - found.keys():
         raise SystemExit(f"the index has no {', '.join(sorted(lacking))}")

@@ -158,12 +158,14 @@ class _Paper(TypedDict, total=False):
 class Card(TypedDict):
     """What is read of ``run.json``; earlier versions lack some of it."""
 
-    system: str
+    system: PlaceName
     mode: str
     labelled: Count
     seed: Count
     draw: NotRequired[str | Count]
-    shown_as: NotRequired[dict[Literal["generator", "caption", "variation", "control_of"], str]]
+    shown_as: NotRequired[
+        dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
+    ]
     settings: NotRequired[_Settings]
     paper: NotRequired[_Paper]
     steps: NotRequired[Count | None]

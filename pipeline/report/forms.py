@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import Count, FileName, Number
+from pipeline.core.documents import Count, FileName, Number, PlaceName
 from pipeline.core.metrics import CRITERIA
 from pipeline.core.types import CATEGORIES
 
@@ -148,7 +148,7 @@ class _RunAccuracy(TypedDict):
 
 
 class _EvaluatedRun(TypedDict):
-    system: str
+    system: PlaceName
     mode: NotRequired[str]
     labelled: Count
     seed: Count
@@ -161,7 +161,7 @@ class _MeanAndSd(TypedDict):
 
 
 class _Summary(TypedDict):
-    system: str
+    system: PlaceName
     labelled: Count
     draw: NotRequired[str | Count]
     mean: _Figures
@@ -170,8 +170,8 @@ class _Summary(TypedDict):
 
 
 class _Comparison(TypedDict):
-    system: str
-    against: str
+    system: PlaceName
+    against: PlaceName
     labelled: Count
     seeds: list[Count]
     gain: Number
@@ -223,7 +223,7 @@ _Side = Annotated[_Judged, AfterValidator(_right_is_known)]
 
 
 class _AuditedFilter(TypedDict):
-    system: str
+    system: PlaceName
     labelled: Count
     accepted: _Side
     rejected: _Side

@@ -37,7 +37,7 @@ def run(settings: Report) -> None:
     sections = [part for part in parts if isinstance(part, Section)]
     points = findings(found.metrics, found.runs)
     context = {
-        "corpus": settings.corpus.resolve().name,
+        "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
         "points": points,
         "sections": sections,
         "missing": [part for part in parts if isinstance(part, str)],

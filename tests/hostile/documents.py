@@ -110,7 +110,7 @@ _MADE: dict[str, Any] = {
 """The documents that a report is made from, as small as they may be."""
 
 _ODD: list[Any] = [None, [], {}, "", "x", -1, 1.5, True, float("nan"), float("inf"), 10**30, 10**400,
-                   "\ud800", "\x1b[31m[/x]", "../../x", "a\0b", [[[]]], {"a": {"b": []}}]  # fmt: skip
+                   "\ud800", "\x1b[31m[/x]", "[/x]$\\x$", "../../x", "a\0b", [[[]]], {"a": {"b": []}}]  # fmt: skip
 
 
 def corpus(folder: Path, documents: dict[str, bytes]) -> None:
@@ -167,7 +167,13 @@ def _with_trees(change: Callable[[dict[str, Any]], Any], given: bytes) -> Callab
         sentence = Sentence("s", "d", "train", words, None, tree, (), "CC0")
         write_rows(place / "sentences.parquet", SENTENCES, [sentence_row(sentence)])
         shard = place / "trees/trees-0.parquet"
-        row = {"sentence_id": "s", "words": list(words), "parser": "p", "tree": tree, "license": "CC0"}
+        row = {
+            "sentence_id": "s",
+            "words": list(words),
+            "parser": "p",
+            "tree": tree,
+            "license": "CC0",
+        }
         write_rows(shard, TREES, [row])
         manifest = {
             "shards": [{"file": shard.name, "rows": 1, "sha256": sha256_of(shard)}],
@@ -199,7 +205,9 @@ def _spans(number: int, seed: int) -> Case:
     odd = json.dumps(_replaced(_SPAN, draw)).encode() + b"\n"
     content = odd if number % 3 else damaged(good, number, seed)
     line = [*_GENERATE, "--spans", "given", "--given", "given.jsonl"]
-    return Case(f"given span {number}: {content[:80]!r}", line, _with_trees(lambda _: None, content))
+    return Case(
+        f"given span {number}: {content[:80]!r}", line, _with_trees(lambda _: None, content)
+    )
 
 
 def _table() -> Iterator[Case]:

@@ -99,7 +99,7 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
     place: Any = document
     for name in above:
         place = place.get(name) if isinstance(place, dict) else None
-    if not equals or not isinstance(place, dict):
+    if not (equals and all(key.split(".")) and isinstance(place, dict)):
         raise SettingsError(f"{what} = {pair!r}: no such place in {PARAMS}")
     place[last] = parse_yaml(value, what=f"{what} = {pair!r}")
 
