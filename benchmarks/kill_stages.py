@@ -1,4 +1,4 @@
-"""SIGKILL at random times against ingest, preparse, pretrain and evaluate: what is left, and what a rerun makes.
+"""SIGKILL at random times against ingest, preparse, pretrain and evaluate: what is left, what a rerun makes.
 
 Usage: python benchmarks/kill_stages.py [--rounds 10] [--seed 0] [--stages ingest preparse pretrain evaluate]
 
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,8 +61,8 @@ STAGES = {
         "generate CORPUS --lm bert --trees parsed --dry-run", ("trees",),
     ),
     "pretrain": Stage(
-        "pretrain CORPUS --lm bert --steps 60 --eval-every 20 --checkpoint-every 20 --batch-size 8 --hidden 16 "
-        "--heads 2 --layers 1 --vocab-size 400 --held-out count",
+        "pretrain CORPUS --lm bert --steps 60 --eval-every 20 --checkpoint-every 20 --batch-size 8 "
+        "--hidden 16 --heads 2 --layers 1 --vocab-size 400 --held-out count",
         "--steps 40", ("models/bert",), 'fill --corpus CORPUS --lm bert "She saw a dog ." --span "a dog"',
         ("models/bert",),
     ),
@@ -145,10 +146,8 @@ def campaign(name: str, before: Path, scratch: Path, rounds: int) -> Counter[str
         process = start(stage.line, place, scratch / "log")
         time.sleep(random.uniform(0, length))
         counts["had ended before the kill"] += process.poll() is not None
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
         left = contents(place, stage.read)
         copy = scratch / f"{name}-read" / "corpus"

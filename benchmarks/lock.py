@@ -3,10 +3,10 @@
 Usage: make lock, or: python benchmarks/lock.py UV
 
 `requirements.lock` keeps its versions (change one there, and run this); each gets the SHA-256 of all its
-files, for every platform and Python, and of those in pip's own folder of wheels (find-links), where a build of
-torch for the CPU may lie. `requirements-cuda.lock` has what torch's build for NVIDIA's GPUs, the index's own for
-Linux, needs besides: `make setup` installs it where that build was chosen. UV is the program uv, which asks the
-index once for each line.
+files, for every platform and Python, and of those in pip's own folder of wheels (find-links), where a build
+of torch for the CPU may lie. `requirements-cuda.lock` has what torch's build for NVIDIA's GPUs, the index's
+own for Linux, needs besides: `make setup` installs it where that build was chosen. UV is the program uv,
+which asks the index once for each line.
 """
 
 import hashlib

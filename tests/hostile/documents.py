@@ -109,8 +109,9 @@ _MADE: dict[str, Any] = {
 }  # fmt: skip
 """The documents that a report is made from, as small as they may be."""
 
-_ODD: list[Any] = [None, [], {}, "", "x", -1, 1.5, True, float("nan"), float("inf"), 10**30, 10**400,
-                   "\ud800", "\x1b[31m[/x]", "[/x]$\\x$", "../../x", "a\0b", [[[]]], {"a": {"b": []}}]  # fmt: skip
+_ODD: list[Any] = [None, [], {}, "", "x", -1, 1.5, True, float("nan"), float("inf"),
+                   10**30, 10**400, "\ud800", "\x1b[31m[/x]", "[/x]$\\x$", "../../x", "a\0b",
+                   [[[]]], {"a": {"b": []}}]  # fmt: skip
 
 
 def corpus(folder: Path, documents: dict[str, bytes]) -> None:
@@ -228,7 +229,7 @@ def _table() -> Iterator[Case]:
 
 
 def cases(count: int, seed: int) -> Iterator[Case]:
-    """The table, the params of every command, and about ``count`` of documents with something else in them."""
+    """The table, the params of every command, and ``count`` documents with something else in them."""
     yield from _table()
     yield from _params()
     for number in range(count):

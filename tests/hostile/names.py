@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 from hostile.case import Case
-from hostile.documents import corpus, documents
+from hostile.documents import BOMB, corpus, documents
 
 _DVC = """\
 stages:
@@ -17,8 +17,9 @@ stages:
     outs: ["data/${item.corpus}"]
 """
 _BAD = [
-    "x; touch pwned", "x && touch pwned", "$(touch pwned)", "`touch pwned`", "x|y", "x>y", "../x", "/x", "x/y",
-    "a b", "a\nb", "a\tb", "it's", '"', "", "-x", ".x", "x*", "~", "${a}", "#x", "\x1b[31mx", "x" * 300, "\\",
+    "x; touch pwned", "x && touch pwned", "$(touch pwned)", "`touch pwned`", "x|y", "x>y", "../x", "/x",
+    "x/y", "a b", "a\nb", "a\tb", "it's", '"', "", "-x", ".x", "x*", "~", "${a}", "#x", "\x1b[31mx", "x" * 300,
+    "\\",
 ]  # fmt: skip
 """What is no plain name."""
 
@@ -105,31 +106,27 @@ def _text(name: str, text: str) -> Callable[[Path], None]:
     return make
 
 
+_DVC_TEXTS = [
+    "[", "- 1", "stages: 3", "3", BOMB, "[" * 3000, "stages: {a: {cmd: [x, y]}}", "a: 2026-99-99",
+]  # fmt: skip
+_KEPT_TEXTS = [
+    "{",
+    "[]",
+    '{"before": 3}',
+    '{"before": "a: 1"}',
+    '{"a": NaN}',
+    '{"before": "\\ud800"}',
+]
+
+
 def _states() -> Iterator[Case]:
     """Files that DVC, or `repro` itself, left."""
-    bomb = "a: &a [1, 1]\n" + "".join(
-        f"b{n}: &b{n} [{', '.join([f'*b{n - 1}' if n else '*a'] * 9)}]\n" for n in range(8)
-    )
     for name in ("dvc.yaml", "dvc.lock"):
-        for text in (
-            "[",
-            "- 1",
-            "stages: 3",
-            "3",
-            bomb,
-            "[" * 3000,
-            "stages: {a: {cmd: [x, y]}}",
-            "a: 2026-99-99",
-        ):
+        for text in _DVC_TEXTS:
             yield Case(f"{name}: {text[:30]!r}", ["plan", "--no-probe"], _text(name, text), "any")
-    for text in ("{", "[]", '{"before": 3}', '{"before": "a: 1"}', '{"a": NaN}', "\ud800".encode(
-        "utf-8", "surrogatepass").decode("latin-1")):  # fmt: skip
-        yield Case(
-            f"params-over.json: {text[:30]!r}",
-            ["plan"],
-            _text(".dvc/tmp/params-over.json", text),
-            "any",
-        )
+    kept = ".dvc/tmp/params-over.json"
+    for text in _KEPT_TEXTS:
+        yield Case(f"params-over.json: {text[:30]!r}", ["plan"], _text(kept, text))
 
 
 def _folders() -> Iterator[Case]:

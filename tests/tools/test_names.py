@@ -1,4 +1,4 @@
-"""Names of params.yaml that go into shell commands, and commands that conjoin does not have: one line each."""
+"""Names of params.yaml that go into shell commands, and commands that are none: one line each."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def test_what_is_no_place_and_no_option_is_refused(entry: dict[Any, Any], said: 
 @pytest.mark.parametrize("value", [None, 3, {}, "x"])
 def test_a_list_is_a_list(value: object) -> None:
     """DVC would say so in its own way, or expand a text by its characters."""
-    with pytest.raises(SettingsError, match="seeds = .*: must be a list"):
+    with pytest.raises(SettingsError, match=r"seeds = .*: must be a list"):
         check_names({"seeds": value}, GRID, PATH)
 
 
