@@ -18,7 +18,7 @@ from pipeline.core.settings import Settings
 from pipeline.core.types import CATEGORIES, Sentence
 
 _DEEP = "[" * 3000 + "]" * 3000
-_BOMB = "a0: &a0 [1, 1]\n" + "".join(
+BOMB = "a0: &a0 [1, 1]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)
 )
 _VALUES = [
@@ -43,7 +43,7 @@ def _params() -> Iterator[Case]:
             len(settings.model_fields) > len(settings.arguments)
         ) else "none"  # fmt: skip
         stage = settings.stage
-        texts = {"a list": "- 1", "a section that is none": f"{stage}: 3", "a bomb": _BOMB,
+        texts = {"a list": "- 1", "a section that is none": f"{stage}: 3", "a bomb": BOMB,
                  "an entry that is none": f"{stage}: {{default: [1]}}", "NUL": "a: \0",
                  "an unknown key": f"{stage}: {{default: {{nonesuch: 1}}}}"}  # fmt: skip
         texts |= {v[:30]: f"{stage}: {{default: {{{option}: {v}}}}}" for v in _VALUES}

@@ -18,8 +18,8 @@ stages:
 """
 _BAD = [
     "x; touch pwned", "x && touch pwned", "$(touch pwned)", "`touch pwned`", "x|y", "x>y", "../x", "/x",
-    "x/y", "a b", "a\nb", "a\tb", "it's", '"', "", "-x", ".x", "x*", "~", "${a}", "#x", "\x1b[31mx", "x" * 300,
-    "\\",
+    "x/y", "a b", "a\nb", "a\tb", "it's", '"', "", "-x", ".x", "x*", "~", "${a}", "#x", "\x1b[31mx", "#",
+    "x" * 300, "\\",
 ]  # fmt: skip
 """What is no plain name."""
 
