@@ -14,7 +14,11 @@ QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm bert --sync --seed|--pool 1|-
 QUICK_SET := ingest.world.raw=20000 preparse.world.parser=treebank generate.world.references=1 \
 	pretrain.world.t5.steps=500 pretrain.world.bert.steps=1000
 
-.PHONY: demo test check setup clean
+# Fails where the torch that was installed is the build for NVIDIA's GPUs.
+ASKS_FOR_CUDA := import sys; from importlib.metadata import requires; \
+	sys.exit(sys.platform == "linux" and any("nvidia" in each for each in requires("torch") or ()))
+
+.PHONY: demo test check setup lock clean
 
 demo: setup
 	$(RUN) conjoin repro --skip '$(if $(QUICK),$(QUICK_SKIP),$(SKIP))' $(if $(QUICK),$(QUICK_SET:%=--set %))
@@ -33,12 +37,21 @@ check: setup
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements.lock requirements-cuda.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("conjoin needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
+	$(BIN)/python -c '$(ASKS_FOR_CUDA)' || \
+		$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cuda.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
+
+# Both lock files anew, with the versions that requirements.lock has; uv is needed for nothing else.
+lock:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet uv
+	.venv-lock/bin/python benchmarks/lock.py .venv-lock/bin/uv
+	rm -rf .venv-lock
 
 clean:
 	rm -rf $(VENV)

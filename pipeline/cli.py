@@ -1,13 +1,13 @@
 """The ``conjoin`` command: one Typer command per settings class, run by the module of its name.
 
 Settings are light to import; the stage itself (torch, transformers, stanza) is imported only when
-its command runs, so ``--help`` and a typo answer at once.
+its command runs, so ``--help`` and a typo answer at once. How a command ends that met a problem is
+said in ``core/last_resort.py``.
 """
 
 import importlib
 import inspect
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -16,7 +16,7 @@ import typer
 
 from pipeline import __version__
 from pipeline.audit.settings import Audit
-from pipeline.core.errors import ConjoinError
+from pipeline.core.last_resort import DEBUG, ending_in_one_line
 from pipeline.core.process import end_with_dvc
 from pipeline.core.settings import Settings, flag_of
 from pipeline.evaluate.settings import Evaluate
@@ -110,9 +110,11 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
     def run(*args: Any, params: Path | None = None, **given: Any) -> None:
         # Hugging Face tokenizers warn about forks otherwise; nothing here forks after tokenizing.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        end_with_dvc()
-        built = settings.build(given, params)
-        importlib.import_module(module).run(built)
+        # Inside of Typer, which would end an interrupted command without a word.
+        with ending_in_one_line():
+            end_with_dvc()
+            built = settings.build(given, params)
+            importlib.import_module(module).run(built)
 
     own = [name for name in settings.__annotations__ if name in settings.model_fields]
     # What the command shares with others comes after its own.
@@ -153,15 +155,16 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help=f"Show the traceback of a problem; or set {DEBUG}=1.")
+    ] = False,
 ) -> None:
     del version
+    if debug:
+        os.environ[DEBUG] = "1"  # worker processes and cells of `repro` inherit it
 
 
 def main() -> None:
-    """Entry point: a problem that the user can solve is one line on standard error and exit code 2."""
-    try:
+    """Entry point: a problem is one line on standard error; exit code 2 if the user can solve it, else 70."""
+    with ending_in_one_line():
         app()
-    except (ConjoinError, OSError, UnicodeDecodeError) as error:
-        # Files that cannot be opened or read are for the user to put right as well.
-        print(f"conjoin: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)

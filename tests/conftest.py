@@ -35,6 +35,12 @@ TEXTS = [
 ] * 20
 
 
+def pytest_configure() -> None:
+    """Nobody is told of what tests do: DVC and Hugging Face report usage unless they are asked not to."""
+    for name in ("DVC_NO_ANALYTICS", "DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"):
+        os.environ.setdefault(name, "1")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)

@@ -1,5 +1,10 @@
-"""Output for people: progress with time left, tables, messages; plain lines off a terminal."""
+"""Output for people: progress with time left, tables, messages; plain lines off a terminal.
 
+What is printed holds names and labels of corpora that anybody may have made. So nothing in it is markup,
+and what would steer the terminal is shown instead (``plain``).
+"""
+
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,10 +22,28 @@ from rich.progress import (
 from rich.table import Table
 
 # Off a terminal rich would wrap tables at 80 columns, too narrow for a log file.
-_out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-_err = Console(stderr=True, highlight=False)
+_out = Console(
+    highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120
+)
+_err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 _EVERY = 10.0  # seconds between two plain lines
 _T = TypeVar("_T")
+
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters but tab and line feed, marks that turn the direction of writing, line ends of
+Unicode, and halves of characters, which a file name that is not UTF-8 is read as and no terminal takes."""
+
+
+def plain(text: str) -> str:
+    """Text in which nothing steers a terminal: an escape character is shown as backslash, x, 1b."""
+    return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line: a line feed is shown as well."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 class Meter:
@@ -36,22 +59,22 @@ class Meter:
     """
 
     def __init__(self, what: str, total: int, first: int = 0) -> None:
-        self._what, self._total = what, total
+        self._what, self._total = one_line(what), total
         self._done = self._first = first
         self._note = ""
         self._begun = self._spoke = time.monotonic()
         self._bar: Progress | None = None
         if _err.is_terminal:
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 console=_err,
             )
-            self._task = self._bar.add_task(what, total=total, completed=first, note="")
+            self._task = self._bar.add_task(self._what, total=total, completed=first, note="")
 
     def __enter__(self) -> "Meter":
         if self._bar:
@@ -77,7 +100,7 @@ class Meter:
     def at(self, done: int, note: str | None = None) -> None:
         """Report ``done`` units done in all."""
         self._done = done
-        self._note = self._note if note is None else note
+        self._note = self._note if note is None else one_line(note)
         if self._bar:
             self._bar.update(self._task, completed=done, note=self._note)
         elif time.monotonic() - self._spoke >= _EVERY and done < self._total:
@@ -100,13 +123,13 @@ def track(items: Sequence[_T], what: str) -> Iterator[_T]:
 
 
 def say(text: str) -> None:
-    """Print a line of result to standard output, without markup."""
-    _out.print(text, markup=False, soft_wrap=True)
+    """Print a line of result to standard output."""
+    _out.print(plain(text), soft_wrap=True)
 
 
 def warn(text: str) -> None:
-    """Print a warning to standard error, without markup."""
-    _err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
+    """Print a warning to standard error."""
+    _err.print(f"warning: {plain(text)}", style="yellow", soft_wrap=True)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -114,7 +137,11 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     say(title)  # rich would wrap it at the width of the table
     grid = Table(show_edge=False)
     for index, name in enumerate(columns):
-        grid.add_column(name, justify="left" if index == 0 else "right")
+        grid.add_column(one_line(name), justify="left" if index == 0 else "right")
     for row in rows:
-        grid.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+        grid.add_row(*map(_cell, row))
     _out.print(grid)
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else one_line(str(value))

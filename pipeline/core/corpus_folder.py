@@ -7,8 +7,11 @@ files change and written after them. Who reads one of them calls ``require_inges
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired
 
-from pipeline.core.documents import read_json
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count, FileName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -98,6 +101,37 @@ def require_ingested(corpus: Path, *names: str) -> None:
             raise InputError(f"not as ingest wrote it: {fault}", path=path, remedy=again)
 
 
+class _Shard(TypedDict):
+    file: FileName
+    rows: Count
+    sha256: str
+
+
+class _Inputs(TypedDict):
+    sentences: str
+
+
+class _Seeds(TypedDict):
+    """Which sentences are U, in the words of preparse's settings."""
+
+    min_words: Count
+    limit: Count | None
+
+
+class TreesManifest(TypedDict):
+    """What is read of ``manifest.json`` in a folder of trees."""
+
+    shards: list[_Shard]
+    inputs: _Inputs
+    settings: NotRequired[dict[str, object]]
+
+
+class SeedsManifest(TypedDict):
+    """The same, of the trees of U."""
+
+    settings: _Seeds
+
+
 @dataclass(frozen=True, slots=True)
 class TreeRows:
     """The rows of all shards of trees, numbered consecutively."""
@@ -133,7 +167,9 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
         InputError: preparse has not run or was interrupted, its shards are damaged, or the trees are
             of other sentences than the corpus has now.
     """
-    manifest = read_json(folder / MANIFEST, remedy="run `conjoin preparse` first")
+    manifest: TreesManifest = read_json(
+        folder / MANIFEST, TreesManifest, remedy="run `conjoin preparse` first"
+    )
     shards = [each for each in manifest["shards"] if each["file"].startswith("trees-")]
     for shard in shards:
         if not (path := folder / shard["file"]).is_file() or sha256_of(path) != shard["sha256"]:

@@ -9,17 +9,27 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.files import require_regular
 
-_LARGEST = (
-    64 * 2**20
-)  # bytes: the greatest that conjoin writes, a manifest of 10,000 shards, has 3 MiB
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""In a form: a number of things."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+"""In a form: a number that can be shown, with or without a fraction."""
+
+PlaceName = Annotated[str, Field(pattern=r"^[^\x00-\x1f]*$", max_length=4096)]
+"""In a form: a path, or another name that becomes a part of one."""
+
+FileName = Annotated[str, Field(pattern=r"^[^\x00-\x1f/]+$", max_length=255)]
+"""In a form: the name of a file in the folder at hand."""
+
+_LARGEST = 64 * 2**20  # bytes: conjoin writes 3 MiB at most, a manifest of 10,000 shards
 _DEEPEST = 50  # levels of YAML; params.yaml has six
 _MOST_NODES = 100_000  # of YAML, aliases counted each time they are used
 _REMEDY = "run the stage that writes it"
@@ -67,17 +77,39 @@ def parse_json(
             f"not JSON that can be read: {_first_line(error)}", path=path, line=line, remedy=remedy
         ) from error
     try:
+        if "\\ud" in text.lower():  # half a character can be written so, and never again
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("holds half a character", path=path, line=line, remedy=remedy) from error
+    check_form(value, form, path=path, line=line, remedy=remedy)
+    return value
+
+
+def check_form(
+    value: Any,
+    form: Any,
+    *,
+    path: Path | None = None,
+    line: int | None = None,
+    remedy: str = _REMEDY,
+) -> None:
+    """Check that a value that was read has a form.
+
+    Raises:
+        InputError: it has not.
+    """
+    try:
         _adapter(form).validate_python(value, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = ".".join(str(each)[:40] for each in first["loc"][:8])
+        said = first["msg"].removeprefix("Value error, ").lower()
         raise InputError(
-            f"not as conjoin writes it: {f'{place}: ' if place else ''}{first['msg'].lower()}",
+            f"not as conjoin writes it: {f'{place}: ' if place else ''}{said[:200]}",
             path=path,
             line=line,
             remedy=remedy,
         ) from error
-    return value
 
 
 @cache
@@ -107,7 +139,7 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
     """
     head = f"{what}: " if what else ""
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         try:
             node = loader.get_single_node()
             if node is None:
@@ -133,6 +165,25 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
         ) from error
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses whole numbers that nothing can use, and that Python may not even be able to print."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """The number of a node.
+
+        Raises:
+            ConstructorError: it needs more than 64 bits.
+        """
+        number = int(super().construct_yaml_int(node))
+        if abs(number) >= 2**63:
+            said = "a whole number of more than 64 bits"
+            raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+
+
 def _bounded(node: yaml.Node) -> None:
     """Refuse what grows without measure when its aliases are followed.
 
@@ -144,6 +195,8 @@ def _bounded(node: yaml.Node) -> None:
 
     def size(node: yaml.Node) -> int:
         if not isinstance(node, yaml.CollectionNode):
+            if "\0" in node.value or any("\ud800" <= c <= "\udfff" for c in node.value):
+                raise ValueError("NUL, or half a character, which no text can hold")
             return 1
         key = id(node)
         if key in above:

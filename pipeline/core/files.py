@@ -16,7 +16,7 @@ import stat
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,7 @@ def atomic(path: Path) -> Iterator[Path]:
         with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
+            _open_up(temporary)
             _flush(temporary)
             os.replace(temporary, path)
             _flush(path.parent)
@@ -126,6 +127,28 @@ def _writing(path: Path) -> Iterator[None]:
             path=path,
             remedy="free space and run the same command again; what is finished is kept",
         ) from error
+
+
+def _open_up(path: Path) -> None:
+    """Give a new file the mode that the umask leaves: safetensors makes its files for their owner alone.
+
+    A link, or a file that has other names, may be somebody else's and stays as it is.
+    """
+    facts, mode = path.lstat(), 0o666 & ~_umask()
+    alone = stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
+    if alone and stat.S_IMODE(facts.st_mode) != mode:
+        path.chmod(mode)
+
+
+def _umask() -> int:
+    """This process' umask; Linux tells it, elsewhere it can only be asked for by setting another."""
+    with suppress(OSError):
+        found = re.search(r"^Umask:\s*([0-7]+)$", Path("/proc/self/status").read_text(), re.M)
+        if found:
+            return int(found[1], 8)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _flush(path: Path) -> None:
@@ -157,6 +180,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             temporary.mkdir(parents=True)
             yield temporary
             for file in (p for p in temporary.rglob("*") if p.is_file()):
+                _open_up(file)
                 _flush(file)
             replace_folder(temporary, path)
             _flush(path.parent)

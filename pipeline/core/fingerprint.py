@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from typing_extensions import TypedDict
+
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
@@ -95,6 +97,20 @@ def code_digest() -> str:
     return digest_of({path.relative_to(package).as_posix(): sha256_of(path) for path in files})
 
 
+class _Facts(TypedDict):
+    rows: int | None
+    bytes: int
+    sha256: str
+
+
+class _Body(TypedDict):
+    """A record as it stands in its file."""
+
+    fingerprint: str
+    files: dict[str, _Facts]
+    digest: str
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The state of an output, and why it must be made again."""
@@ -162,7 +178,7 @@ class Output:
         if not self.record.exists():
             return None
         try:
-            body = dict(read_json(self.record))
+            body = dict(read_json(self.record, _Body))
             if body.pop("digest") != digest_of(body):
                 raise ValueError
             files = {name: FileFacts(**facts) for name, facts in body["files"].items()}

@@ -7,37 +7,50 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Literal, NotRequired, Self
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
 from pipeline.core.candidates import candidate_shards
-from pipeline.core.documents import parse_json, read_json
+from pipeline.core.documents import Count, Number, PlaceName, parse_json, read_json
 from pipeline.core.errors import InputError
 
 
 def read_records(
-    path: Path, read: Callable[[Mapping[str, Any]], dict[str, Any]], what: str, remedy: str
+    path: Path,
+    form: Any,
+    what: str,
+    remedy: str,
+    read: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
 ) -> tuple[dict[str, Any], ...]:
     """The records of a file; none where there is no file.
 
     Args:
         path: the file.
-        read: makes a record of a line's object, and raises what Python does where it is not of the kind.
+        form: what a line's object must be, as for ``read_json``.
         what: a line is, for the error: "a look of pretraining".
         remedy: for the error.
+        read: makes a record of such an object.
 
     Raises:
         InputError: a line is not what it should be.
     """
     if not path.is_file():
         return ()
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
     records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(lines, 1):
+        if not line and number == len(lines):
+            continue
         try:
-            records.append(read(parse_json(line)))
-        except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"not {what}: {line[:40]!r}", path=path, line=number, remedy=remedy
-            ) from error
+            records.append(read(parse_json(line, form, remedy="")))
+        except InputError as error:
+            said = f"not {what}: {line[:40]!r}: {error}"
+            raise InputError(said, path=path, line=number, remedy=remedy) from error
     return tuple(records)
 
 
@@ -122,6 +135,71 @@ BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
 _REMEDY = "remove the run folder and run `conjoin train` again"
 
 
+class _Settings(TypedDict, total=False):
+    """Those settings of a run that are read by name."""
+
+    candidates: PlaceName | None
+    warm_steps: Count
+    encoder: str
+    delta: Number
+
+
+def _named(pair: list[Any]) -> list[Any]:
+    if not (len(pair) == 2 and isinstance(pair[0], str)):
+        raise ValueError("must be a name and a value")
+    return pair
+
+
+class _Paper(TypedDict, total=False):
+    alike: list[str]
+    unlike: list[Annotated[list[Any], AfterValidator(_named)]]
+
+
+class Card(TypedDict):
+    """What is read of ``run.json``; earlier versions lack some of it."""
+
+    system: PlaceName
+    mode: str
+    labelled: Count
+    seed: Count
+    draw: NotRequired[str | Count]
+    shown_as: NotRequired[
+        dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
+    ]
+    settings: NotRequired[_Settings]
+    paper: NotRequired[_Paper]
+    steps: NotRequired[Count | None]
+    best_step: NotRequired[Count | None]
+    best_validation_accuracy: NotRequired[Number | None]
+    candidates: NotRequired[Count | None]
+    seen: NotRequired[Count | None]
+    distinct: NotRequired[Count | None]
+    accepted: NotRequired[Count | None]
+
+
+class Timing(TypedDict):
+    """What is read of ``timing.json``."""
+
+    seconds: Number
+
+
+_Counts = dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
+
+
+class _Validation(TypedDict):
+    """A line of ``history.jsonl``."""
+
+    step: Count
+    validation_accuracy: Number
+    loss: NotRequired[float | None]
+    validation_loss: NotRequired[float | None]
+    seen: NotRequired[Count]
+    accepted: NotRequired[Count]
+    distinct: NotRequired[Count]
+    acceptance: NotRequired[_Counts]
+    acceptance_by_length: NotRequired[_Counts]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run folder.
@@ -201,24 +279,19 @@ def not_at_hand(runs: Sequence[Run]) -> str:
 
 
 def _read(folder: Path) -> Run:
-    card = read_json(folder / "run.json")
+    card: dict[str, Any] = read_json(folder / "run.json", Card, remedy=_REMEDY)
     timing = folder / "timing.json"
-    history = read_records(
-        folder / "history.jsonl", lambda record: {**record, "step": int(record["step"])},
-        "a record of validation", _REMEDY,
-    )  # fmt: skip
-    try:
-        return Run(
-            folder=folder,
-            system=System.of(card),
-            labelled=int(card["labelled"]),
-            draw=str(card.get("draw", card["labelled"])),
-            seed=int(card["seed"]),
-            card=card,
-            history=history,
-            seconds=float(read_json(timing)["seconds"]) if timing.is_file() else None,
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"not the card of a run: {error!r}", path=folder / "run.json", remedy=_REMEDY
-        ) from error
+    return Run(
+        folder=folder,
+        system=System.of(card),
+        labelled=card["labelled"],
+        draw=str(card.get("draw", card["labelled"])),
+        seed=card["seed"],
+        card=card,
+        history=read_records(
+            folder / "history.jsonl", _Validation, "a record of validation", _REMEDY
+        ),
+        seconds=float(read_json(timing, Timing, remedy=_REMEDY)["seconds"])
+        if timing.is_file()
+        else None,
+    )

@@ -15,7 +15,14 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
@@ -49,6 +56,18 @@ def shown_place(path: Path) -> str:
     return "/".join(path.parts[1:][-2:]) if path.is_absolute() else str(path)
 
 
+def _shown(value: object) -> str:
+    """A value as a message shows it: whatever it is, on less than a line."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no number of more than 4,300 digits
+        return "…"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+
+
+_LONGEST = 100  # characters of a value in a message
+
+
 class Settings(BaseModel):
     """Base of every command's settings: frozen, unknown keys refused, one-line errors.
 
@@ -64,13 +83,25 @@ class Settings(BaseModel):
             matrix, instead of keys of the section.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
     stage: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None
     grid_fields: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("*")
+    @classmethod
+    def _fits(cls, value: Any, info: ValidationInfo) -> Any:
+        """Numbers that torch and NumPy take: seeds have 32 bits, others 64."""
+        bits = 32 if "seed" in (info.field_name or "") else 63
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, int) and abs(each) >= 2**bits:
+                raise ValueError(f"must be below 2^{bits}")
+        return value
 
     @classmethod
     def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
@@ -91,7 +122,7 @@ class Settings(BaseModel):
                 raise SettingsError(f"{cls.stage}: --{flag_of(key)} is required") from error
             if first["type"] == "extra_forbidden":
                 what = f"no such setting; there are: {', '.join(cls.model_fields)}"
-            value = f" = {first['input']!r}" if key else ""
+            value = f" = {_shown(first['input'])}" if key else ""
             place = params if key in section and key not in explicit else None
             name = f"{cls.stage}.{key}" if key else cls.stage
             raise SettingsError(f"{name}{value}: {what}", path=place) from error

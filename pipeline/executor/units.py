@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import TypedDict
 
-from pipeline.core.documents import read_json
+from pipeline.core.documents import Count, check_form, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
@@ -52,6 +53,18 @@ _SHOWN = 8  # reasons, and indices of each, that a line can carry
 def _listed(members: Sequence[int]) -> str:
     more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
     return ", ".join(map(str, members[:_SHOWN])) + more
+
+
+class _Tally(TypedDict):
+    kept: Count
+    refused: dict[str, Count]
+
+
+class _Facts(TypedDict):
+    """What a unit's record says beside its files."""
+
+    tally: _Tally
+    notes: dict[str, Count]
 
 
 _FINGERPRINT = "conjoin.fingerprint"
@@ -155,7 +168,7 @@ class UnitFolder:
         Raises:
             InputError: it is not finished.
         """
-        return Tally.from_dict(self._output(index).require().facts["tally"])
+        return Tally.from_dict(self._facts(index)["tally"])
 
     def tally(self) -> Tally:
         """The sum of the units' tallies."""
@@ -165,7 +178,7 @@ class UnitFolder:
         """The sums of the units' notes."""
         total: Counter[str] = Counter()
         for index in range(self.count):
-            total.update(self._output(index).require().facts["notes"])
+            total.update(self._facts(index)["notes"])
         return total
 
     def write_manifest(self) -> None:
@@ -187,6 +200,11 @@ class UnitFolder:
         command = {"command": self.command} if self.command else {}
         about = {**self.fingerprint.to_dict(), "fingerprint": digest}
         write_json(self.folder / MANIFEST, {**about, **body, **command})
+
+    def _facts(self, index: int) -> Mapping[str, Any]:
+        facts = self._output(index).require().facts
+        check_form(facts, _Facts, path=self.record(index), remedy="remove it")
+        return facts
 
     def _name(self, index: int) -> str:
         return f"{index:05d}-of-{self.count:05d}"

@@ -11,7 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.corpus_folder import TREES_FOLDER, TreeRows, find_trees, require_ingested
+from pipeline.core.corpus_folder import (
+    TREES_FOLDER,
+    SeedsManifest,
+    TreeRows,
+    find_trees,
+    require_ingested,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
@@ -91,8 +97,11 @@ def seeds_of(trees: Path) -> dict[str, Any]:
     Raises:
         InputError: preparse has not run.
     """
-    settings = read_json(trees / MANIFEST, remedy="run `conjoin preparse` first")["settings"]
-    return {name: settings[name] for name in ("min_words", "limit")}
+    manifest: SeedsManifest = read_json(
+        trees / MANIFEST, SeedsManifest, remedy="run `conjoin preparse` first"
+    )
+    settings = manifest["settings"]
+    return {"min_words": settings["min_words"], "limit": settings["limit"]}
 
 
 _Choice = Callable[[SourceSentence, str | None], list[Reference]]

@@ -5,16 +5,19 @@ sentences there are, nor on the process that draws.
 """
 
 import hashlib
-import json
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired
 
 from nltk.tree import Tree
+from typing_extensions import TypedDict
 
+from pipeline.core.documents import Count, parse_json
 from pipeline.core.errors import InputError
+from pipeline.core.files import require_regular
 from pipeline.core.types import (
     LABEL,
     REFERENCE_LABELS,
@@ -84,6 +87,16 @@ def draw_spans(
     ]
 
 
+_REMEDY = 'write {"sentence_id": …, "start": …, "end": …, "label": …}'
+
+
+class _Line(TypedDict):
+    sentence_id: str
+    start: Count
+    end: Count
+    label: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class GivenSpan:
     """A line of a file of given spans: half-open word indices, label, and where it stands."""
@@ -104,23 +117,25 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
     """
     found: dict[str, list[GivenSpan]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        require_regular(path)
+        lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError as error:
         raise InputError(
             "no such file of given spans", path=path, remedy="name it with --given"
         ) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", path=path, remedy=_REMEDY) from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            sentence_id, start, end = str(row["sentence_id"]), int(row["start"]), int(row["end"])
-            label = str(row.get("label", UNLABELLED))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            row: _Line = parse_json(line, _Line, remedy="")
+        except InputError as error:
             raise InputError(
-                "not a given span", path=path, line=number,
-                remedy='write {"sentence_id": …, "start": …, "end": …, "label": …}',
-            ) from error  # fmt: skip
+                f"not a given span: {error}", path=path, line=number, remedy=_REMEDY
+            ) from error
+        sentence_id, start, end = row["sentence_id"], row["start"], row["end"]
+        label = row.get("label", UNLABELLED)
         if not re.fullmatch(LABEL, label):
             raise InputError(
                 f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,

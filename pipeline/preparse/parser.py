@@ -12,15 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NotRequired
 
 import stanza
 import torch
 from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
+from typing_extensions import TypedDict
 
 from pipeline.core.console import say
-from pipeline.core.documents import read_json
+from pipeline.core.documents import Count, Number, PlaceName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
@@ -37,6 +38,34 @@ from pipeline.preparse.parser_training import (
 )
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import escape, parse_tree, unescape
+
+
+class _File(TypedDict):
+    sha256: str
+
+
+class _Training(TypedDict, total=False):
+    trees: Count
+    dev_trees: Count
+    epochs: Count
+    best_epoch: Count
+    f1: Number
+
+
+class Card(TypedDict):
+    """What is read of ``parser.json``."""
+
+    source: PlaceName
+    wrapper: str | None
+    training: _Training | None
+    files: NotRequired[dict[str, _File]]
+
+
+class _Beside(TypedDict):
+    """What is read of the card beside a parser's file."""
+
+    wrapper: NotRequired[str | None]
+
 
 CARD = "parser.json"
 """File in CORPUS/parser that says which parser made the trees; ``corpus_parser`` writes it."""
@@ -177,7 +206,7 @@ def _from_file(path: Path) -> Parser:
         rows = [list(zip(w, t, strict=True)) for w, t in zip(sentences, tags, strict=True)]
         return list(model.parse_tagged_words(rows, len(rows)))
 
-    trained = read_json(card) if card.exists() else {}
+    trained = read_json(card, _Beside) if card.exists() else {}
     return Parser(
         file_name(path),
         run,
@@ -219,6 +248,8 @@ def _from_package(package: str) -> Parser:
     return Parser(f"stanza:{package}", run, needs_tags=False, wrapper=None)
 
 
+_REMEDY = "run `conjoin preparse`"
+
 TREEBANK = "treebank"
 """In place of a parser: the corpus's own trees."""
 
@@ -253,7 +284,7 @@ def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
         output.begin()
         facts = _train(settings)
         output.finish({name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN)}, facts)
-    return dict(read_json(folder / CARD))
+    return dict(read_json(folder / CARD, Card, remedy=_REMEDY))
 
 
 def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
@@ -297,7 +328,7 @@ def corpus_parser(folder: Path) -> Parser:
         InputError: preparse has not run.
         ModelError: it took the treebank's own trees, or the parser cannot be loaded.
     """
-    card = read_json(folder / CARD, remedy="run `conjoin preparse`")
+    card = read_json(folder / CARD, Card, remedy=_REMEDY)
     source = str(card["source"])
     if source == TREEBANK:
         raise ModelError(

@@ -1,18 +1,18 @@
 """The annotation audit: what generation's annotations are worth, and what the filter makes of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
+from pipeline.core.documents import check_form, read_json
 from pipeline.core.markdown import number, percent
 from pipeline.core.parquet import read_rows
 from pipeline.core.runs import System
 from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
+from pipeline.report.forms import WithOracle, WithoutOracle
 from pipeline.report.markdown import Row, Table
 from pipeline.report.results import Metrics, read_generation, short_name, system_key
 
@@ -53,32 +53,25 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
     path = corpus / "audit" / "audit.json"
     if not path.is_file():
         return None, "audit/audit.json is not there"
-    document = read_json(path)
-    try:
-        if not document["oracle"]:
-            return (
-                None,
-                "no grammar made this corpus, so there is no way to tell which annotations are right",
-            )
-        known = {str(system): system for system in systems}
-        generation = [
-            {**entry, "candidates": read_generation(corpus, entry["candidates"])}
-            for entry in document["generation"]
-        ]
-        generation.sort(key=lambda e: e["candidates"].key)
-        filtered = [
-            {**entry, "system": known.get(entry["system"], System(entry["system"]))}
-            for entry in document["filter"]
-        ]
-        filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
-        for entry in generation:
-            _need(entry, (*_SHARES, "judged", "by_label", "by_fill_length"))
-        for entry in filtered:
-            _need(entry, ("accepted", "rejected", "by_label"))
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"not what `conjoin audit` writes: {error!r}", path=path, remedy=_REMEDY
-        ) from error
+    document = read_json(path, remedy=_REMEDY)
+    if document.get("oracle") is False:
+        check_form(document, WithoutOracle, path=path, remedy=_REMEDY)
+        return (
+            None,
+            "no grammar made this corpus, so there is no way to tell which annotations are right",
+        )
+    check_form(document, WithOracle, path=path, remedy=_REMEDY)
+    known = {str(system): system for system in systems}
+    generation = [
+        {**entry, "candidates": read_generation(corpus, entry["candidates"])}
+        for entry in document["generation"]
+    ]
+    generation.sort(key=lambda e: e["candidates"].key)
+    filtered = [
+        {**entry, "system": known.get(entry["system"], System(entry["system"]))}
+        for entry in document["filter"]
+    ]
+    filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
     return Audit(tuple(generation), tuple(filtered)), ""
 
 
@@ -104,12 +97,6 @@ def _labels(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     found = {label for entry in entries for label in entry["by_label"]}
     known = [label for label in REFERENCE_LABELS if label in found]
     return [*known, *sorted(found - set(known))]
-
-
-def _need(entry: Mapping[str, Any], keys: Sequence[str]) -> None:
-    missing = [key for key in keys if key not in entry]
-    if missing:
-        raise KeyError(*missing)
 
 
 def annotation_table(audit: Audit) -> Table:

@@ -106,6 +106,7 @@ def draw(size: tuple[float, float], plot: Callable[[Axes], None], name: str = ""
         rcdefaults()
         # Text stays text, so it takes the page's font; the salt makes ids a function of the data.
         rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "conjoin", "font.size": 9})
+        rcParams["text.parse_math"] = False  # a system's name may hold dollar signs
         figure = Figure(figsize=size, layout="constrained")
         plot(figure.add_subplot())
         buffer = io.StringIO()

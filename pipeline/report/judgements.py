@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.core import console
 from pipeline.core.errors import InputError
-from pipeline.core.files import write_text
+from pipeline.core.files import require_regular, write_text
 from pipeline.report.sections import ExampleList
 
 _COLUMNS = ("candidate_id", "sensible", "note")
@@ -41,6 +41,7 @@ def read_judgements(path: Path) -> dict[str, Judgement]:
     def wrong(what: str, line: int, remedy: str = _REMEDY) -> InputError:
         return InputError(what, path=path, line=line, remedy=remedy)
 
+    require_regular(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
 from pipeline.core.markdown import percent
 from pipeline.core.runs import read_records
 from pipeline.core.settings import Family, family_of, is_model_name
+from pipeline.report.forms import Look, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.results import generator_name, model_system
 
@@ -92,22 +92,21 @@ def _read(path: Path, models: Path) -> LanguageModel | None:
     if not is_model_name(name):
         return None
     seed = rest[0].removeprefix("seed-") if rest else "0"
-    card = read_json(path)
+    card = read_json(path, Pretrained, remedy=_REMEDY)
     timing = folder / "timing.json"
-    about = read_json(timing) if timing.is_file() else {}
-    if not isinstance(card, dict) or not isinstance(about, dict):
-        raise InputError("not the card of a language model", path=path, remedy=_REMEDY)
+    about = read_json(timing, PretrainingTime, remedy=_REMEDY) if timing.is_file() else {}
     if path.name == "ready.json":
         return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
-    looks = read_records(folder / "history.jsonl", _look, "a look of pretraining", _REMEDY)
+    looks = read_records(
+        folder / "history.jsonl", Look, "a look of pretraining", _REMEDY, read=_look
+    )
     return LanguageModel(name, seed, None, card, about, looks)
 
 
 def _look(record: Mapping[str, Any]) -> dict[str, Any]:
     probe = record.get("probe") or {}
     shares = {key: float(probe[key]) for key in _PROBE if probe.get(key) is not None}
-    told = {"tokens": int(record["tokens"]), "step": int(record["step"])}
-    return {**record, **told, "probe": shares, "n": probe.get("n")}
+    return {**record, "probe": shares, "n": probe.get("n")}
 
 
 def model_curves(models: Sequence[LanguageModel]) -> str:

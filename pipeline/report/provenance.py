@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
 from pipeline.core.markdown import percent
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally
 from pipeline.report.examples import fill_statistics
+from pipeline.report.forms import Counted, Ingested, Parsed, Times
 from pipeline.report.language_models import read_models
 from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.results import (
@@ -47,7 +47,7 @@ def corpus_table(corpus: Path) -> Table | None:
     path = corpus / "ingest.json"
     if not path.is_file():
         return None
-    card = read_json(path)
+    card = read_json(path, Ingested)
     splits, labels = card.get("splits", {}), card.get("labels", {})
     names = _ranked(splits, _SPLITS)
     counts = {key for name in names for key in splits[name]}
@@ -83,7 +83,9 @@ def generation_table(corpus: Path) -> Table | None:
     if not folders:
         return None
     tallies = {
-        kind: Tally.merged(Tally.from_dict(read_json(f / "manifest.json")["tally"]) for f in found)
+        kind: Tally.merged(
+            Tally.from_dict(read_json(f / "manifest.json", Counted)["tally"]) for f in found
+        )
         for kind, found in sorted(folders.items())
     }
     fills = {kind: fill_statistics(folders[kind]) for kind in tallies}
@@ -134,7 +136,7 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
     """How it was made: (what, in words)."""
     facts = []
     if (corpus / "preparse.json").is_file():
-        card = read_json(corpus / "preparse.json")
+        card = read_json(corpus / "preparse.json", Parsed)
         kept = card.get("unlabelled", {}).get("kept")
         text = f"{card.get('parser', 'unknown')}" + ("" if kept is None else f"; {kept:,} trees")
         if training := card.get("training"):
@@ -190,7 +192,7 @@ def _corpus(corpus: Path) -> str:
     path = corpus / "ingest.json"
     if not path.is_file():
         return ""
-    card = read_json(path)
+    card = read_json(path, Ingested)
     train = card.get("splits", {}).get("train", {}).get("sentences")
     size = f"{train:,} training sentences" if train else "its training sentences"
     if card.get("reader") == "world":
@@ -348,19 +350,14 @@ def times_table(corpus: Path) -> Table | None:
     path = corpus.resolve().parent / "times.json"  # `repro` keeps it beside the corpus folders
     if not path.is_file():
         return None
-    document = read_json(path)
-    try:
-        folder = f"data/{corpus.resolve().name}/"  # a word of the command, or what one begins with
-        cells = [
-            cell for cell in document.values()
-            if any(f"{word}/".startswith(folder) for word in cell["command"].split())
-        ]  # fmt: skip
-        stages = _ranked({cell["stage"] for cell in cells}, _ORDER)
-        rows = [_row(stage, [c for c in cells if c["stage"] == stage]) for stage in stages]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"not what `conjoin repro` writes: {error!r}", path=path, remedy="remove it"
-        ) from error
+    document = read_json(path, Times, remedy="remove it")
+    folder = f"data/{corpus.resolve().name}/"  # a word of the command, or what one begins with
+    cells = [
+        cell for cell in document.values()
+        if any(f"{word}/".startswith(folder) for word in cell["command"].split())
+    ]  # fmt: skip
+    stages = _ranked({cell["stage"] for cell in cells}, _ORDER)
+    rows = [_row(stage, [c for c in cells if c["stage"] == stage]) for stage in stages]
     if not rows:
         return None
     return Table(

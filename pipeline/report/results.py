@@ -9,6 +9,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import ANY, NO_GENERATOR, System
 from pipeline.core.settings import family_of, is_model_name
+from pipeline.report.forms import Generated, Pretrained
 
 GENERATORS = {"bert": "BERT", "t5": "T5"}
 """Family of a language model → its name in the paper, in the paper's order."""
@@ -153,11 +154,11 @@ class Generation(NamedTuple):
 def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
-        settings = read_json(manifest).get("settings", {})
+        settings = read_json(manifest, Generated).get("settings", {})
         if not is_model_name(lm := settings.get("lm")):
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
-        model = model_system(lm, read_json(cards[0]) if cards else {})
+        model = model_system(lm, read_json(cards[0], Pretrained) if cards else {})
         rest = ["spans from gold trees"] if settings.get("trees") == "treebank" else []
         rest += [
             str(settings[key]).replace("-", " ")
@@ -168,7 +169,7 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         words, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
         if (fills := settings.get("fills", "free")) != "free":
             rest += ["same head"] if settings.get("match") == "head" else []
-            pool = settings["pool"]
+            pool = settings.get("pool", 1)
             words[0] = f"{fills}, best of {pool} by {words[0]}"
             if pool == 1:  # the model has no choice, and so neither it nor its synchronizer matters
                 words = [fills, "unranked"]

@@ -16,6 +16,7 @@ from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, Material
 from pipeline.report.examples import example_lists, generation_lists, place_of
 from pipeline.report.findings import findings
+from pipeline.report.forms import Evaluated
 from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.paper_tables import accuracy_table
@@ -36,7 +37,7 @@ def run(settings: Report) -> None:
     sections = [part for part in parts if isinstance(part, Section)]
     points = findings(found.metrics, found.runs)
     context = {
-        "corpus": settings.corpus.resolve().name,
+        "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
         "points": points,
         "sections": sections,
         "missing": [part for part in parts if isinstance(part, str)],
@@ -93,7 +94,7 @@ def _tell(metrics: Metrics) -> None:
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     path = corpus / "evaluation" / "metrics.json"
-    document = read_json(path, remedy="run `conjoin evaluate` first")
+    document = read_json(path, Evaluated, remedy="run `conjoin evaluate` first")
     try:
         metrics = Metrics.parse(document, systems)
     except (KeyError, TypeError) as error:

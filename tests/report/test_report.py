@@ -903,7 +903,7 @@ def test_a_corpus_without_a_grammar_has_no_audit(tmp_path: Path) -> None:
     assert "no grammar made this corpus" in why
     for damaged in ({"filter": []}, {"filter": [], "generation": [{"candidates": "t5-sync"}]}):
         write_json(tmp_path / "audit/audit.json", {"oracle": True, **damaged})
-        with pytest.raises(InputError, match=r"audit\.json: not what"):
+        with pytest.raises(InputError, match=r"audit\.json: not as conjoin writes it"):
             read_audit(tmp_path)
     assert read_verdicts(tmp_path) == {}
 
@@ -917,7 +917,7 @@ def test_times_are_those_of_this_corpus(corpus: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert times_table(tmp_path / "none") is None
     write_json(tmp_path / "times.json", {"train@1": {"stage": "train"}})
-    with pytest.raises(InputError, match=r"times\.json: not what"):
+    with pytest.raises(InputError, match=r"times\.json: not as conjoin writes it"):
         times_table(tmp_path / "tiny")
 
 
@@ -1168,7 +1168,7 @@ def test_missing_metrics_is_one_line_with_a_remedy(tmp_path: Path) -> None:
 def test_damaged_input_is_named_with_its_place(tmp_path: Path) -> None:
     """Metrics of another shape and a broken line of history are refused."""
     write_json(tmp_path / "evaluation/metrics.json", {"split": "test"})
-    with pytest.raises(InputError, match=r"metrics\.json: not what"):
+    with pytest.raises(InputError, match=r"metrics\.json: not as conjoin writes it"):
         run(Report(corpus=tmp_path))
     folder = build(tmp_path / "broken", {"baseline": [0.5]})
     with (folder / "runs/baseline/100/seed-0/history.jsonl").open("a") as file:

@@ -16,7 +16,8 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.stage.cache import RunCacheNotFoundError
 
-from pipeline.core.errors import InputError
+from pipeline.core.documents import read_yaml
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.settings import Settings
 from pipeline.pretrain.settings import Pretrain
 from pipeline.text.segmentation import text_files
@@ -37,6 +38,9 @@ class Cell:
         return self.name.partition("@")[0]
 
 
+_READ_BY_DVC = (Path("dvc.yaml"), Path("dvc.lock"), Path("params.yaml"))
+
+
 class Cells:
     """The pipeline of the working directory; does around a command what ``dvc repro`` does.
 
@@ -48,18 +52,31 @@ class Cells:
         # It would report every change of dvc.lock.
         logging.getLogger("dvc").setLevel(logging.WARNING)
         try:
+            for file in _READ_BY_DVC:
+                if file.exists():
+                    read_yaml(file)  # of bounded size and depth, as nobody else sees to
             self._repo = Repo()
             graph = self._repo.index.graph
-        except DvcException as error:
+        except (DvcException, SettingsError) as error:
             raise InputError(
                 f"no usable DVC pipeline: {error}", remedy="run in the project's root"
             ) from error
-        self._stages: dict[str, Any] = {stage.addressing: stage for stage in graph}
+        # What is only tracked, by `dvc add`, has no command.
+        self._stages: dict[str, Any] = {
+            stage.addressing: stage for stage in graph if stage.cmd is not None
+        }
+        for name, stage in self._stages.items():
+            if not isinstance(stage.cmd, str):
+                raise InputError(
+                    f"stage {name}: several commands", path="dvc.yaml", remedy="join them with &&"
+                )
         self.all = [
             Cell(
                 name,
                 stage.cmd,
-                frozenset(s.addressing for s in graph.successors(stage)),
+                frozenset(
+                    s.addressing for s in graph.successors(stage) if s.addressing in self._stages
+                ),
                 tuple(sorted(p for d in stage.deps for p in getattr(d, "params", ()))),
             )
             for name, stage in self._stages.items()
@@ -175,20 +192,28 @@ def settings_of(command: str, kind: type[_S]) -> _S:
     Raises:
         SettingsError: the command or its params file holds what is no setting of ``kind``.
     """
-    words = shlex.split(command)[2:]  # after "conjoin STAGE"
     given: dict[str, Any] = {}
-    arguments = iter(kind.arguments)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("--"):
-            given[next(arguments)] = word
-            continue
-        name = word[2:].replace("-", "_")
-        negative = name.removeprefix("no_")
-        if (field := kind.model_fields.get(negative)) and field.annotation is bool:
-            given[negative] = name == negative
-        else:
-            given[name] = words.pop(0)
+    try:
+        words = shlex.split(command)[2:]  # after "conjoin STAGE"
+        arguments = list(kind.arguments)
+        while words:
+            word = words.pop(0)
+            if not word.startswith("--"):
+                given[arguments.pop(0)] = word
+                continue
+            name = word[2:].replace("-", "_")
+            negative = name.removeprefix("no_")
+            if (field := kind.model_fields.get(negative)) and field.annotation is bool:
+                given[negative] = name == negative
+            else:
+                given[name] = words.pop(0)
+    except (
+        ValueError,
+        IndexError,
+    ) as error:  # half a quote, a word too many, an option without value
+        raise SettingsError(
+            f"not a command of conjoin's: {command[:200]}", path="dvc.yaml"
+        ) from error
     params = given.pop("params", None)
     return kind.build(given, Path(params) if params else None)
 

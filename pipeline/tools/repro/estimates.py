@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import require_ingested
-from pipeline.core.documents import read_json
+from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
@@ -156,6 +157,29 @@ def _seconds(work: Callable[[int], object]) -> float:
     return passed / done
 
 
+class _Shard(TypedDict):
+    file: str
+    rows: Count
+
+
+class _Shards(TypedDict):
+    """What is read of ``manifest.json`` of a folder of candidates."""
+
+    shards: list[_Shard]
+
+
+class _Draw(TypedDict):
+    validation: Count
+
+
+class _Ingested(TypedDict, total=False):
+    """What is read of ``ingest.json``."""
+
+    splits: dict[str, dict[str, Count]]
+    draws: dict[str, _Draw]
+    unlabelled_seeds: dict[str, Count]
+
+
 PROBE = "probe"
 _GATHER = {"evaluate", "audit", "report"}
 _MIN_WORDS = "of_10_words_or_more"
@@ -212,8 +236,9 @@ class Estimates:
         elif (about := self._evaluation.get(cell)) and self.training:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
             split = _counts(about.corpus).get("splits", {}).get(about.split, {})
-            if like and split and (speed := self._speed(like)):
-                seconds = (runs or 0) * split["with_coordination"] * speed.validation
+            count = split.get("with_coordination")
+            if like and count is not None and (speed := self._speed(like)):
+                seconds = (runs or 0) * count * speed.validation
         if seconds is not None:
             return Duration(seconds, PROBE)
         return self._durations.guess(cell, runs)
@@ -222,14 +247,14 @@ class Estimates:
         """How many runs a cell that reads them all would find."""
         if cell.stage not in _GATHER:
             return None
-        corpus = Path(cell.command.split()[2])
+        corpus = Path((cell.command.split() + [""] * 3)[2])
         there = {p.parent for p in corpus.glob("runs/*/*/seed-*/run.json")}
         return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
 
     def candidates(self, folder: Path) -> Figure:
         """Candidates in a folder of generation, or the pairs they would come from."""
         if (folder / MANIFEST).is_file():
-            shards = read_json(folder / MANIFEST)["shards"]
+            shards = read_json(folder / MANIFEST, _Shards)["shards"]
             rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
             return Figure(sum(rows), "generated")
         settings = next((s for s in self.generation.values() if s.out == folder), None)
@@ -306,7 +331,7 @@ def _out(settings: Train) -> Path:
 
 def _counts(corpus: Path) -> dict[str, Any]:
     path = corpus / "ingest.json"
-    counts: dict[str, Any] = read_json(path) if path.is_file() else {}
+    counts: dict[str, Any] = read_json(path, _Ingested) if path.is_file() else {}
     return counts
 
 

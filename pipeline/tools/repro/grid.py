@@ -16,18 +16,25 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from typing_extensions import TypedDict
 
 from pipeline.core.console import say
-from pipeline.core.documents import parse_yaml, read_json
+from pipeline.core.documents import parse_yaml, read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import folder_lock, write_json, write_text
 from pipeline.tools.repro.cells import Cell, Cells
+from pipeline.tools.repro.names import check_names
 from pipeline.tools.settings import Grid
 
 PARAMS = Path("params.yaml")
 _KEPT = Path(".dvc/tmp/params-over.json")
 """The file as it was and as it was changed: a killed process cannot put it back, the next one can."""
 _BEFORE = Path(".dvc/tmp/params-before.yaml")
+
+
+class _Kept(TypedDict):
+    before: str
+    after: str
 
 
 @contextmanager
@@ -60,15 +67,16 @@ def params_over(
                 raise InputError("no such file", path=PARAMS, remedy="run in the project's root")
             yield {}
             return
+        document = _parse(read_yaml(PARAMS))
         before = PARAMS.read_text(encoding="utf-8")
-        document = _parse(before)
         top = values(document)
-        if not (top or pairs):
-            yield document
-            return
         document |= top
         for pair in pairs:
             _set(document, pair, what)
+        check_names(document, GRID, PARAMS)
+        if not (top or pairs):
+            yield document
+            return
         after = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
         write_json(_KEPT, {"before": before, "after": after})
         try:
@@ -78,8 +86,8 @@ def params_over(
             _put_back()
 
 
-def _parse(text: str) -> dict[str, Any]:
-    document = parse_yaml(text, path=PARAMS) or {}
+def _parse(found: Any) -> dict[str, Any]:
+    document = found or {}
     if not isinstance(document, dict):
         raise SettingsError("must be a mapping of sections", path=PARAMS)
     return document
@@ -91,7 +99,7 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
     place: Any = document
     for name in above:
         place = place.get(name) if isinstance(place, dict) else None
-    if not equals or not isinstance(place, dict):
+    if not (equals and all(key.split(".")) and isinstance(place, dict)):
         raise SettingsError(f"{what} = {pair!r}: no such place in {PARAMS}")
     place[last] = parse_yaml(value, what=f"{what} = {pair!r}")
 
@@ -99,7 +107,7 @@ def _set(document: dict[str, Any], pair: str, what: str) -> None:
 def _put_back() -> None:
     if not _KEPT.is_file():
         return
-    kept = read_json(_KEPT, remedy="remove it")
+    kept = read_json(_KEPT, _Kept, remedy="remove it")
     if PARAMS.is_file() and PARAMS.read_text(encoding="utf-8") not in kept.values():
         write_text(_BEFORE, kept["before"])
         say(f"{PARAMS} was edited meanwhile and stays so; as it was before the run: {_BEFORE}")
@@ -130,21 +138,26 @@ def preset_values(
             or corpora whose sizes of L differ, which one matrix cannot hold.
     """
     presets = document.get("presets") or {}
+    if not isinstance(presets, Mapping):
+        raise SettingsError("presets: must be a mapping of presets by name", path=path)
     preset = presets.get(name) if name else {}
     if not isinstance(preset, Mapping):
-        known = ", ".join(presets) or "none"
+        known = ", ".join(map(str, presets)) or "none"
         raise SettingsError(f"preset {name!r}: no such preset; there are: {known}", path=path)
-    if unknown := sorted(set(preset) - set(GRID)):
+    if unknown := sorted(map(str, set(preset) - set(GRID))):
         raise SettingsError(
             f"presets.{name}.{unknown[0]}: a preset sets only {', '.join(GRID)}", path=path
         )
-    chosen = list(corpora or preset.get("corpora") or document.get("corpora") or ())
+    found = corpora or preset.get("corpora") or document.get("corpora") or []
+    if not isinstance(found, list):
+        raise SettingsError(f"corpora = {str(found)[:40]!r}: must be a list of names", path=path)
+    chosen = list(found)
     ingest = document.get("ingest")
     for corpus in chosen:
-        if isinstance(ingest, Mapping) and corpus not in ingest:
+        if isinstance(ingest, Mapping) and not (isinstance(corpus, str) and corpus in ingest):
             raise SettingsError(
-                f"corpus {corpus!r}: section ingest has no such entry; "
-                f"there are: {', '.join(key for key in ingest if key != 'default')}",
+                f"corpus {str(corpus)[:40]!r}: section ingest has no such entry; "
+                f"there are: {', '.join(str(key) for key in ingest if key != 'default')}",
                 path=path,
             )
     values = {

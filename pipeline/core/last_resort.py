@@ -1,0 +1,124 @@
+"""How a command ends that met a problem: in one line on standard error, whatever the problem was.
+
+What a user can put right (``ConjoinError``, files that cannot be opened or read, too little memory) ends
+with exit code 2. Anything else is a defect of conjoin: then the line says so and where the traceback lies,
+and the exit code is 70, which BSD's ``sysexits.h`` calls ``EX_SOFTWARE``. With ``conjoin --debug``, or
+``CONJOIN_DEBUG=1`` in the environment, which reaches worker processes too, the traceback is shown besides.
+"""
+
+import os
+import select
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.core.console import one_line, plain
+from pipeline.core.errors import ConjoinError
+
+DEBUG = "CONJOIN_DEBUG"
+"""Environment variable: anything but empty or 0 shows tracebacks."""
+
+FOR_THE_USER, DEFECT, INTERRUPTED, NO_READER = 2, 70, 130, 141
+"""Exit codes; the last two are 128 and the signal's number, as a shell has them for SIGINT and SIGPIPE."""
+
+_LONGEST = 300  # characters of an exception's own words
+
+
+@contextmanager
+def ending_in_one_line() -> Iterator[None]:
+    """Run the block as a command's whole work: what it raises becomes one line and an exit code.
+
+    Raises:
+        SystemExit: it did not succeed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is shown escaped; it is no reason to stop.
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        if _has_reader():  # another pipe's other end has gone
+            _end(str(error), FOR_THE_USER, error)
+        _forsake_output()
+        sys.exit(NO_READER)  # `conjoin … | head` has read enough
+    except KeyboardInterrupt as error:
+        _end("interrupted; what is finished is kept", INTERRUPTED, error)
+    except (ConjoinError, OSError, UnicodeDecodeError) as error:
+        # Files that cannot be opened or read are for the user to put right as well.
+        _end(" ".join(str(error).split()), FOR_THE_USER, error)
+    except Exception as error:
+        if _is_short_of_memory(error):
+            said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
+            _end(said, FOR_THE_USER, error)
+        _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
+
+
+_PLEASE = "this is a defect of conjoin, please report it;"
+_MORE_MEMORY = (
+    "give smaller batches, fewer processes or a machine with more; what is finished is kept"
+)
+
+
+def _is_short_of_memory(error: Exception) -> bool:
+    """Whether Python, NumPy, Arrow or torch (of which only the name is known here) asked in vain."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"MemoryError", "OutOfMemoryError"}) or "can't allocate memory" in str(
+        error
+    )
+
+
+def _words(error: BaseException) -> str:
+    """The exception's type, and its first words on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an exception that cannot be said must not hide behind another
+        said = ""
+    if len(said) > _LONGEST:
+        said = f"{said[:_LONGEST]} …"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _kept(error: BaseException) -> str:
+    """Where the traceback is: a new file in the folder for temporary files, which TMPDIR names."""
+    text = "".join(traceback.format_exception(error))
+    head = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC, process {os.getpid()}: {sys.argv}\n\n"
+    try:
+        begun = f"conjoin-{datetime.now(UTC):%Y%m%d-%H%M%S}-"
+        handle, name = tempfile.mkstemp(prefix=begun, suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(head + text)
+    except OSError as failure:
+        sys.stderr.write(plain(text))
+        return f"the traceback is above, for no file could be written ({_words(failure)})"
+    return f"the traceback is in {Path(name)}"
+
+
+def _end(said: str, code: int, error: BaseException) -> None:
+    with suppress(OSError):  # a terminal that has gone
+        if os.environ.get(DEBUG, "") not in {"", "0"}:
+            sys.stderr.write(plain("".join(traceback.format_exception(error))))
+        print(f"conjoin: {one_line(said)}", file=sys.stderr, flush=True)
+    sys.exit(code)
+
+
+def _has_reader() -> bool:
+    """Whether somebody can still read what this process prints."""
+    gone = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # no file behind it
+            gone.register(stream.fileno(), 0)
+    return not any(event & (select.POLLERR | select.POLLHUP) for _, event in gone.poll(0))
+
+
+def _forsake_output() -> None:
+    """Let what is still in the buffer go nowhere: Python would complain of it at the very end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,255 @@
+"""The forms of the JSON documents that a report is made from: the keys that it reads, and of which types.
+
+Everything may be absent that an earlier version of conjoin did not write; docs/schema.md names the keys.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count, FileName, Number, PlaceName
+from pipeline.core.metrics import CRITERIA
+from pipeline.core.types import CATEGORIES
+
+
+def _by_category(value: dict[str, Any]) -> dict[str, Any]:
+    return _with_keys(value, ("overall", *CATEGORIES))
+
+
+def _by_criterion(value: dict[str, Any]) -> dict[str, Any]:
+    return _with_keys(value, CRITERIA)
+
+
+def _with_keys(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    if missing := [key for key in keys if key not in value]:
+        raise ValueError(f"lacks {missing[0]}")
+    return value
+
+
+_Share = Number | None
+_Counts = dict[str, Count]
+_Figures = Annotated[dict[str, _Share], AfterValidator(_by_category)]
+
+
+class _Tally(TypedDict, total=False):
+    seen: Count
+    kept: Count
+    refused: _Counts
+
+
+class _WholeTally(TypedDict):
+    kept: Count
+    refused: _Counts
+
+
+class Ingested(TypedDict, total=False):
+    """``ingest.json``."""
+
+    reader: str
+    splits: dict[str, _Counts]
+    labels: dict[str, _Counts]
+    unlabelled_seeds: _Counts | None
+    refused: _Counts | None
+
+
+class _ParserTraining(TypedDict, total=False):
+    f1: Number
+    tags: str
+    trees: Count
+
+
+class Parsed(TypedDict, total=False):
+    """``preparse.json``."""
+
+    parser: str
+    unlabelled: _Tally
+    training: _ParserTraining | None
+
+
+class _Made(TypedDict, total=False):
+    lm: object  # a folder of which nothing is known is called as it is
+    trees: str
+    sync: bool
+    decoding: str
+    synchronize: str
+    fills: str
+    match: str
+    pool: Count
+
+
+class Generated(TypedDict):
+    """``manifest.json`` of a folder of candidates: what made them."""
+
+    settings: NotRequired[_Made]
+
+
+class Counted(TypedDict):
+    """The same document: what came of it."""
+
+    tally: _WholeTally
+
+
+class _Overlap(TypedDict, total=False):
+    found: _Counts | None
+    policy: str | None
+
+
+class Probe(TypedDict, total=False):
+    """A fill probe: shares of its ``n`` coordinations."""
+
+    n: Count | None
+    filled: _Share
+    category: _Share
+    length: _Share
+    sense: _Share
+    recovered: _Share
+    echo: _Share
+    exact: _Share
+
+
+class Pretrained(TypedDict, total=False):
+    """``pretrain.json``, or ``ready.json``, which has a ``name`` alone."""
+
+    name: str
+    base: str | None
+    objective: str
+    parameters: Count | None
+    vocabulary: Count | None
+    steps: Count | None
+    tokens: Count | None
+    perplexity: _Share
+    probe: Probe | None
+    texts: _Tally | None
+    overlap: _Overlap | None
+    text_digest: str | None
+
+
+class PretrainingTime(TypedDict, total=False):
+    """``timing.json`` of a language model."""
+
+    seconds: _Share
+    tokens_per_second: _Share
+    device: str | None
+    processes: Count | None
+    dtype: str | None
+
+
+class Look(TypedDict):
+    """A line of a language model's ``history.jsonl``."""
+
+    step: Count
+    tokens: Count
+    probe: NotRequired[Probe | None]
+
+
+class _RunAccuracy(TypedDict):
+    overall: _Share
+
+
+class _EvaluatedRun(TypedDict):
+    system: PlaceName
+    mode: NotRequired[str]
+    labelled: Count
+    seed: Count
+    accuracy: _RunAccuracy
+
+
+class _MeanAndSd(TypedDict):
+    mean: _Share
+    sd: _Share
+
+
+class _Summary(TypedDict):
+    system: PlaceName
+    labelled: Count
+    draw: NotRequired[str | Count]
+    mean: _Figures
+    sd: _Figures
+    criteria: Annotated[dict[str, _MeanAndSd], AfterValidator(_by_criterion)]
+
+
+class _Comparison(TypedDict):
+    system: PlaceName
+    against: PlaceName
+    labelled: Count
+    seeds: list[Count]
+    gain: Number
+    low: Number
+    high: Number
+    by_seed: NotRequired[list[Number]]
+
+
+class Evaluated(TypedDict):
+    """``evaluation/metrics.json``."""
+
+    split: str
+    instances: Annotated[_Counts, AfterValidator(_by_category)]
+    runs: list[_EvaluatedRun]
+    summary: list[_Summary]
+    comparisons: NotRequired[list[_Comparison]]
+
+
+class _Judged(TypedDict):
+    judged: Count
+    right: _Share
+    sensible: _Share
+
+
+class _FilteredLabel(TypedDict):
+    judged: Count
+    acceptance: _Share
+    accepted_right: _Share
+    rejected_right: _Share
+
+
+class _AuditedGeneration(_Judged):
+    candidates: FileName
+    other: _Share
+    ungrammatical: _Share
+    repeats: _Share
+    distinct: _Share
+    by_label: dict[str, _Judged]
+    by_fill_length: dict[str, _Judged]
+
+
+def _right_is_known(side: dict[str, Any]) -> dict[str, Any]:
+    if side["judged"] and side["right"] is None:
+        raise ValueError("some were judged, so right must be a number")
+    return side
+
+
+_Side = Annotated[_Judged, AfterValidator(_right_is_known)]
+
+
+class _AuditedFilter(TypedDict):
+    system: PlaceName
+    labelled: Count
+    accepted: _Side
+    rejected: _Side
+    by_label: dict[str, _FilteredLabel]
+
+
+class WithOracle(TypedDict):
+    """``audit/audit.json`` of a corpus that a grammar made."""
+
+    oracle: Literal[True]
+    generation: list[_AuditedGeneration]
+    filter: list[_AuditedFilter]
+
+
+class WithoutOracle(TypedDict):
+    """``audit/audit.json`` of another corpus."""
+
+    oracle: Literal[False]
+
+
+class _Timed(TypedDict):
+    stage: str
+    command: str
+    seconds: Number
+    cpu_seconds: Number
+
+
+Times = dict[str, _Timed]
+"""``times.json``, which `repro` keeps."""

@@ -1,0 +1,48 @@
+"""What is printed holds names that anybody may have chosen: no markup, nothing that steers a terminal."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pipeline.core import console
+from pipeline.core.console import Meter, say, table, warn
+
+HOSTILE = ["[/x]", "[red]x", "[link=http://a]b", ":car:", "\x1b[31mx", "a\rb", "\x9b1m", "\x07",
+           "caf\udce9", "\u202egnp.exe"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_shown_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a title, a column, a cell, a line and a warning; control characters are shown escaped."""
+    shown = console.plain(name)
+    table(name, (name, "n"), [(name, 1000)])
+    say(name)
+    warn(name)
+    out, err = capsys.readouterr()
+    assert out.count(shown) == 4
+    assert shown in err
+    assert not set(out + err) & set("\x1b\r\x9b\x07\u202e\udce9")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_shows_names_as_they_are(
+    name: str, terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal and off it."""
+    bars = Console(
+        file=io.StringIO(), force_terminal=terminal, width=200, highlight=False, color_system=None
+    )
+    monkeypatch.setattr(console, "_err", bars)
+    with Meter(name, 3) as meter:
+        meter.advance(note=name)
+    said = bars.file.getvalue() if terminal else capsys.readouterr().err  # type: ignore[attr-defined]
+    assert said.count(console.plain(name)) >= 2
+    assert not set(said) & set("\x9b\x07\u202e\udce9")
+
+
+def test_a_cell_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line feed in a label would look like another row."""
+    table("t", ("a", "b"), [("x\ny", "1"), ("tab\there", "2")])
+    assert r"x\ny" in capsys.readouterr().out

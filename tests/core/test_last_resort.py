@@ -1,0 +1,134 @@
+"""However a command ends, it says so in one line; a defect's traceback lies in a file."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.core.errors import InputError
+from pipeline.tools import corpora
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class OutOfMemoryError(RuntimeError):
+    """Called like torch's."""
+
+
+@pytest.fixture
+def ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Any:
+    """Runs `conjoin corpora` that raises something; its exit code and what it said."""
+    monkeypatch.setenv("CONJOIN_DEBUG", "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def end(error: BaseException, *options: str) -> tuple[int, str]:
+        def run(_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(corpora, "run", run)
+        monkeypatch.setattr(sys, "argv", ["conjoin", *options, "corpora"])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert isinstance(ending.value.code, int)
+        return ending.value.code, capsys.readouterr().err
+
+    return end
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ValueError("bad\n  thing"), 70, "unexpected ValueError: bad thing; this is a defect of"),
+        (RecursionError("too deep"), 70, "unexpected RecursionError: too deep; this is a defect"),
+        (AssertionError(), 70, "unexpected AssertionError; this is a defect of conjoin"),
+        (RuntimeError("x" * 9999), 70, "unexpected RuntimeError: xxx"),
+        (MemoryError(), 2, "out of memory: MemoryError; give smaller batches"),
+        (OutOfMemoryError("CUDA"), 2, "out of memory: OutOfMemoryError: CUDA; give smaller"),
+        (KeyboardInterrupt(), 130, "interrupted; what is finished is kept"),
+        (InputError("no"), 2, "no"),
+        (FileNotFoundError(2, "No such file", "x\x1b[31m\udcff"), 2, r"'x\x1b[31m\udcff'"),
+        (BrokenPipeError(32, "of another pipe"), 2, "of another pipe"),
+    ],
+)  # fmt: skip
+def test_any_end_is_one_line(ended: Any, error: BaseException, code: int, said: str) -> None:
+    """Its length is bounded, nothing in it steers a terminal, and no traceback stands beside it."""
+    found, err = ended(error)
+    assert found == code
+    assert err.startswith("conjoin: ")
+    assert said in err
+    assert err.count("\n") == 1
+    assert len(err) < 700
+    assert "\x1b" not in err
+
+
+def test_the_traceback_of_a_defect_is_kept(ended: Any, tmp_path: Path) -> None:
+    """In a new file each time, below the folder for temporary files."""
+    places = []
+    for _ in range(2):
+        _, err = ended(ValueError("bad"))
+        (place,) = re.findall(r"the traceback is in (\S+)\n", err)
+        places.append(Path(place))
+        assert "Traceback (most recent call last)" in Path(place).read_text()
+        assert "ValueError: bad" in Path(place).read_text()
+    assert len(set(places)) == 2
+    assert {place.parent for place in places} == {tmp_path}
+
+
+def test_without_a_place_for_it_the_traceback_is_shown(
+    ended: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk does not hide what happened."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    code, err = ended(ValueError("bad"))
+    assert code == 70
+    assert "Traceback (most recent call last)" in err
+    assert "the traceback is above" in err.splitlines()[-1]
+
+
+def test_debug_shows_the_traceback(ended: Any) -> None:
+    """The option and the environment variable alike; the one line is the last."""
+    _, err = ended(ValueError("bad"), "--debug")
+    assert "Traceback (most recent call last)" in err
+    assert err.splitlines()[-1].startswith("conjoin: unexpected ValueError: bad")
+    assert os.environ["CONJOIN_DEBUG"] == "1"  # for the workers
+    _, err = ended(InputError("no"))
+    assert "InputError: no" in err
+
+
+def test_a_reader_that_has_enough_is_no_problem() -> None:
+    """`conjoin corpora | head -c 1`: nothing is said, whenever the output is flushed."""
+    for unbuffered in ("", "1"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pipeline", "corpora"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() in {1, 128 + signal.SIGPIPE}
+        process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["\x1b[31m[/x]"], ["stats", "--rows", "[/x]"], ["--nix[/x]"]]
+)
+def test_a_typo_with_markup_is_told(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command line's own complaints are not read as markup."""
+    monkeypatch.setattr(sys, "argv", ["conjoin", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
