@@ -25,6 +25,11 @@ Family = Literal["bert", "t5"]
 
 _NAME = r"^(bert|t5)(-[a-z0-9]+)*$"
 
+MOST_PROCESSES, MOST_THREADS = 1024, 1024
+"""Beyond these a machine stops answering before anything says why."""
+
+_GREATEST = 2**31 - 1  # of whole numbers: what every library takes for a seed, size or count
+
 ModelName = Annotated[str, Field(pattern=_NAME)]
 """``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
 
@@ -64,13 +69,31 @@ class Settings(BaseModel):
             matrix, instead of keys of the section.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
     stage: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None
     grid_fields: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("*")
+    @classmethod
+    def _usable(cls, value: Any) -> Any:
+        """Refuse what no file name, JSON text or C library can take."""
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str | Path):
+                try:
+                    null = b"\0" in str(each).encode()
+                except UnicodeEncodeError as error:
+                    raise ValueError("must be text in UTF-8") from error
+                if null:
+                    raise ValueError("must not have the character NUL")
+            elif isinstance(each, int) and abs(each) > _GREATEST:
+                raise ValueError(f"must not be beyond {_GREATEST:,}")
+        return value
 
     @classmethod
     def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
@@ -186,15 +209,16 @@ class DecodingSettings(Settings):
     decoding: Literal["greedy", "sample", "n-best"] = Field(
         "greedy", description="How fills are chosen: argmax (the paper), at random, or by search."
     )
-    n: int = Field(1, ge=1, description="N: fills per reference; greedy has one.")
+    n: int = Field(1, ge=1, le=10_000, description="N: fills per reference; greedy has one.")
     temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
     top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
     beams: int | None = Field(
-        None, ge=1, description="n-best with T5: width of the search; unset: max(N, 4)."
+        None, ge=1, le=10_000, description="n-best with T5: width of the search; unset: max(N, 4)."
     )
     refine: int = Field(
         1,
         ge=1,
+        le=10_000,
         description="greedy with BERT: passes of mask-predict; 1 is the paper's single one.",
     )
     coordinator: str = Field(

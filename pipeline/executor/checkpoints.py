@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -58,7 +59,8 @@ class Checkpoints:
         """
         tensors, facts, rows = state
         with atomic_folder(self.folder / f"step-{step:08d}") as temporary:
-            torch.save(tensors, temporary / _TENSORS)
+            with disk_faults(temporary):
+                torch.save(tensors, temporary / _TENSORS)
             write_table(temporary / _ROWS, rows)
             files = {name: FileFacts.of(temporary / name) for name in (_TENSORS, _ROWS)}
             self._output(temporary).finish(files, {"facts": facts})
