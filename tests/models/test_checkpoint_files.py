@@ -81,7 +81,11 @@ def test_code_of_a_folder_never_runs(
     trace = tmp_path / "trace"
     (bert / "evil.py").write_text(CODE.format(str(trace)))
     monkeypatch.setattr("builtins.input", lambda *_: "y")
-    names = {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil", "AutoModelForMaskedLM": "evil.Evil"}
+    names = {
+        "AutoConfig": "evil.Evil",
+        "AutoModel": "evil.Evil",
+        "AutoModelForMaskedLM": "evil.Evil",
+    }
     if kind == "config":
         changed(bert / "config.json", model_type="evil", auto_map=names)
     elif kind == "kernel":
@@ -90,7 +94,11 @@ def test_code_of_a_folder_never_runs(
         changed(bert / "config.json", model_type="bert")
         auto_map = {"AutoTokenizer": [None, "evil.Evil"]}
         changed(bert / "tokenizer_config.json", auto_map=auto_map, tokenizer_class="Evil")
-    work = (lambda: load_tokenizer(str(bert))) if kind == "tokenizer" else lambda: load_encoder(str(bert))
+    work = (
+        (lambda: load_tokenizer(str(bert)))
+        if kind == "tokenizer"
+        else lambda: load_encoder(str(bert))
+    )
     try:
         work()
     except ModelError as error:
@@ -181,7 +189,9 @@ def test_a_header_of_nonsense_is_one_line(bert: Path, damage: Callable[[Path], N
     one_line(lambda: load_encoder(str(bert)), "damaged weights")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"model": 3}', '{"version": "1.0", "model": {}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"model": 3}', '{"version": "1.0", "model": {}}']
+)
 def test_a_tokenizer_of_nonsense_is_one_line(bert: Path, text: str) -> None:
     """Which its library tells with an error of no kind."""
     (bert / "tokenizer.json").write_text(text)
@@ -197,7 +207,9 @@ def test_weights_that_are_no_numbers_are_refused(bert: Path, value: float) -> No
     name = "bert.encoder.layer.1.output.dense.weight"
     weights[name].view(-1)[5] = value
     save_file(weights, path, {"format": "pt"})
-    one_line(lambda: load_encoder(str(bert)), "not all numbers: encoder.layer.1.output.dense.weight")
+    one_line(
+        lambda: load_encoder(str(bert)), "not all numbers: encoder.layer.1.output.dense.weight"
+    )
 
 
 @pytest.mark.parametrize(

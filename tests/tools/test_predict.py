@@ -302,6 +302,17 @@ def test_summary_counts_all(
     )
 
 
+def test_a_sentence_of_many_coordinators_is_one_refusal(
+    model: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is made for each of them, not even subwords, and the sentence is shown once."""
+    monkeypatch.setattr(model.encoding, "_tokenize", None)
+    many = Given(("x", "and") * 16_000, 1)
+    (found,) = answers(model, [many])
+    (entry,) = found.entries
+    assert (entry.coordinator, entry.reason) == (None, "sentence longer than the encoder")  # type: ignore[union-attr]
+
+
 def test_progress_takes_no_output_away(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a bar on the terminal of standard error, results still go to standard output."""
     screen = io.StringIO()
