@@ -152,6 +152,8 @@ def check_config(where: str, config: Any) -> None:
     for name in _SIZES:
         value = getattr(config, name, None)
         whole = isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, list):
+            continue  # of each layer, which some architectures have
         if value is not None and not (whole and value > 0):
             fault = f"{name} is {value!r}, where a whole number above 0 is due"
         elif value is not None and "layers" in name and value > _DEEPEST:

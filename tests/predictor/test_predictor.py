@@ -276,9 +276,10 @@ def test_an_older_folder_has_no_digests(model: Predictor, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("text", [
-    "[]", "3", "{", '{"mlp_hidden": "8"}', '{"mlp_hidden": 8, "dropout": NaN}', '{"mlp_hidden": 0, "dropout": 0}',
-    '{"mlp_hidden": 8, "dropout": 1}', '{"mlp_hidden": 8, "dropout": 0, "files": []}',
-    '{"mlp_hidden": 8, "dropout": 0, "files": {"tokenizer.json": 3}}', '{"mlp_hidden": 1000000000000, "dropout": 0}',
+    "[]", "3", "{", '{"mlp_hidden": "8"}', '{"mlp_hidden": 8, "dropout": NaN}',
+    '{"mlp_hidden": 0, "dropout": 0}', '{"mlp_hidden": 8, "dropout": 1}',
+    '{"mlp_hidden": 8, "dropout": 0, "files": []}', '{"mlp_hidden": 1000000000000, "dropout": 0}',
+    '{"mlp_hidden": 8, "dropout": 0, "files": {"tokenizer.json": 3}}',
 ])  # fmt: skip
 def test_a_card_of_another_form_is_one_line(model: Predictor, tmp_path: Path, text: str) -> None:
     """Keys of other types, none, or sizes that no predictor has."""
