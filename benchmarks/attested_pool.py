@@ -59,7 +59,7 @@ def _plan(trees: _MadeUp, folder: Path) -> PoolPlan:
     def tokens(texts: list[str]) -> list[list[int]]:
         return [[1] * (text.count(" ") + 1) for text in texts]
 
-    return PoolPlan(folder, trees, {"sentences": str(len(trees))}, tokens, "words")  # type: ignore[arg-type]
+    return PoolPlan(folder, trees, {"sentences": str(len(trees))}, tokens, "words", 32_000)  # type: ignore[arg-type]
 
 
 def _memory(kind: str = "VmRSS") -> float:
@@ -86,7 +86,8 @@ def _draw(trees: _MadeUp, folder: Path, draws: int, count: int) -> None:
         for source, _ in trees.read(range(draws))
     ]
     start = time.perf_counter()
-    found = sum(len(pool.draw(each, lambda _: [range(2, 10)], count, 0)) for each in references)
+    drawn = (pool.draw(each, lambda _: [range(2, 10)], count, 0) for each in references)
+    found = sum(len(choice.options) for choice in drawn if choice is not None)
     took = time.perf_counter() - start
     print(f"{len(pool)} constituents opened in {opened:.2f} s; {draws} draws of {count}: "
           f"{draws / took:.0f} draws/s, {found / took:.0f} donors/s; resident {_memory():.0f} MiB, of "

@@ -105,6 +105,18 @@ def test_one_function_opens_parquet_in_sql() -> None:
     assert openers == {"pipeline/corpus/engine.py"}
 
 
+def test_checkpoints_are_loaded_in_one_place() -> None:
+    """Which sees to it that no code runs that comes with one."""
+    calls = {
+        path.relative_to(PIPELINE).as_posix(): node.func.attr
+        for path in PIPELINE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in {"from_pretrained", "from_config"}
+    }
+    assert calls.keys() == {"models/loading.py"}
+
+
 def test_modules_are_readable_in_one_sitting() -> None:
     """No module has over 550 lines."""
     lengths = {p: len(p.read_text().splitlines()) for p in PIPELINE.rglob("*.py")}

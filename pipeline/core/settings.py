@@ -32,6 +32,10 @@ Family = Literal["bert", "t5"]
 
 _NAME = r"^(bert|t5)(-[a-z0-9]+)*$"
 
+MOST_PROCESSES, MOST_THREADS = 1024, 1024
+"""Beyond these a machine stops answering before anything says why."""
+
+
 ModelName = Annotated[str, Field(pattern=_NAME)]
 """``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
 
@@ -95,11 +99,18 @@ class Settings(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _fits(cls, value: Any, info: ValidationInfo) -> Any:
-        """Numbers that torch and NumPy take: seeds have 32 bits, others 64."""
+    def _usable(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse what no file name, JSON text, or torch and NumPy can take: seeds have 32 bits, others 64."""
         bits = 32 if "seed" in (info.field_name or "") else 63
         for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, int) and abs(each) >= 2**bits:
+            if isinstance(each, str | Path):
+                try:
+                    null = b"\0" in str(each).encode()
+                except UnicodeEncodeError as error:
+                    raise ValueError("must be text in UTF-8") from error
+                if null:
+                    raise ValueError("must not have the character NUL")
+            elif isinstance(each, int) and abs(each) >= 2**bits:
                 raise ValueError(f"must be below 2^{bits}")
         return value
 
@@ -217,15 +228,16 @@ class DecodingSettings(Settings):
     decoding: Literal["greedy", "sample", "n-best"] = Field(
         "greedy", description="How fills are chosen: argmax (the paper), at random, or by search."
     )
-    n: int = Field(1, ge=1, description="N: fills per reference; greedy has one.")
+    n: int = Field(1, ge=1, le=10_000, description="N: fills per reference; greedy has one.")
     temperature: float = Field(1.0, gt=0, description="sample: what u′ is divided by.")
     top_p: float = Field(1.0, gt=0, le=1, description="sample: mass of the tokens drawn from.")
     beams: int | None = Field(
-        None, ge=1, description="n-best with T5: width of the search; unset: max(N, 4)."
+        None, ge=1, le=10_000, description="n-best with T5: width of the search; unset: max(N, 4)."
     )
     refine: int = Field(
         1,
         ge=1,
+        le=10_000,
         description="greedy with BERT: passes of mask-predict; 1 is the paper's single one.",
     )
     coordinator: str = Field(

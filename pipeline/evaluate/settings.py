@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.settings import Settings
+from pipeline.core.settings import MOST_THREADS, Settings
 
 
 class Evaluate(Settings):
@@ -20,4 +20,4 @@ class Evaluate(Settings):
         2048, ge=1, description="Subwords encoded together, padding included."
     )
     limit: int | None = Field(None, ge=1, description="Evaluate only the first so many sentences.")
-    threads: int = Field(2, ge=1, description="CPU threads.")
+    threads: int = Field(2, ge=1, le=MOST_THREADS, description="CPU threads.")

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from pipeline.core.console import say, table, track
 from pipeline.core.corpus_folder import require_ingested
@@ -39,6 +41,23 @@ ALGORITHM = 1
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
 _COLUMNS = [*CATEGORIES, "overall"]
+
+
+class _Card(TypedDict):
+    """What of a ``run.json`` is read here."""
+
+    system: str
+    mode: str
+    labelled: int
+    seed: int
+    best_validation_accuracy: float | None
+    best_step: int
+    steps: int
+    seen: int
+    accepted: int
+    draw: NotRequired[str | int]
+    settings: NotRequired[dict[str, Any]]
+    shown_as: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +137,24 @@ def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:
     finished = []
     for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
         if (folder / "run.json").is_file():
-            finished.append((folder, read_json(folder / "run.json")))
+            finished.append((folder, _card_of(folder / "run.json")))
         else:
             say(f"left out, for it has no run.json: {folder}")
     if not finished:
         raise InputError("no trained run here", path=corpus / "runs", remedy="run `conjoin train`")
     _check_alike(finished)
     return finished
+
+
+def _card_of(path: Path) -> dict[str, Any]:
+    """A run's card, whose names make file names here."""
+    remedy = "train it again, or remove the run's folder"
+    card: dict[str, Any] = read_json(path, _Card, remedy=remedy)
+    if "/" in card["system"] or {"name", "mode"} & card.get("shown_as", {}).keys():
+        raise InputError(
+            f"not the card of a run: its system is {card['system']!r}", path=path, remedy=remedy
+        )
+    return card
 
 
 def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:

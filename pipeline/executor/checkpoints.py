@@ -8,13 +8,17 @@ generators and the position in the stream.
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import PickleError
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -58,7 +62,8 @@ class Checkpoints:
         """
         tensors, facts, rows = state
         with atomic_folder(self.folder / f"step-{step:08d}") as temporary:
-            torch.save(tensors, temporary / _TENSORS)
+            with disk_faults(temporary):
+                torch.save(tensors, temporary / _TENSORS)
             write_table(temporary / _ROWS, rows)
             files = {name: FileFacts.of(temporary / name) for name in (_TENSORS, _ROWS)}
             self._output(temporary).finish(files, {"facts": facts})
@@ -86,13 +91,30 @@ class Checkpoints:
                 )
             # torch.load knows no "cpu:0", as accelerate calls it.
             place = device if device.type == "cuda" else device.type
-            tensors = torch.load(folder / _TENSORS, map_location=place, weights_only=True)
-            return (
-                tensors,
-                output.require().facts["facts"],
-                pq.read_table(folder / _ROWS, partitioning=None),
-            )
+            with self.taken_up(folder):
+                tensors = torch.load(folder / _TENSORS, map_location=place, weights_only=True)
+                rows = pq.read_table(folder / _ROWS, partitioning=None)
+                return tensors, output.require().facts["facts"], rows
         return None
+
+    @contextmanager
+    def taken_up(self, folder: Path | None = None) -> Iterator[None]:
+        """Say in one line that a checkpoint does not hold what it must.
+
+        Args:
+            folder: the checkpoint's; unset: that of all.
+
+        Raises:
+            InputError: it does not.
+        """
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, PickleError) as e:
+            raise InputError(
+                f"not a checkpoint that conjoin wrote: {type(e).__name__}, {' '.join(str(e).split())[:120]}",
+                path=folder or self.folder,
+                remedy=f"start over: remove {self.folder.name}/{self._afresh}",
+            ) from e
 
     def _all(self) -> list[Path]:
         return sorted(path for path in self.folder.glob("step-*") if path.is_dir())

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,15 +20,17 @@ import torch
 from accelerate import PartialState
 from accelerate.commands.launch import main as accelerate_launch
 from accelerate.utils import broadcast_object_list
+from torch.distributed import DistError
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.errors import InputError, SettingsError, WorkerError
 from pipeline.core.files import folder_lock
 from pipeline.core.process import end_with_parent
 
 _WORKERS = ".workers"
 _LAUNCHER = "CONJOIN_LAUNCHER"
+_COURTESY = 3.0  # seconds
 _PATIENCE = 5.0  # seconds for workers of a killed run to be gone
 
 
@@ -97,6 +100,8 @@ def launch(
         sys.stdout.flush()
         # One thread by default: torch would otherwise start one per core in every process.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        # Of a worker that is gone torch's C++ tells the others in a stack of fifty frames.
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         os.environ[_LAUNCHER] = str(os.getpid())
         os.execv(sys.executable, python)  # noqa: S606
 
@@ -109,6 +114,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
         InputError: another run writes to ``out``.
         SettingsError: accelerate sees another number of processes than were launched, so that work
             would be silently done several times over, or they do not find one another.
+        WorkerError: another worker is gone.
     """
     pin(threads)
     if not in_launch():
@@ -125,7 +131,24 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
         if by_hand:
             _first_alone(out, state, locks)
         locks.enter_context(folder_lock(out, _WORKERS, shared=True))
-        yield Worker(state.process_index, state.num_processes, state.device)
+        try:
+            yield Worker(state.process_index, state.num_processes, state.device)
+        except RuntimeError as error:
+            if state.num_processes == 1 or not _tells_of_another(error):
+                raise
+            # The launcher, which looks after its processes every tenth, says who it was.
+            time.sleep(_COURTESY)
+            raise WorkerError(
+                f"worker {state.process_index} lost the others",
+                remedy="run the same command again; finished shards and checkpoints are kept",
+            ) from error
+
+
+def _tells_of_another(error: RuntimeError) -> bool:
+    """Whether a worker met this because another one is gone."""
+    if isinstance(error, DistError):
+        return True
+    return any(sign in str(error) for sign in ("gloo", "Connection closed by peer", "NCCL"))
 
 
 def _first_alone(out: Path, state: PartialState, locks: ExitStack) -> None:

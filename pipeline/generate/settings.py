@@ -5,7 +5,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.settings import DecodingSettings, Family, ModelName, family_of
+from pipeline.core.settings import (
+    MOST_PROCESSES,
+    MOST_THREADS,
+    DecodingSettings,
+    Family,
+    ModelName,
+    family_of,
+)
 
 
 class Generate(DecodingSettings):
@@ -43,9 +50,13 @@ class Generate(DecodingSettings):
         ge=1,
         description="Tokens read together, padding included: of both twins, times half the beams.",
     )
-    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
+    processes: int = Field(
+        1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
+    )
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
-    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
+    )
     dry_run: bool = Field(
         False, description="Print units, time and disk from a short probe; write nothing."
     )

@@ -65,8 +65,15 @@ class Ingest(Settings):
     @classmethod
     def _known(cls, value: list[str]) -> list[str]:
         for size in value:
-            if size != "full" and not re.fullmatch("[0-9]{1,9}", size):
-                raise ValueError(f"must be numbers of sentences or 'full', was {size!r}")
+            if size != "full" and not (re.fullmatch("[0-9]{1,9}", size) and int(size)):
+                raise ValueError(f"must be numbers of sentences above 0 or 'full', was {size!r}")
+        return value
+
+    @field_validator("seeds")
+    @classmethod
+    def _from_zero(cls, value: list[int]) -> list[int]:
+        if value and min(value) < 0:
+            raise ValueError(f"must be 0 or more, was {min(value)}")
         return value
 
     @property

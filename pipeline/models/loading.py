@@ -1,16 +1,18 @@
 """Finding and loading Hugging Face checkpoints: a corpus's own, a folder, or a hub name.
 
 A folder that holds only ``ready.json`` stands for the model it names; ``pretrain`` writes one where
-params.yaml names a ready model.
+params.yaml names a ready model. A hub name may have a revision: ``google-bert/bert-base-cased@main``.
+
+All loading goes through ``from_pretrained`` here, which runs no code that comes with a checkpoint.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -20,10 +22,21 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 from transformers import logging as transformers_logging
+from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
-from pipeline.core.errors import ModelError
-from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.errors import ConjoinError, ModelError
+from pipeline.core.files import digest_of
+from pipeline.models.checkpoint_files import (
+    RECORD,
+    check_config,
+    check_finite,
+    check_record,
+    check_tokenizer,
+    check_weights,
+    content_digest,
+    needs_code,
+)
 
 # A bar over the few milliseconds of loading hides the progress that matters.
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -34,14 +47,25 @@ _PADDED_POSITIONS = frozenset(
 )
 """Architectures whose position ids begin after the padding token's id."""
 
-_RECORDS = frozenset({"finished.json", "history.jsonl", "pretrain.json", "timing.json"})
+_RECORDS = frozenset({RECORD, "history.jsonl", "pretrain.json", "timing.json"})
 """Files that ``pretrain`` writes about a model beside it."""
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
 
 
-def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> str:
+class Ready(TypedDict):
+    """The form of ``READY``."""
+
+    name: str
+
+
+def locate(
+    name: str,
+    corpus: Path | None = None,
+    seed: int | None = None,
+    passed: frozenset[Path] = frozenset(),
+) -> str:
     """What to hand to ``from_pretrained`` for ``name``.
 
     Args:
@@ -49,9 +73,12 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
         corpus: the corpus folder.
         seed: which of the models in a folder of ``seed-*``: number ``seed`` modulo how many there
             are, so that a single one serves every seed.
+        passed: folders that named this one as the model to use.
 
     Raises:
-        ModelError: a path that looks local does not exist or holds no model.
+        ModelError: a path that looks local does not exist or holds no model, or folders name one
+            another in a circle.
+        InputError: a ``ready.json`` names no model.
     """
     inside = corpus / name if corpus else None
     folder = inside if inside is not None and inside.is_dir() else Path(name)
@@ -66,8 +93,15 @@ def locate(name: str, corpus: Path | None = None, seed: int | None = None) -> st
     several = sorted(folder.glob("seed-*"), key=lambda each: (len(each.name), each.name))
     if seed is not None and several:
         folder = several[seed % len(several)]
-    if (folder / READY).is_file():
-        return locate(str(read_json(folder / READY)["name"]), corpus)
+    if (folder / READY).exists():
+        if (here := folder.resolve()) in passed:
+            raise ModelError(
+                "names itself as the model to use, directly or by way of others",
+                path=folder / READY,
+                remedy="run `conjoin pretrain` again with another --ready",
+            )
+        ready = read_json(folder / READY, Ready, remedy="run `conjoin pretrain` again")
+        return locate(ready["name"], corpus, passed=passed | {here})
     if not (folder / "config.json").is_file():
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
@@ -82,16 +116,60 @@ def identity(where: str) -> str:
     if folder.is_dir():
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         sums = {
-            path.relative_to(folder).as_posix(): sha256_of(path)
+            path.relative_to(folder).as_posix(): content_digest(path)
             for path in files
             if path.name not in _RECORDS
         }
         return f"sha256:{digest_of(sums)}"
-    return f"{where}@{getattr(load_config(where), '_commit_hash', None)}"
+    name, revision = _name_and_revision(where)
+    commit = getattr(load_config(where), "_commit_hash", None)
+    return f"{name}@{commit or revision}"
+
+
+def _name_and_revision(where: str | Path) -> tuple[str, str | None]:
+    """A hub name and its revision; a folder may have an ``@`` in its name."""
+    if Path(where).is_dir():
+        return str(where), None
+    name, _, revision = str(where).partition("@")
+    return name, revision or None
+
+
+def from_pretrained(factory: Any, where: str | Path, **options: Any) -> Any:
+    """``factory.from_pretrained``, which never runs code that comes with a checkpoint.
+
+    Args:
+        factory: a class of the library.
+        where: a folder, or a hub name, ``name`` or ``name@revision``.
+        options: for the library.
+    """
+    name, revision = _name_and_revision(where)
+    if revision:
+        options["revision"] = revision
+    if Path(where).is_dir():
+        options["local_files_only"] = True
+    # Unset, the library asks whoever sits there, and a yes runs the code.
+    return factory.from_pretrained(name, trust_remote_code=False, **options)
+
+
+@contextmanager
+def loading(where: str, role: str) -> Iterator[None]:
+    """Say in one line what the library cannot load as ``role``.
+
+    Raises:
+        ModelError: whatever it raises, for a checkpoint may be of any make.
+    """
+    try:
+        yield
+    except ConjoinError:
+        raise
+    except (
+        Exception
+    ) as error:  # of tokenizers, which has no narrower one, and of broken configurations
+        raise needs_code(where, error) or _unloadable(where, role, error) from error
 
 
 def _unloadable(where: str, role: str, error: Exception) -> ModelError:
-    reason = " ".join(str(error).split())[:160]
+    reason = " ".join(str(error).split())[:160] or type(error).__name__
     return ModelError(
         f"cannot load {where!r} as {role}: {reason}",
         remedy="name a safetensors checkpoint of that kind",
@@ -104,37 +182,22 @@ def load_config(where: str) -> PretrainedConfig:
     Raises:
         ModelError: it is not there, broken, or of an architecture the library does not know.
     """
-    try:
-        config: PretrainedConfig = AutoConfig.from_pretrained(where)
-    except (OSError, ValueError, TypeError, KeyError, StrictDataclassError) as error:
-        raise _unloadable(where, "a model", error) from error
+    with loading(where, "a model"):
+        config: PretrainedConfig = from_pretrained(AutoConfig, where)
+        check_config(where, config)
     return config
 
 
 def check_files(where: str) -> None:
-    """Check that a folder's weights are safetensors and whole; a hub checks its own.
+    """Check a folder's weights and, if ``pretrain`` made it, its record; a hub checks its own.
 
     Raises:
-        ModelError: there are none, or one is damaged.
+        ModelError: something is missing or damaged.
     """
     folder = Path(where)
-    if not folder.is_dir():
-        return
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        raise ModelError(
-            "no weights as safetensors here",
-            path=folder,
-            remedy="load it once where it is trusted, and save_pretrained again",
-        )
-    for file in files:
-        try:
-            with safe_open(file, "pt"):  # reads the header, which tells the length of the file
-                pass
-        except (SafetensorError, OSError) as error:
-            raise ModelError(
-                f"damaged weights: {error}", path=file, remedy="fetch or make them again"
-            ) from error
+    if folder.is_dir():
+        check_weights(folder)
+        check_record(folder)
 
 
 def load_weights(
@@ -150,20 +213,21 @@ def load_weights(
         spared: beginning of the names of weights that may be missing; "": none.
 
     Raises:
-        ModelError: it cannot be loaded, its weights are not safetensors, or some would be random.
+        ModelError: it cannot be loaded, its weights are not safetensors, some would be random, or some
+            are no numbers.
     """
+    load_config(where)
     check_files(where)
     # The library would report at length which weights are left over, which is expected.
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.CRITICAL)
     try:
-        # safetensors only: loading pickled weights runs code that came with them.
-        model: PreTrainedModel
-        model, info = factory.from_pretrained(
-            where, dtype=dtype, use_safetensors=True, output_loading_info=True
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise _unloadable(where, role, error) from error
+        with loading(where, role):
+            # safetensors only: loading pickled weights runs code that came with them.
+            model: PreTrainedModel
+            model, info = from_pretrained(
+                factory, where, dtype=dtype, use_safetensors=True, output_loading_info=True
+            )
     finally:
         transformers_logging.set_verbosity(before)
     missing = sorted(
@@ -174,6 +238,7 @@ def load_weights(
             f"{where!r} lacks {len(missing)} weights of {role}, {', '.join(missing[:3])} first",
             remedy="they would be random; name a checkpoint that was trained as one",
         )
+    check_finite(model, where)
     return model
 
 
@@ -183,18 +248,18 @@ def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
     Raises:
         ModelError: there is none.
     """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(where)
-    except (OSError, ValueError) as error:
-        raise _unloadable(where, "a tokenizer", error) from error
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
-        raise ModelError(
-            f"{where!r} has no tokenizer files", remedy="a checkpoint needs its vocabulary"
-        )
+    with loading(where, "a tokenizer"):
+        tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where)
     if not tokenizer.is_fast:
         raise ModelError(
             f"the tokenizer of {where!r} has no fast version",
             remedy="offsets need one; choose another checkpoint",
+        )
+    if Path(where).is_dir():
+        check_tokenizer(Path(where))  # the library makes one up
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise ModelError(
+            f"the tokenizer of {where!r} has no words", remedy="a checkpoint needs its vocabulary"
         )
     return tokenizer
 
@@ -207,6 +272,14 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """
     encoder = load_weights(AutoModel, where, "an encoder", torch.float32, spared="pooler.")
     return encoder, load_tokenizer(where)
+
+
+def new_encoder(config: PretrainedConfig) -> PreTrainedModel:
+    """A bare Transformer encoder in fp32 with random weights, which runs no code that came with it."""
+    made: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]
+        config, dtype=torch.float32, trust_remote_code=False
+    )
+    return made
 
 
 def length_limit(config: PretrainedConfig, tokenizer: PreTrainedTokenizerBase) -> int:

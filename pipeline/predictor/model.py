@@ -1,32 +1,39 @@
 """The supervised model M: a BERT encoder and the endpoint scorer; saving, loading, predicting.
 
 A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer), ``config.json``
-(the encoder's), the tokenizer's files, and ``predictor.json``.
+(the encoder's), the tokenizer's files, and ``predictor.json``, which has the digests of the others.
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, cast
+from typing import NotRequired, Self, cast
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoTokenizer,
-    PretrainedConfig,
-    PreTrainedTokenizerBase,
-)
+from transformers import PretrainedConfig, PreTrainedTokenizerBase
+from typing_extensions import TypedDict
 
+from pipeline.core.disk import disk_faults
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ModelError
-from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.files import atomic_folder, sha256_of, write_json
 from pipeline.core.types import Span
-from pipeline.models.loading import length_limit, load_encoder
+from pipeline.models.checkpoint_files import (
+    check_digests,
+    check_finite,
+    shapes_in,
+)
+from pipeline.models.loading import (
+    length_limit,
+    load_config,
+    load_encoder,
+    load_tokenizer,
+    loading,
+    new_encoder,
+)
 from pipeline.models.optim import evaluating
 from pipeline.predictor.encoding import (
     TOO_LONG,
@@ -42,7 +49,15 @@ BATCH_TOKENS = 2048
 
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
-_WEIGHTS, _CARD = "model.safetensors", "predictor.json"
+_WEIGHTS, _CARD, _CONFIG = "model.safetensors", "predictor.json", "config.json"
+
+
+class _Card(TypedDict):
+    """The form of ``predictor.json``; ``files`` has digests by name, which older ones lack."""
+
+    mlp_hidden: int
+    dropout: float | int
+    files: NotRequired[dict[str, str]]
 
 
 def best_device() -> torch.device:
@@ -56,6 +71,51 @@ class Prediction:
 
     span: Span
     probability: float
+
+
+def _read_card(folder: Path) -> _Card:
+    """The card of a predictor whose other files are those that were saved with it.
+
+    Raises:
+        ModelError: there is none, it is of another format version, or a file is missing or damaged.
+        InputError: it is not JSON, or not of this form.
+    """
+    path, again = folder / _CARD, "train it again, or copy the folder again"
+    if not path.is_file():
+        raise ModelError(
+            f"no {_CARD} here", path=folder, remedy="name the predictor/ folder of a run"
+        )
+    found = read_json(path, object, remedy=again)
+    kind = (found.get("format"), found.get("version")) if isinstance(found, dict) else (None, None)
+    if kind != (_FORMAT, _VERSION):
+        raise ModelError(
+            f"a predictor of another format: {kind[0]!r} version {kind[1]!r}, "
+            f"not {_FORMAT!r} version {_VERSION}",
+            path=folder,
+            remedy="train it again with this version of conjoin",
+        )
+    card: _Card = read_json(path, _Card, remedy=again)
+    if card["mlp_hidden"] < 1 or not 0 <= card["dropout"] < 1:
+        raise ModelError("sizes that no predictor has", path=path, remedy=again)
+    if "files" in card:
+        check_digests(folder, card["files"], "predictor", remedy=again)
+    for name in (_WEIGHTS, _CONFIG):
+        if not (folder / name).is_file():
+            raise ModelError(f"a damaged predictor: {name} is missing", path=folder, remedy=again)
+    return card
+
+
+def _compare(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse weights that are not those of the predictor that card and configuration describe."""
+    found = shapes_in(folder / _WEIGHTS)
+    for name in sorted(shapes.keys() | found.keys()):
+        if found.get(name) != shapes.get(name):
+            raise ModelError(
+                f"a damaged predictor: size mismatch, {name} is {found.get(name, 'missing')} where "
+                f"{_CONFIG} and {_CARD} say {shapes.get(name, 'nothing')}",
+                path=folder,
+                remedy="train it again",
+            )
 
 
 class Predictor(nn.Module):
@@ -122,12 +182,13 @@ class Predictor(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the predictor folder; it appears whole or not at all."""
-        with atomic_folder(folder) as temporary:
+        with atomic_folder(folder) as temporary, disk_faults(temporary):
             self.config.save_pretrained(temporary)
             self.encoding.tokenizer.save_pretrained(temporary)
             weights = {name: value.contiguous() for name, value in self.state_dict().items()}
             save_file(weights, temporary / _WEIGHTS, metadata={"format": "pt"})
-            card = {"format": _FORMAT, "version": _VERSION}
+            files = {path.name: sha256_of(path) for path in sorted(temporary.iterdir())}
+            card = {"format": _FORMAT, "version": _VERSION, "files": files}
             write_json(
                 temporary / _CARD, card | {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
             )
@@ -140,31 +201,20 @@ class Predictor(nn.Module):
 
         Raises:
             ModelError: no predictor is there, one of another format version, or a damaged one.
+        InputError: its card is not JSON, or not of this form.
         """
-        if not (folder / _CARD).is_file():
-            raise ModelError(
-                f"no {_CARD} here", path=folder, remedy="name the predictor/ folder of a run"
-            )
-        card = read_json(folder / _CARD)
-        kind = (card.get("format"), card.get("version")) if isinstance(card, dict) else (None, None)
-        if kind != (_FORMAT, _VERSION):
-            raise ModelError(
-                f"a predictor of another format: {kind[0]!r} version {kind[1]!r}, "
-                f"not {_FORMAT!r} version {_VERSION}",
-                path=folder,
-                remedy="train it again with this version of conjoin",
-            )
-        try:
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            encoder = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
-            predictor = cls(encoder, tokenizer, card["mlp_hidden"], card["dropout"])
+        card = _read_card(folder)
+        where = str(folder)
+        config, tokenizer = load_config(where), load_tokenizer(where)
+        sizes = card["mlp_hidden"], card["dropout"]
+        with loading(where, "a predictor"):
+            # First without memory: whatever the configuration says is only compared.
+            with torch.device("meta"):
+                made = cls(new_encoder(config), tokenizer, *sizes)
+            _compare(folder, {name: tuple(v.shape) for name, v in made.state_dict().items()})
+            predictor = cls(new_encoder(config), tokenizer, *sizes)
             predictor.load_state_dict(load_file(folder / _WEIGHTS))
-        except (OSError, ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
-            reason = " ".join(str(error).split())[:160]
-            raise ModelError(
-                f"a damaged predictor: {reason}", path=folder, remedy="train it again"
-            ) from error
+        check_finite(predictor, where)
         return predictor.eval()
 
     def forward(
@@ -209,11 +259,19 @@ class Predictor(nn.Module):
         The reasons are ``encoding.EDGE``, ``OUTSIDE`` and ``TOO_LONG``.
         """
         reasons: list[str | None] = []
-        encoded = self.encoding.encode(sentences)
+        previous: Sequence[str] | None = None
+        long: str | None = None
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
-            reason = obstacle(words, k, extents[index] if extents else None)
-            reasons.append(reason or (None if self.encoding.fits(encoded[index]) else TOO_LONG))
+            if words is not previous:
+                previous, long = words, None if self.readable(words) else TOO_LONG
+            reasons.append(obstacle(words, k, extents[index] if extents else None) or long)
         return reasons
+
+    def readable(self, words: Sequence[str]) -> bool:
+        """Whether the encoder can read a sentence whole."""
+        if len(words) > self.encoding.positions:
+            return False  # each has a subword at least
+        return self.encoding.fits(self.encoding.encode([words])[0])
 
     def predict(
         self,
@@ -273,9 +331,14 @@ class Predictor(nn.Module):
         The probabilities are softmax(scores / T) of T = ``temperature``; 1 is the model's own.
         """
         asked: dict[tuple[str, ...], list[int]] = {}
+        previous: Sequence[str] | None = None
+        own: list[int] = []
         for index, (words, k) in enumerate(zip(sentences, coordinators, strict=True)):
             if obstacle(words, k) is None:
-                asked.setdefault(tuple(words), []).append(index)
+                # A key is hashed word by word, which is not to be done for each coordinator.
+                if words is not previous:
+                    previous, own = words, asked.setdefault(tuple(words), [])
+                own.append(index)
         with evaluating(self), torch.inference_mode():
             for batch in self.encoding.batches(asked, batch_tokens):
                 encoded = [pair[1] for pair in batch]

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.settings import Settings
+from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, Settings
 
 
 class Preparse(Settings):
@@ -26,7 +26,7 @@ class Preparse(Settings):
     min_words: int = Field(10, ge=1, description="Shortest sentence in U (§5.1, footnote 3).")
     parser_trees: int = Field(1000, ge=1, description="train: trees to learn from.")
     parser_epochs: int = Field(5, ge=1, description="train: passes over them.")
-    parser_hidden: int = Field(64, ge=8, description="train: hidden size.")
+    parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
     coordinated: int = Field(
@@ -39,5 +39,9 @@ class Preparse(Settings):
         0, ge=0, description="Seed of parser training and of the draw of coordinated sentences."
     )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
-    processes: int = Field(1, ge=1, description="Worker processes, started by accelerate launch.")
-    threads: int = Field(1, ge=1, description="CPU threads per process (part of the fingerprint).")
+    processes: int = Field(
+        1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
+    )
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
+    )

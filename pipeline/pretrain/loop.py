@@ -223,11 +223,12 @@ class _Run:
         if found is None:
             return
         tensors, facts, _ = found
-        self._model.load_state_dict(tensors["model"])
-        self._optimizer.load_state_dict(tensors["optimizer"])
-        other = differences(facts.pop("made_by"), made_by)
-        looks = [Look(**each) for each in facts.pop("looks")]
-        self.course = Course(**facts, looks=looks)
+        with checkpoints.taken_up():
+            self._model.load_state_dict(tensors["model"])
+            self._optimizer.load_state_dict(tensors["optimizer"])
+            other = differences(facts.pop("made_by"), made_by)
+            looks = [Look(**each) for each in facts.pop("looks")]
+            self.course = Course(**facts, looks=looks)
         self.course.mixed |= bool(other)
         if self._device.is_main_process:
             said = f": not the same run as without a break ({other})" if other else ""

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 from accelerate import Accelerator
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, TEXT_FILE, require_ingested
+from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import atomic_folder, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
+from pipeline.models.loading import load_tokenizer
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
 from pipeline.pretrain.corruption import Spans
@@ -97,9 +99,10 @@ def text_material(
         tokenizer = base[1] if base else _new_tokenizer(settings, prepared)
         build_store(tokenizer, prepared, _objective(settings, tokenizer, base)[1], folder)
         if not base:
-            tokenizer.save_pretrained(folder / _TOKENIZER)
+            with atomic_folder(folder / _TOKENIZER) as place, disk_faults(place):
+                tokenizer.save_pretrained(place)
     device.wait_for_everyone()
-    tokenizer = base[1] if base else AutoTokenizer.from_pretrained(folder / _TOKENIZER)
+    tokenizer = base[1] if base else load_tokenizer(str(folder / _TOKENIZER))
     objective, longest = _objective(settings, tokenizer, base)
     store = TokenStore(folder)
     if not len(store):

@@ -5,7 +5,14 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.core.settings import Family, ModelName, Settings, family_of
+from pipeline.core.settings import (
+    MOST_PROCESSES,
+    MOST_THREADS,
+    Family,
+    ModelName,
+    Settings,
+    family_of,
+)
 from pipeline.text.unpacking import Size
 
 
@@ -65,12 +72,14 @@ class Pretrain(Settings):
     )
     learning_rate: float = Field(1e-3, gt=0, description="Peak AdamW learning rate.")
     warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps that warm up linearly.")
-    vocab_size: int = Field(4000, ge=100, description="From scratch: tokenizer vocabulary.")
-    hidden: int = Field(
-        128, ge=8, description="From scratch: model width (4x in the feed-forward)."
+    vocab_size: int = Field(
+        4000, ge=100, le=1 << 24, description="From scratch: tokenizer vocabulary."
     )
-    layers: int = Field(3, ge=1, description="From scratch: layers (in T5: of each half).")
-    heads: int = Field(4, ge=1, description="From scratch: attention heads.")
+    hidden: int = Field(
+        128, ge=8, le=65_536, description="From scratch: model width (4x in the feed-forward)."
+    )
+    layers: int = Field(3, ge=1, le=1000, description="From scratch: layers (in T5: of each half).")
+    heads: int = Field(4, ge=1, le=1024, description="From scratch: attention heads.")
     dropout: float = Field(0.1, ge=0, lt=1, description="From scratch: dropout.")
     mask_rate: float = Field(0.15, gt=0, lt=1, description="bert: share of tokens masked.")
     mask_span: float = Field(
@@ -104,8 +113,10 @@ class Pretrain(Settings):
         description="Arithmetic; weights stay float32. auto: bfloat16 on a GPU that has it.",
     )
     seed: int = Field(0, ge=0, description="Seed of initialisation, order and masking.")
-    processes: int = Field(1, ge=1, description="Processes, started by accelerate launch.")
-    threads: int = Field(1, ge=1, description="CPU threads per process.")
+    processes: int = Field(
+        1, ge=1, le=MOST_PROCESSES, description="Processes, started by accelerate launch."
+    )
+    threads: int = Field(1, ge=1, le=MOST_THREADS, description="CPU threads per process.")
 
     @property
     def family(self) -> Family:

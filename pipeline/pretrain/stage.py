@@ -12,10 +12,12 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.core.console import say, table
+from pipeline.core.disk import disk_faults
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
+from pipeline.models.checkpoint_files import RECORD
 from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, identity, locate
 from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
@@ -35,7 +37,6 @@ ALGORITHM = 1
 finished model is then trained again. A checkpoint is still used, and the run counts as ``mixed``."""
 
 _KEEP = 2  # checkpoints
-_FINISHED = "finished.json"
 
 
 def run(settings: Pretrain) -> None:
@@ -78,7 +79,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
         digest, gather = prepared.digest, partial(text_material, settings, prepared, base, device)
     fingerprint = _fingerprint(settings, digest, where, device)
     # A model that took hours is not trained again.
-    if Output(out, out / _FINISHED, fingerprint).state().kind == "current":
+    if Output(out, out / RECORD, fingerprint).state().kind == "current":
         if device.is_main_process:
             say(f"{out} is already there and current")
         device.wait_for_everyone()
@@ -176,11 +177,12 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         "dtype": dtype_of(device),
     }
     with atomic_folder(out) as folder:
-        model.save_pretrained(folder)
-        material.tokenizer.save_pretrained(folder)
+        with disk_faults(folder):
+            model.save_pretrained(folder)
+            material.tokenizer.save_pretrained(folder)
         model_files = {p.name: FileFacts.of(p) for p in sorted(folder.iterdir())}
         history = "".join(f"{json.dumps(asdict(look))}\n" for look in course.looks)
         write_text(folder / "history.jsonl", history)
         write_json(folder / "pretrain.json", card)
         write_json(folder / "timing.json", timing)
-        Output(folder, folder / _FINISHED, fingerprint).finish(model_files, {})
+        Output(folder, folder / RECORD, fingerprint).finish(model_files, {})

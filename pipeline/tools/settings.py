@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from pipeline.core.settings import DecodingSettings, Settings, is_model_name
+from pipeline.core.settings import MOST_PROCESSES, DecodingSettings, Settings, is_model_name
 from pipeline.core.types import COORDINATORS, LABEL
 
 
@@ -198,7 +198,10 @@ class Grid(Settings):
         "e.g. '--seed [12]'.",
     )
     jobs: int = Field(
-        default_factory=lambda: os.cpu_count() or 1, ge=1, description="Cells at a time."
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        le=MOST_PROCESSES,
+        description="Cells at a time.",
     )
 
 

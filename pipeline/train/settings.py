@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import System
-from pipeline.core.settings import Settings
+from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, Settings
 from pipeline.train.acceptance import RULES, RuleName
 
 
@@ -102,7 +102,6 @@ class Train(Settings):
     weight: float | None = Field(
         None,
         ge=0,
-        allow_inf_nan=False,
         description="λ: the loss is the mean over a batch's labelled instances + λ times the mean over its "
         "generated ones; unset: one mean over both (not used in mode baseline).",
     )
@@ -112,7 +111,7 @@ class Train(Settings):
         "probability and the language model's score among the last 200 candidates of the same label and "
         "fill length, 1 on average (not used in mode baseline).",
     )
-    mlp_hidden: int = Field(256, ge=1, description="Hidden units of the MLP in Eq. 3.")
+    mlp_hidden: int = Field(256, ge=1, le=65_536, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
     encoder_dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout in the encoder; unset: as it was pretrained."
@@ -123,9 +122,10 @@ class Train(Settings):
     processes: int = Field(
         1,
         ge=1,
+        le=MOST_PROCESSES,
         description="Processes that share every batch (GPUs), started by accelerate launch.",
     )
-    threads: int = Field(1, ge=1, description="CPU threads per process.")
+    threads: int = Field(1, ge=1, le=MOST_THREADS, description="CPU threads per process.")
     checkpoint_every: int = Field(
         1000, ge=0, description="Updates between checkpoints in RUN/checkpoints; 0: none."
     )

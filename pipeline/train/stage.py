@@ -2,20 +2,20 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from pipeline.core.console import Meter, say, table, warn
-from pipeline.core.errors import ConjoinError, InputError, SettingsError
+from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.runs import System
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Checkpoints
+from pipeline.executor.checkpoints import Checkpoints, TrainingState
 from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
 from pipeline.train.acceptance import Acceptance, Delta, rule_of
@@ -69,6 +69,13 @@ def run(settings: Train) -> None:
                 # The first process mostly meets the same and says so; then this one ends waiting.
                 time.sleep(_COURTESY)
             raise
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+                raise ModelError(
+                    f"the memory of {group.device} is full",
+                    remedy="take a smaller --n-batch or --mlp-hidden, or a smaller encoder",
+                ) from error
+            raise
 
 
 class _Run:
@@ -90,10 +97,9 @@ class _Run:
             afresh=" or run with --no-resume",
         )  # fmt: skip
         finished = settings.resume and output.state().kind == "current"
-        state = None
+        state, first, before = None, 0, 0.0
         if settings.resume and not finished:
-            state = checkpoints.latest(self.group.device)
-        first, before = (state[1]["learner"]["step"], state[1]["seconds"]) if state else (0, 0.0)
+            state, first, before = self._latest(checkpoints)
         begun -= before
         self._agree(finished, first)
         if finished:
@@ -120,8 +126,7 @@ class _Run:
         )  # fmt: skip
         rule = self._rule()
         if state:
-            learner.restore(state[0], state[1]["learner"], state[2])
-            rule.restore(state[1]["rule"])
+            self._restore(learner, rule, checkpoints, state)
         if self.group.first:
             self._tell_start(data, checkpoints, first)
 
@@ -131,7 +136,8 @@ class _Run:
                 tensors, facts, rows = learner.state()
                 seconds = time.monotonic() - begun
                 kept = {"learner": facts, "rule": rule.state, "seconds": seconds}
-                checkpoints.write(learner.step, (tensors, kept, rows))
+                with self._resumable():
+                    checkpoints.write(learner.step, (tensors, kept, rows))
 
         with meter if self.group.first else nullcontext():
             algorithm1(
@@ -143,9 +149,38 @@ class _Run:
         if self.group.first:
             excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
-            write_run(output, learner, self._record(data, excluded), seconds)
+            with self._resumable():
+                write_run(output, learner, self._record(data, excluded), seconds)
             checkpoints.clear()
             self._tell(learner, excluded)
+
+    def _latest(self, checkpoints: Checkpoints) -> tuple[TrainingState | None, int, float]:
+        """The newest checkpoint that is whole, the step after which it was made, and the seconds."""
+        state = checkpoints.latest(self.group.device)
+        if state is None:
+            return None, 0, 0.0
+        with checkpoints.taken_up():
+            return state, int(state[1]["learner"]["step"]), float(state[1]["seconds"])
+
+    @staticmethod
+    def _restore(
+        learner: Learner, rule: Acceptance, checkpoints: Checkpoints, state: TrainingState
+    ) -> None:
+        with checkpoints.taken_up():
+            learner.restore(state[0], state[1]["learner"], state[2])
+            rule.restore(state[1]["rule"])
+
+    @contextmanager
+    def _resumable(self) -> Iterator[None]:
+        """Where a file cannot be written, say how to go on from the last checkpoint."""
+        try:
+            yield
+        except InputError as error:
+            if self.settings.resume or not self.settings.checkpoint_every:
+                raise
+            raise InputError(
+                f"{error}; with --resume it goes on from the last checkpoint"
+            ) from error
 
     def _fingerprint(self, data: TrainData) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
@@ -247,6 +282,7 @@ class _Run:
             "draw": settings.labelled,
             "seed": settings.seed,
             "select": settings.select,
+            "model": identity(self.encoder),
             "settings": (recorded := self._recorded()),
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),

@@ -227,6 +227,30 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     assert metrics["runs"][0]["accuracy"]["overall"] <= 0.5
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        [], {"system": 3}, {"system": "../../x"}, {"labelled": "40"}, {"seed": None}, {"settings": []},
+        {"shown_as": {"caption": 3}}, {"shown_as": {"name": "x"}}, {"best_step": {}}, {"draw": []},
+    ],
+)  # fmt: skip
+def test_a_card_of_another_form_is_one_line(tmp_path: Path, changed: Any) -> None:
+    """A run may come from anywhere, and its card names files here."""
+    card: dict[str, Any] = {
+        "system": "x",
+        "mode": "filter",
+        "labelled": 40,
+        "seed": 0,
+        "best_step": 1,
+    }
+    card |= {"best_validation_accuracy": 0.5, "steps": 1, "seen": 1, "accepted": 1}
+    path = tmp_path / "runs/x/40/seed-0/run.json"
+    write_json(path, card | changed if changed else changed)
+    with pytest.raises(InputError, match=r"run\.json: not ") as caught:
+        evaluate.run(Evaluate(corpus=tmp_path))
+    assert "\n" not in str(caught.value)
+
+
 def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
     """No run, and a split without coordination, are named."""
     corpus = build(tmp_path / "tiny")

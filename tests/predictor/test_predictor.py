@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
 from pipeline.predictor.model import Predictor
@@ -234,6 +234,71 @@ def test_folder_of_another_kind_is_refused(model: Predictor, tmp_path: Path) -> 
     (folder / "model.safetensors").write_bytes(b"short")
     with pytest.raises(ModelError, match="a damaged predictor"):
         Predictor.load(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"]
+)
+def test_its_files_are_those_that_were_saved(model: Predictor, tmp_path: Path, name: str) -> None:
+    """Without its vocabulary it would predict other boundaries, and say nothing."""
+    model.save(tmp_path / "predictor")
+    path = tmp_path / "predictor" / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-2] + b" " + whole[-2:])
+    with pytest.raises(
+        ModelError, match=f"a damaged predictor: {name} is not the file that was saved"
+    ):
+        Predictor.load(tmp_path / "predictor")
+    path.unlink()
+    with pytest.raises(ModelError, match=f"a damaged predictor: {name} is missing"):
+        Predictor.load(tmp_path / "predictor")
+
+
+def older(model: Predictor, folder: Path) -> Path:
+    """A predictor's folder as it was before digests; its card."""
+    model.save(folder)
+    card = json.loads((folder / "predictor.json").read_text())
+    del card["files"]
+    (folder / "predictor.json").write_text(json.dumps(card))
+    return folder / "predictor.json"
+
+
+def test_an_older_folder_has_no_digests(model: Predictor, tmp_path: Path) -> None:
+    """It is loaded if nothing that is needed is missing."""
+    older(model, tmp_path / "predictor")
+    sentences = [words(n, 8) for n in range(3)]
+    loaded = Predictor.load(tmp_path / "predictor")
+    assert loaded.predict(sentences, [2] * 3) == model.predict(sentences, [2] * 3)
+    (tmp_path / "predictor/tokenizer.json").unlink()
+    (tmp_path / "predictor/vocab.txt").unlink(missing_ok=True)
+    with pytest.raises(ModelError, match="no tokenizer files"):
+        Predictor.load(tmp_path / "predictor")
+
+
+@pytest.mark.parametrize("text", [
+    "[]", "3", "{", '{"mlp_hidden": "8"}', '{"mlp_hidden": 8, "dropout": NaN}',
+    '{"mlp_hidden": 0, "dropout": 0}', '{"mlp_hidden": 8, "dropout": 1}',
+    '{"mlp_hidden": 8, "dropout": 0, "files": []}', '{"mlp_hidden": 1000000000000, "dropout": 0}',
+    '{"mlp_hidden": 8, "dropout": 0, "files": {"tokenizer.json": 3}}',
+])  # fmt: skip
+def test_a_card_of_another_form_is_one_line(model: Predictor, tmp_path: Path, text: str) -> None:
+    """Keys of other types, none, or sizes that no predictor has."""
+    path = older(model, tmp_path / "predictor")
+    head = '{"format": "conjoin-predictor", "version": 1, '
+    path.write_text(head + text[1:] if text.startswith("{") else text)
+    with pytest.raises(ConjoinError) as caught:
+        Predictor.load(tmp_path / "predictor")
+    assert "\n" not in str(caught.value)
+    assert "predictor" in str(caught.value)
+
+
+def test_weights_that_are_no_numbers_are_refused(model: Predictor, tmp_path: Path) -> None:
+    """Every probability would be NaN."""
+    with torch.no_grad():
+        model.scorer.first.weight[0, 0] = float("nan")
+    model.save(tmp_path / "predictor")
+    with pytest.raises(ModelError, match=r"not all numbers: scorer\.first\.weight"):
+        Predictor.load(tmp_path / "predictor")
 
 
 def test_batched_pairs_train_like_single_ones() -> None:

@@ -293,13 +293,24 @@ def test_summary_counts_all(
     (tmp_path / "f").write_text(text)
     predict.run(Predict(predictor=folder, text=tmp_path / "f"))
     told = capsys.readouterr()
-    assert len(told.out.splitlines()) == 1 + 2 + 1 + 60
+    assert len(told.out.splitlines()) == 1 + 2 + 1 + 1
     last = told.err.splitlines()[-1]
     assert last.startswith("[predict] read as text: 4 sentences, ")
     assert last.endswith(
-        "/s; coordinators predicted: 1; skipped: sentence longer than the encoder 60, coordinator at "
-        "the edge of the sentence 2, blank line 1, no coordinator 1"
+        "/s; coordinators predicted: 1; skipped: coordinator at the edge of the sentence 2, blank line "
+        "1, no coordinator 1, sentence longer than the encoder 1"
     )
+
+
+def test_a_sentence_of_many_coordinators_is_one_refusal(
+    model: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is made for each of them, not even subwords, and the sentence is shown once."""
+    monkeypatch.setattr(model.encoding, "_tokenize", None)
+    many = Given(("x", "and") * 16_000, 1)
+    (found,) = answers(model, [many])
+    (entry,) = found.entries
+    assert (entry.coordinator, entry.reason) == (None, "sentence longer than the encoder")  # type: ignore[union-attr]
 
 
 def test_progress_takes_no_output_away(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.core.metrics import as_conjuncts
 from pipeline.core.types import COORDINATORS, Span, bracketed
+from pipeline.predictor.encoding import TOO_LONG
 from pipeline.predictor.model import BATCH_TOKENS, Prediction, Predictor
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import Given
@@ -73,6 +74,12 @@ def answers(
             [k for k, word in enumerate(sentence.words) if word.lower() in coordinators]
             for sentence in given
         ]
+        # A sentence of a megabyte may have as many coordinators as words: it is one refusal.
+        long = [
+            bool(own) and not predictor.readable(s.words)
+            for s, own in zip(given, places, strict=True)
+        ]
+        places = [[] if left_out else own for own, left_out in zip(places, long, strict=True)]
         words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
         ks = [k for own in places for k in own]
         found = n_best(predictor, words, ks, n, batch_tokens)
@@ -82,9 +89,9 @@ def answers(
             Skipped(k, reason or "") if best is None else Found(k, best)
             for k, best, reason in zip(ks, found, reasons, strict=True)
         )
-        for sentence, own in zip(given, places, strict=True):
-            nothing = Skipped(None, NONE if sentence.words else NO_WORDS)
-            yield Answer(sentence, tuple(islice(entries, len(own))) or (nothing,))
+        for sentence, own, left_out in zip(given, places, long, strict=True):
+            reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
+            yield Answer(sentence, tuple(islice(entries, len(own))) or (Skipped(None, reason),))
 
 
 def n_best(

@@ -1,0 +1,103 @@
+"""A full disk, as torch, safetensors and tokenizers tell of it: an OSError, and one line of the command."""
+
+import errno
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import torch
+
+from pipeline.core.disk import disk_faults
+from pipeline.core.errors import InputError
+from pipeline.core.fingerprint import Fingerprint
+from pipeline.executor.checkpoints import Checkpoints
+from pipeline.predictor.model import Predictor
+
+
+class RustError(Exception):
+    """As safetensors has."""
+
+
+@pytest.mark.parametrize(
+    ("error", "number"),
+    [
+        (RustError("I/O error: No space left on device (os error 28)"), errno.ENOSPC),
+        (Exception("File too large (os error 27)"), errno.EFBIG),
+        (
+            RuntimeError("PytorchStreamWriter failed writing file data/3: file write failed"),
+            errno.EIO,
+        ),
+        (
+            RuntimeError("[enforce fail at inline_container.cc:664] . unexpected pos 64 vs 0"),
+            errno.EIO,
+        ),
+    ],
+)
+def test_what_libraries_say_of_disks(tmp_path: Path, error: Exception, number: int) -> None:
+    """By the system's number where they give it."""
+    with pytest.raises(OSError, match=str(tmp_path)) as caught, disk_faults(tmp_path):
+        raise error
+    assert caught.value.errno == number
+
+
+def test_other_errors_pass(tmp_path: Path) -> None:
+    """They are no disk's."""
+    with pytest.raises(RuntimeError, match="shapes"), disk_faults(tmp_path):
+        raise RuntimeError("shapes differ")
+
+
+def small_files(work: Callable[[], object]) -> Callable[[], object]:
+    """The work where no file may have more than 4 KiB: writing more fails, as on a full disk."""
+
+    def limited() -> object:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        return work()
+
+    return limited
+
+
+def test_a_predictor_that_cannot_be_saved_is_one_line(
+    tiny_bert: Path, tmp_path: Path, forks: Any
+) -> None:
+    """By the libraries that write it, one after the other; the older one stays."""
+    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1)
+    out = tmp_path / "predictor"
+    model.save(out)
+    log = tmp_path / "log"
+    log.write_text("")
+    assert forks.end(forks.start(small_files(lambda: model.save(out)), log)) == 2
+    assert log.read_text().startswith(f"conjoin: {out}: cannot write: ")
+    assert len(log.read_text().splitlines()) == 1
+    Predictor.load(out)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, forks: Any
+) -> None:
+    """One line, and the run goes on from there."""
+    checkpoints = Checkpoints(tmp_path / "checkpoints", Fingerprint(), 2)
+    checkpoints.write(1, ({"a": torch.zeros(3)}, {"step": 1}, pa.table({})))
+    big = {"a": torch.zeros(99_999)}, {"step": 2}, pa.table({})
+    log = tmp_path / "log"
+    assert forks.end(forks.start(small_files(lambda: checkpoints.write(2, big)), log)) == 2
+    assert "step-00000002: cannot write: " in log.read_text()
+    assert len(log.read_text().splitlines()) == 1
+    found = checkpoints.latest(torch.device("cpu"))
+    assert found is not None
+    assert found[1] == {"step": 1}
+
+
+def test_a_checkpoint_of_other_contents_is_one_line(tmp_path: Path) -> None:
+    """Its digests are right, so somebody made it so."""
+    checkpoints = Checkpoints(tmp_path, Fingerprint(), 2)
+    checkpoints.write(1, ({}, {"learner": 3}, pa.table({})))
+    found = checkpoints.latest(torch.device("cpu"))
+    assert found is not None
+    refused = pytest.raises(InputError, match="not a checkpoint that conjoin wrote: TypeError")
+    with refused, checkpoints.taken_up():
+        found[1]["learner"]["step"]

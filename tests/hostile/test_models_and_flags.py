@@ -1,0 +1,60 @@
+"""Hostile flags and model folders: a line each, no trace, nothing that waits for ever.
+
+More of them: CONJOIN_HOSTILE=5000 pytest tests/hostile/test_models_and_flags.py
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+import typer
+from hostile import flags, model_folders
+from hostile.case import Case, Outcome, run
+
+from pipeline import cli
+from pipeline.predictor.model import Predictor
+
+MORE = int(os.environ.get("CONJOIN_HOSTILE", "0"))
+
+
+def _defects(cases: list[Case], folder: Path) -> list[str]:
+    found = ((case, run(case, folder / str(number))) for number, case in enumerate(cases))
+    return [f"{c.name}: {o.kind}: {o.said[-1500:]}" for c, o in found if not _is_fine(o)]
+
+
+def _is_fine(outcome: Outcome) -> bool:
+    # A word where a number is due is refused by typer, in a frame of its own.
+    usage = "Usage: " in outcome.said and "Invalid value for" in outcome.said
+    return outcome.kind in {"ok", "refused"} or usage
+
+
+@pytest.fixture(autouse=True)
+def _made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer makes all commands anew for each call, which takes longer than refusing one."""
+    monkeypatch.setattr(cli, "app", typer.main.get_command(cli.app))
+
+
+def test_flags(tmp_path: Path) -> None:
+    """A sample of all flags of all commands."""
+    assert not _defects(flags.cases(MORE or 200, 0), tmp_path)
+
+
+def test_model_folders(tmp_path: Path, tiny_bert: Path) -> None:
+    """Damage of every kind to a predictor's and a language model's folder."""
+    predictor = tmp_path / "predictor"
+    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).save(predictor)
+    cases = model_folders.cases(MORE or 60, 0, predictor, tiny_bert)
+    assert not _defects(cases, tmp_path / "cases")
+
+
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_a_case_is_a_function_of_its_number(tmp_path: Path, tiny_bert: Path, number: int) -> None:
+    """So that one that fails can be made again."""
+    made = []
+    for copy in "ab":
+        case = model_folders.cases(8, 3, tiny_bert, tiny_bert)[number]
+        (tmp_path / copy).mkdir()
+        case.make(tmp_path / copy)
+        files = sorted(p for p in (tmp_path / copy).rglob("*") if p.is_file())
+        made.append([(p.name, p.read_bytes()) for p in files])
+    assert made[0] == made[1]
