@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 from hostile.case import Case, damaged, piping, writing
+
 from pipeline.text.trees import DEEPEST
 
 GOOD = "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PP (IN to) (NP (NN Rome)))) (. .)) )\n"

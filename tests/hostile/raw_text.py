@@ -105,17 +105,21 @@ def _pretrain(name: str, content: str | bytes, *more: str) -> Case:
 
 
 def _texts() -> Iterator[Case]:
-    packed = gzip.compress(GOOD.encode())
+    packed, lines = gzip.compress(GOOD.encode()), ("--segment", "line")
     yield _pretrain("pipe", "")
-    yield _pretrain("a.txt.gz", gzip.compress(b"the dog\n" * 2**19), "--largest-unpacked", "2MiB")
-    yield _pretrain("a.txt.xz", lzma.compress(b"the dog\n" * 2**19), "--largest-unpacked", "2MiB")
+    yield _pretrain(
+        "a.txt.gz", gzip.compress(b"the dog\n" * 2**19), "--largest-unpacked", "2MiB", *lines
+    )
+    yield _pretrain(
+        "a.txt.xz", lzma.compress(b"the dog\n" * 2**19), "--largest-unpacked", "2MiB", *lines
+    )
     yield _pretrain("a.txt.gz", packed[:-9])
     yield _pretrain("a.txt.gz", packed[:14] + b"\xff" * 30)
     yield _pretrain("a.txt", "a\0b\n")
     yield _pretrain("a.txt", b"caf\xe9\n")
     yield _pretrain("a.txt", "")
     yield _pretrain("a.txt", "x" * (17 * 2**20))
-    yield _pretrain(os.fsdecode(b"t/caf\xe9.txt"), "", "--segment", "line")
+    yield _pretrain(os.fsdecode(b"t/caf\xe9.txt"), "", *lines)
 
 
 def cases(n: int, seed: int) -> Iterator[Case]:

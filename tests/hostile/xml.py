@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hostile.case import Case, damaged, piping, writing
+
 from pipeline.text.trees import DEEPEST
 
 PMID = "1967259"
