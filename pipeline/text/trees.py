@@ -4,8 +4,8 @@ The tree itself is nltk's; added here are the line of an error, half-open word s
 escapes, and what the two Penn Treebank readers share: trees without empty elements, and their words,
 tags and bracketing.
 
-No tree has more than ``DEEPEST`` levels: nltk's methods call themselves once a level, and Python ends
-that at 1,000 calls. What is written here walks trees without calling itself.
+No tree has more than ``DEEPEST`` levels: nltk's methods call themselves once a level, which Python ends at
+1,000 calls, and newer versions of nltk read no more than 500. What is written here does not call itself.
 """
 
 import re
@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.types import Span
 from pipeline.text.unpacking import read_whole
 
-DEEPEST = 500
+DEEPEST = 400
 """Levels that a tree may have; those of GENIA have at most 31."""
 
 _LONGEST = 1 << 20  # characters of a tree

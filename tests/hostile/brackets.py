@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from hostile.case import Case, damaged, piping, writing
 
+from pipeline.text.trees import DEEPEST
+
 GOOD = "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PP (IN to) (NP (NN Rome)))) (. .)) )\n"
 _NAME = "p/wsj_0201.mrg"
 _COMMAND = ["ingest", "ptb", "p", "--out", "out"]
@@ -21,12 +23,12 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "over several lines", GOOD.replace(" (VP", "\n\n  (VP"), "ok"
     yield "a byte order mark", b"\xef\xbb\xbf" + GOOD.encode(), "ok"
     yield "ends of lines of Windows", GOOD.replace("\n", "\r\n") * 3, "ok"
-    for depth in (50, 400, 499, 500, 501, 3_000, 50_000, 170_000):
-        yield f"{depth:,} deep", _deep(depth), "ok" if depth < 500 else "refused"
+    for depth in (50, DEEPEST - 1, DEEPEST, 501, 3_000, 50_000, 170_000):
+        yield f"{depth:,} deep", _deep(depth), "ok" if depth < DEEPEST else "refused"
         yield (
             f"{depth:,} deep, of lines",
             _deep(depth).replace(" ", "\n"),
-            "ok" if depth < 500 else "refused",
+            "ok" if depth < DEEPEST else "refused",
         )
     yield "50,000 deep, never closed", "(NP " * 50_000, "refused"
     yield "50,000 brackets", "(" * 50_000 + ")" * 50_000, "refused"
@@ -64,7 +66,7 @@ def _marks() -> Iterator[str]:
     yield ""
     yield "x"
     yield "(NN \0)"
-    for depth in (501, 3_000, 50_000):
+    for depth in (DEEPEST + 1, 3_000, 50_000):
         yield _deep(depth).strip()
         yield f"{'(NP-COORD ' * depth}(NN x){')' * depth}"
     yield "(NN " + "x" * 2**21 + ")"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from hostile.case import Case, damaged, piping, writing
 
+from pipeline.text.trees import DEEPEST
+
 PMID = "1967259"
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 _NAME = f"g/{PMID}.xml"
@@ -40,8 +42,12 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "a byte order mark", b"\xef\xbb\xbf" + good.encode(), "ok"
     yield "no DOCTYPE", article(DOGS, top=""), "ok"
     yield "60 levels", _nested(60), "ok"
-    for depth in (498, 499, 500, 3_000, 100_000):
-        yield f"cons nested {depth:,} deep", _nested(depth), "ok" if depth < 499 else "refused"
+    for depth in (DEEPEST - 2, DEEPEST - 1, DEEPEST, 3_000, 100_000):
+        yield (
+            f"cons nested {depth:,} deep",
+            _nested(depth),
+            "ok" if depth < DEEPEST - 1 else "refused",
+        )
     yield "3,000 coordinations in each other", _nested(3_000, more=' syn="COOD"'), "refused"
     yield "200 coordinations in each other", _nested(200, more=' syn="COOD"'), "ok"
     yield "cons never closed", _nested(2_000, close=False), "refused"
