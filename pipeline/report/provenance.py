@@ -287,13 +287,13 @@ def _training(runs: Sequence[Run]) -> str:
     other = [
         f"{_name(key)} {', '.join(sorted(used[key]))} (paper: {_value(paper)})"
         for key, paper in unlike.items()
-        if key not in _UNTOLD
+        if key in used and key not in _UNTOLD
     ]
     alike = dict.fromkeys(key for run in told for key in run.card.get("paper", {}).get("alike", ()))
     same = [
         f"{_name(key)} = {', '.join(used[key])}"
         for key in alike
-        if key in _ALIKE and key not in unlike
+        if key in used and key in _ALIKE and key not in unlike
     ]
     text = f"Training differs in {'; '.join(other)}. " if other else ""
     return f"{text}As in the paper: {', '.join(same)}." if same else text.strip()

@@ -10,7 +10,7 @@ from pipeline.report.settings import Report
 from pipeline.train.settings import Train
 
 
-@pytest.mark.parametrize("number", ["9" * 400, "0x" + "f" * 6000, "-0o" + "7" * 99])
+@pytest.mark.parametrize("number", ["9" * 400, "0x" + "f" * 6000, "-0" + "7" * 99])
 def test_whole_numbers_of_yaml_have_64_bits(number: str) -> None:
     """Python makes them, and may then not even be able to print them."""
     with pytest.raises(SettingsError, match=r"p:1: .*whole number of more than 64 bits"):

@@ -220,6 +220,7 @@ def _table() -> Iterator[Case]:
 
         def make(folder: Path, name: str = name, rest: dict[str, bytes] = rest) -> None:
             corpus(folder, rest)
+            (folder / "corpus" / name).parent.mkdir(parents=True, exist_ok=True)
             piping(f"corpus/{name}")(folder)
 
         # What is no file counts as absent where it may be absent.

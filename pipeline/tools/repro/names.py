@@ -42,7 +42,8 @@ def check_names(document: Mapping[str, Any], keys: tuple[str, ...], path: Path) 
             place = f"{key}[{number}]"
             if isinstance(each, Mapping):
                 for field, part in each.items():
-                    _check_field(f"{place}.{_shown(field)}", field, part, path)
+                    named = field if isinstance(field, str) else _shown(field)
+                    _check_field(f"{place}.{named}", field, part, path)
             else:
                 _check_name(place, each, path)
 
