@@ -98,6 +98,6 @@ def test_a_checkpoint_of_other_contents_is_one_line(tmp_path: Path) -> None:
     checkpoints.write(1, ({}, {"learner": 3}, pa.table({})))
     found = checkpoints.latest(torch.device("cpu"))
     assert found is not None
-    with pytest.raises(InputError, match="not a checkpoint that conjoin wrote: TypeError"):
-        with checkpoints.taken_up():
-            found[1]["learner"]["step"]
+    told = "not a checkpoint that conjoin wrote: TypeError"
+    with pytest.raises(InputError, match=told), checkpoints.taken_up():
+        found[1]["learner"]["step"]

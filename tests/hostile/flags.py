@@ -13,7 +13,8 @@ from pipeline.cli import COMMANDS
 from pipeline.core.settings import Settings, flag_of
 
 NUMBERS = [
-    "inf", "-inf", "nan", "-1", "-0.5", "1e400", "-1e400", "", "x", "1" * 30, "1" * 5000, "0x10", "1_0_", "٣x",
+    "inf", "-inf", "nan", "-1", "-0.5", "1e400", "-1e400", "", "x", "1" * 30, "1" * 5000, "0x10", "1_0_",
+    "٣x",
     "99999999999", "\udcff", "true", "[1]", "1,5", "--",
 ]  # fmt: skip
 WORDS = ["", "none such", "\0", "a\0b", "\udcff", "x" * 5000, "\n", "-1", "../..", "*"]
