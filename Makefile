@@ -37,16 +37,19 @@ check: setup
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: requirements.lock requirements-cuda.lock pyproject.toml
+# A build of torch for the CPU that lies in pip's own folder of wheels (find-links) goes first: pip prefers the
+# index's files where hashes are asked for, and the index has the build for GPUs, of three gigabytes.
+$(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("conjoin needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-deps --no-index --require-hashes --requirement requirements-cpu.lock 2>/dev/null || :
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -c '$(ASKS_FOR_CUDA)' || \
 		$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cuda.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
-# Both lock files anew, with the versions that requirements.lock has; uv is needed for nothing else.
+# All lock files anew, with the versions that requirements.lock has; uv is needed for nothing else.
 lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet uv

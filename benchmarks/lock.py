@@ -3,10 +3,10 @@
 Usage: make lock, or: python benchmarks/lock.py UV
 
 `requirements.lock` keeps its versions (change one there, and run this); each gets the SHA-256 of all its
-files, for every platform and Python, and of those in pip's own folder of wheels (find-links), where a build
-of torch for the CPU may lie. `requirements-cuda.lock` has what torch's build for NVIDIA's GPUs, the index's
-own for Linux, needs besides: `make setup` installs it where that build was chosen. UV is the program uv,
-which asks the index once for each line.
+files, for every platform and Python. `requirements-cpu.lock` has the build of torch for the CPU that lies in
+pip's own folder of wheels (find-links), if one does, and `requirements-cuda.lock` has what torch's build for
+NVIDIA's GPUs, the index's own for Linux, needs besides: `make setup` takes the one or the other. UV is the
+program uv, which asks the index once for each line.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCK, CUDA = ROOT / "requirements.lock", ROOT / "requirements-cuda.lock"
+LOCK, CPU, CUDA = (ROOT / f"requirements{kind}.lock" for kind in ("", "-cpu", "-cuda"))
 PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
 
 
@@ -59,30 +59,22 @@ def local_wheels() -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def with_hashes(lines: str, more: list[str]) -> str:
-    """A package's lines with further hashes."""
-    missing = [each for each in more if each not in lines]
-    return lines.rstrip("\n") + "".join(f" \\\n    --hash=sha256:{each}" for each in missing) + "\n"
-
-
 def main(uv: str) -> None:
-    """Write both files."""
+    """Write the files."""
     pins = [
         m[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if (m := PIN.match(line))
     ]
-    found, local = compiled(uv, "\n".join(pins), "--no-deps"), local_wheels()
+    found = compiled(uv, "\n".join(pins), "--no-deps")
     if lacking := {normal(pin.partition("==")[0]) for pin in pins} - found.keys():
         raise SystemExit(f"the index has no {', '.join(sorted(lacking))}")
     torch = next(pin for pin in pins if pin.startswith("torch=="))
     needed = compiled(uv, torch, "--constraint", os.fspath(LOCK))
     # What every build of torch needs, as setuptools, which some versions of Python bring along.
     found = {name: each for name, each in needed.items() if ";" not in each} | found
-    text = ""
-    for name in sorted(found):
-        pin = PIN.match(found[name])
-        assert pin is not None  # noqa: S101 - compiled() kept what matches
-        text += with_hashes(found[name], local.get((name, pin[2]), []))
-    LOCK.write_text(head(LOCK) + text, encoding="utf-8")
+    LOCK.write_text(head(LOCK) + "".join(found[name] for name in sorted(found)), encoding="utf-8")
+    if builds := local_wheels().get(("torch", torch.partition("==")[2])):
+        hashes = "".join(f" \\\n    --hash=sha256:{each}" for each in builds)
+        CPU.write_text(f"{head(CPU)}{torch}{hashes}\n", encoding="utf-8")
     rest = "".join(lines for name, lines in sorted(needed.items()) if name not in found)
     CUDA.write_text(
         "# What torch's build for NVIDIA's GPUs needs besides requirements.lock; `make lock` writes both.\n"
