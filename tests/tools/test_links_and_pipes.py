@@ -53,12 +53,18 @@ def secret(tmp_path: Path) -> Path:
 
 def commands(made: Path, place: Path, out: Path) -> Iterator[Callable[[], object]]:
     yield lambda: stats.run(Stats(place=place))
-    yield lambda: opened(place).__enter__()
+    yield lambda: shown(place)
     yield lambda: merge.run(Merge(places=[place, made / "release"], out=out))
     yield lambda: export.run(Export(place=place, format="jsonl", out=out))
     yield lambda: release.run(Release(candidates=place, out=out))
     yield lambda: rehydrate.run(Rehydrate(release=place, source=made / "toy", out=out))
     yield lambda: push.run(Push(release=place, repository="jane/toy"))
+
+
+def shown(place: Path) -> None:
+    """As ``browse`` does before it serves."""
+    with opened(place):
+        pass
 
 
 def violations(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
