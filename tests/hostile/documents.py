@@ -32,7 +32,8 @@ def _arguments(settings: type[Settings]) -> list[str]:
     words: list[str] = []
     for name, field in settings.model_fields.items():
         if field.is_required():
-            words += ["x"] if name in settings.arguments else [f"--{name}", "x"]
+            word = "text" if name == "reader" else "x"
+            words += [word] if name in settings.arguments else [f"--{name}", word]
     return words
 
 
