@@ -307,7 +307,7 @@ def test_a_sentence_of_many_coordinators_is_one_refusal(
 ) -> None:
     """Nothing is made for each of them, not even subwords, and the sentence is shown once."""
     monkeypatch.setattr(
-        model.encoding, "_tokenize", lambda sentences: [pytest.fail() for _ in sentences]
+        model.encoding, "_tokenize", lambda sentences: [pytest.fail("read") for _ in sentences]
     )
     many = Given(("x", "and") * 16_000, 1)
     (found,) = answers(model, [many])
