@@ -35,6 +35,13 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 NONSENSE = dict(zip(SYSTEMS, ("zug", "t5-quux", "baseline", "xyzzy", "blorp"), strict=True))
 
 
+CARD: dict[str, Any] = {
+    "system": "x", "mode": "filter", "labelled": 40, "seed": 0, "best_validation_accuracy": 0.5,
+    "best_step": 1, "steps": 1, "seen": 1, "accepted": 1,
+}  # fmt: skip
+"""What evaluate reads of a ``run.json``."""
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus with one finished run of each system."""
@@ -196,7 +203,7 @@ def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) ->
     """Two seeds of one system that differ in more than the seed are named, with the difference."""
     corpus = build(tmp_path / "tiny")
     for seed, delta in ((0, 0.4), (1, 0.5)):
-        card = {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
+        card = CARD | {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
         write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
     with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
         evaluate.run(Evaluate(corpus=corpus, threads=1))
@@ -257,6 +264,6 @@ def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no trained run here; run `conjoin train`"):
         evaluate.run(Evaluate(corpus=corpus, threads=1))
     (corpus / "runs/a/40/seed-0").mkdir(parents=True)
-    write_json(corpus / "runs/a/40/seed-0/run.json", {})
+    write_json(corpus / "runs/a/40/seed-0/run.json", CARD)
     with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
         evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
