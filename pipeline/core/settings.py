@@ -20,7 +20,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
     field_validator,
 )
 
@@ -72,6 +71,9 @@ def _shown(value: object) -> str:
 _LONGEST = 100  # characters of a value in a message
 
 
+_GREATEST = 2**31 - 1  # of whole numbers: what every library takes for a seed, size or count
+
+
 class Settings(BaseModel):
     """Base of every command's settings: frozen, unknown keys refused, one-line errors.
 
@@ -99,9 +101,8 @@ class Settings(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _usable(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse what no file name, JSON text, or torch and NumPy can take: seeds have 32 bits, others 64."""
-        bits = 32 if "seed" in (info.field_name or "") else 63
+    def _usable(cls, value: Any) -> Any:
+        """Refuse what no file name, JSON text or C library can take."""
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, str | Path):
                 try:
@@ -110,8 +111,8 @@ class Settings(BaseModel):
                     raise ValueError("must be text in UTF-8") from error
                 if null:
                     raise ValueError("must not have the character NUL")
-            elif isinstance(each, int) and abs(each) >= 2**bits:
-                raise ValueError(f"must be below 2^{bits}")
+            elif isinstance(each, int) and abs(each) > _GREATEST:
+                raise ValueError(f"must not be beyond {_GREATEST:,}")
         return value
 
     @classmethod

@@ -177,14 +177,9 @@ _DEEPEST = 50  # levels: what conjoin writes has six
 
 
 def _unfit(value: Any) -> str | None:
-    """Why a value cannot be shown or written again; None if it can."""
+    """Why a value cannot be shown; None if it can."""
     level = [value]
     for _ in range(_DEEPEST):
-        for text in (each for each in level if isinstance(each, str)):
-            if any(
-                "\ud800" <= char <= "\udfff" for char in text
-            ):  # JSON can have halves of characters
-                return "text with half a character"
         level = [part for each in level for part in _parts(each)]
         if not level:
             return None

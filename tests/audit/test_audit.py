@@ -179,7 +179,7 @@ def test_problems_are_input_errors(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was judged in training but is not here"):
         audit(corpus)
     write_json(corpus / "runs" / "bert" / "100" / "seed-0" / "run.json", {"system": "bert"})
-    with pytest.raises(InputError, match="not the card of a run"):
+    with pytest.raises(InputError, match="not as conjoin writes it: mode"):
         audit(corpus)
 
 

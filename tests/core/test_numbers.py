@@ -37,8 +37,8 @@ def test_half_a_character_is_refused_in_json() -> None:
     [
         ({"learning_rate": float("inf")}, "finite number"),
         ({"learning_rate": float("nan")}, "finite number"),
-        ({"seed": 2**32}, r"must be below 2\^32"),
-        ({"steps": 2**63}, r"must be below 2\^63"),
+        ({"seed": 2**31}, "must not be beyond 2,147,483,647"),
+        ({"steps": 2**63}, "must not be beyond 2,147,483,647"),
         ({"mode": "x" * 9999}, "train.mode = 'xxx"),
     ],
 )

@@ -450,5 +450,5 @@ def test_sizes_of_l_are_numbers_or_full() -> None:
     given = {"reader": "ptb", "source": "x", "out": "y"}
     assert Ingest.build({**given, "labelled": [250, "full"]}, None).sizes == [250, "full"]
     assert Ingest.build({**given, "labelled": ["250"]}, None).sizes == [250]
-    with pytest.raises(SettingsError, match="numbers of sentences or 'full', was 'ful'"):
+    with pytest.raises(SettingsError, match="numbers of sentences above 0 or 'full', was 'ful'"):
         Ingest.build({**given, "labelled": ["ful"]}, None)
