@@ -161,7 +161,7 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
         released: it is of a release, of which more is required.
     """
     for key, value in manifest.items():
-        if why := _unfit(key) or _unfit(value):
+        if why := _unfit(value):
             return [ManifestFault(ascii(key)[1:-1], False, f"{ascii(key)[1:-1]}: {why}")]
     shape: type[_Shape] = _Candidates
     if released:
