@@ -1,0 +1,36 @@
+"""Hostile corpora of candidates: each is taken, or refused in one line; none hangs or shows a traceback.
+
+``CONJOIN_HOSTILE`` in the environment is the number of random cases, for a longer run.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from damaged import make_release
+from hostile import parquet
+from hostile.case import run
+
+_COUNT = int(os.environ.get("CONJOIN_HOSTILE", "60"))
+_SEED = 0
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    return make_release(folder / "release", folder / "toy")
+
+
+def test_hostile_corpora(good: Path, tmp_path: Path) -> None:
+    """Every case; those that fail are named together."""
+    counts: Counter[str] = Counter()
+    failed: list[str] = []
+    for number, case in enumerate(parquet.cases(_COUNT, _SEED, good)):
+        outcome = run(case, tmp_path / str(number))
+        counts[outcome.kind] += 1
+        if outcome.kind not in ("ok", "refused"):
+            failed.append(f"{case.name}: {outcome.kind}: {outcome.said[-600:]}")
+    assert not failed, "\n".join([f"{counts}: {len(failed)} failed", *failed[:20]])
+    assert counts["ok"] >= 20
+    assert counts["refused"] >= 100
