@@ -33,6 +33,7 @@ from pipeline.release.shards import RELEASED, write_shard
 from pipeline.release.survey import Survey
 from pipeline.tools.settings import Merge
 
+_MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
 _GROUP = 10_000  # rows of a row group; they are in memory at once
 _GROUPS = 20  # of a shard
 _NAMES = {"train": "candidates", "rejected": "rejects"}
@@ -177,7 +178,7 @@ def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
         [file for shards in corpora for file in shards.rejects],
     ]
     begins = [list(_begins(part)) for part in files]
-    with engine(files=files[0] + files[1]) as database:
+    with engine(_MEMORY, files=files[0] + files[1]) as database:
         database.execute(
             "CREATE TEMP TABLE seen (rejected BOOL, row BIGINT, id UHUGEINT, content UHUGEINT, "
             "refusal UHUGEINT)"
