@@ -166,7 +166,9 @@ def campaign(name: str, before: Path, scratch: Path, rounds: int) -> Counter[str
             counts["read: the old outputs" if left == old else "read: the new outputs"] += 1
         else:
             raise SystemExit(
-                f"FAILED: {name}, round {number}: reader ended with {code}\n{said[-2000:]}"
+                f"FAILED: {name}, round {number}: reader ended with {code}; neither old nor new: "
+                f"{sorted(k for k in left.keys() | after.keys() if left.get(k) != after.get(k))}"
+                f"\n{said[-2000:]}"
             )
         whole(stage.line, place)
         found = contents(place, stage.outs)
@@ -174,8 +176,10 @@ def campaign(name: str, before: Path, scratch: Path, rounds: int) -> Counter[str
             names = sorted(
                 k for k in found.keys() | expected.keys() if found.get(k) != expected.get(k)
             )
+            one = names[0]
             raise SystemExit(
-                f"FAILED: {name}, round {number}: a rerun made other bytes of {names[:5]}"
+                f"FAILED: {name}, round {number}: a rerun made other bytes of {len(names)} files: "
+                f"{names[:5]}\n{expected.get(one, b'none')[:600]!r}\n{found.get(one, b'none')[:600]!r}"
             )
         counts["rerun: the same bytes"] += 1
     return counts

@@ -10,8 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from pipeline.audit.auditor import (
     Audited,
     Auditor,
@@ -25,7 +23,7 @@ from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
-from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.parquet import read_rows, row_count, write_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand, read_runs
 from pipeline.core.schema import SCORED, VERDICTS, read_candidates
 from pipeline.core.types import Candidate, Span
@@ -126,10 +124,7 @@ def _generation_sets(settings: Audit) -> list[_Set]:
 def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     """A seeded sample of the folder's candidates, in their order."""
     shards = candidate_shards(folder)
-    try:
-        total = sum(pq.read_metadata(shard).num_rows for shard in shards)
-    except (ValueError, OSError) as error:
-        raise InputError(f"not a readable Parquet file: {error}", path=folder) from error
+    total = sum(map(row_count, shards))
     wanted = set(Random(key).sample(range(total), min(count, total)))
     candidates = chain.from_iterable(map(read_candidates, shards))
     return [c for index, c in enumerate(candidates) if index in wanted]

@@ -4,12 +4,12 @@ from collections.abc import Set
 from pathlib import Path
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import leads_out, require_regular, utf8_name
 from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate
 
-_LAYOUTS = ("candidates-*.parquet", "data/train-*.parquet")
+_OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
 
 
@@ -18,15 +18,24 @@ def candidate_shards(folder: Path) -> list[Path]:
 
     Raises:
         InputError: generation was interrupted here, so that there may be shards of two runs; or one is
-            a pipe or a device, which whoever opens it would wait for.
+            a pipe or a device, which whoever opens it would wait for, or a link out of a release, or has a
+            name that is not UTF-8.
     """
     if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
         raise InputError(
             "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
         )
-    shards = next((found for layout in _LAYOUTS if (found := sorted(folder.glob(layout)))), [])
+    own = sorted(folder.glob(_OWN))
+    shards = own or sorted(folder.glob(_RELEASED))
     for path in shards:
         require_regular(path)
+        # DVC may keep one's own files elsewhere, and leave links to them.
+        if not own and path.is_symlink() and leads_out(folder, path):
+            raise InputError(
+                "a link that leads out of the release", path=path,
+                remedy="put the file itself there, if you trust where the release is from",
+            )  # fmt: skip
+        utf8_name(path.name, path)
     return shards
 
 

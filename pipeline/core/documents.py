@@ -20,8 +20,8 @@ from pipeline.core.files import require_regular
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """In a form: a number of things."""
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
-"""In a form: a number that can be shown, with or without a fraction."""
+Number = Annotated[float, Field(gt=-(2.0**63), lt=2.0**63)]
+"""In a form: a number that can be counted with and shown, with or without a fraction."""
 
 PlaceName = Annotated[str, Field(pattern=r"^[^\x00-\x1f]*$", max_length=4096)]
 """In a form: a path, or another name that becomes a part of one."""

@@ -214,6 +214,60 @@ def require_regular(path: Path) -> None:
         raise InputError("not a regular file", path=path, remedy="replace it by a file")
 
 
+def leads_out(place: Path, path: Path) -> bool:
+    """Whether a path in a release leads, by symbolic links, to what is none of the release.
+
+    The cache of the hub's client has a repository's files in ``blobs/`` and snapshots of links to them
+    in ``snapshots/<commit>/``: these links stay in the repository.
+
+    Args:
+        place: the release.
+        path: a path in it.
+    """
+    try:
+        root, target = resolved(place), resolved(path)
+    except InputError:  # a circle
+        return True
+    if target.is_relative_to(root):
+        return False
+    cached = root.parent.name == "snapshots" and target.parent == root.parent.parent / "blobs"
+    return not (cached and target.is_file())
+
+
+def resolved(path: Path) -> Path:
+    """The path without symbolic links.
+
+    Raises:
+        InputError: its links lead in a circle.
+    """
+    try:
+        found = path.resolve()
+        if not found.is_symlink():  # what Python 3.13 leaves of a circle
+            return found
+        raise RuntimeError
+    except (OSError, RuntimeError) as error:  # RuntimeError: until Python 3.12
+        raise InputError(
+            "its symbolic links lead in a circle",
+            path=path,
+            remedy="remove them, or name another path",
+        ) from error
+
+
+def utf8_name(name: str, path: Path) -> str:
+    """The name of a file, where it goes into the ids of sentences.
+
+    Raises:
+        InputError: it is not UTF-8, and so no text.
+    """
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "the name of this file is not UTF-8", path=ascii(str(path)), remedy="rename it"
+        ) from error
+    return name
+
+
 def sha256_of(path: Path) -> str:
     """Hex SHA-256 of one file, or of a folder's files in name order with their relative names.
 

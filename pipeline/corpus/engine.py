@@ -7,7 +7,7 @@ sentence they were made of, nor the model that wrote the fill: in training they 
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import require_regular
-from pipeline.core.parquet import opened, read_schema, require_columns
+from pipeline.core.parquet import column_names, opened, read_schema, require_columns
 from pipeline.corpus.layout import Shards
 
 # Beyond this, sorts and groups go to a temporary folder. With four times as much they are no faster
@@ -108,13 +108,31 @@ def parquet(*files: Path) -> str:
     folder named ``a=1`` gives no column.
 
     Raises:
-        InputError: a file is a pipe or a device, or no pattern means its path alone.
+        InputError: a file is a pipe or a device, or no pattern means its path alone, or two of its columns
+            have one name in SQL, so that the one would be read for the other.
     """
+    for file in files:
+        _require_distinct(file)
     paths = ", ".join(quoted(_pattern(file)) for file in files)
     return (
         f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false, filename = true, "
         "file_row_number = true)"
     )
+
+
+def _require_distinct(file: Path) -> None:
+    """SQL does not tell ``License`` from ``license``; everything else here does."""
+    try:
+        found = read_schema(file)
+    except InputError:
+        return  # whoever reads it says what is wrong with it
+    names = [name.lower() for name in (*found.names, "filename", "file_row_number")]
+    for name in found.names:
+        if names.count(name.lower()) > 1:
+            raise InputError(
+                f"column {name!r} has the name of another but for its case", path=file,
+                remedy="take one of them out",
+            )  # fmt: skip
 
 
 def _pattern(file: Path) -> str:
@@ -142,7 +160,15 @@ def rows_of(shards: Shards) -> str:
 
     Beside the files' columns each row has ``reason`` (null if usable), ``file`` (the path) and
     ``place`` (its row in that file, from 0). Columns that some files lack are null there.
+
+    Raises:
+        InputError: as ``parquet``; or a column of a file says what only its place may say: ``file``,
+            ``place``, or ``reason`` among a folder's usable candidates.
     """
+    told = {"file", "place"}
+    for files, names in ((shards.accepted, told | {"reason"}), (shards.rejects, told)):
+        for file in files if shards.kind != "file" else ():
+            _require_without(file, names)
     parts = ["SELECT NULL::VARCHAR AS reason WHERE false"]  # so that there always is such a column
     parts += [
         f"SELECT * RENAME (filename AS file, file_row_number AS place) FROM {parquet(*files)}"  # noqa: S608 - our own paths
@@ -150,6 +176,14 @@ def rows_of(shards: Shards) -> str:
         if files
     ]
     return "(" + " UNION ALL BY NAME ".join(parts) + ")"
+
+
+def _require_without(file: Path, names: Set[str]) -> None:
+    found = [name for name in column_names(file) if name.lower() in names]
+    if found:
+        raise InputError(
+            f"column {found[0]!r} is none of these files'", path=file, remedy="take it out"
+        )
 
 
 def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) -> frozenset[str]:

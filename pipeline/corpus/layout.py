@@ -1,7 +1,6 @@
 """What lies at a path: candidates as ``generate`` wrote them, a release, or one Parquet file.
 
-``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one, and
-``leads_out`` whether a link in a release leads to what is none of it.
+``apart`` checks that an output path is not one of the inputs, inside one, or a parent of one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import leads_out, require_regular, resolved
 from pipeline.corpus.manifest import is_release, read_manifest
 
 Kind = Literal["candidates", "release", "stand-off", "file"]
@@ -99,45 +98,6 @@ def _entries(place: Path) -> Iterator[Path]:
     yield from (path for path in place.iterdir() if not path.name.startswith("."))
     for folder in filter(Path.is_dir, (place / name for name in _FOLDERS)):
         yield from folder.iterdir()
-
-
-def leads_out(place: Path, path: Path) -> bool:
-    """Whether a path in a release leads, by symbolic links, to what is none of the release.
-
-    The cache of the hub's client has a repository's files in ``blobs/`` and snapshots of links to them
-    in ``snapshots/<commit>/``: these links stay in the repository.
-
-    Args:
-        place: the release.
-        path: a path in it.
-    """
-    try:
-        root, target = resolved(place), resolved(path)
-    except InputError:  # a circle
-        return True
-    if target.is_relative_to(root):
-        return False
-    cached = root.parent.name == "snapshots" and target.parent == root.parent.parent / "blobs"
-    return not (cached and target.is_file())
-
-
-def resolved(path: Path) -> Path:
-    """The path without symbolic links.
-
-    Raises:
-        InputError: its links lead in a circle.
-    """
-    try:
-        found = path.resolve()
-        if not found.is_symlink():  # what Python 3.13 leaves of a circle
-            return found
-        raise RuntimeError
-    except (OSError, RuntimeError) as error:  # RuntimeError: until Python 3.12
-        raise InputError(
-            "its symbolic links lead in a circle",
-            path=path,
-            remedy="remove them, or name another path",
-        ) from error
 
 
 def apart(out: Path, *sources: Path) -> Path:

@@ -246,10 +246,11 @@ def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
     """The fast tokenizer of a checkpoint.
 
     Raises:
-        ModelError: there is none.
+        ModelError: there is none, or it does not work.
     """
     with loading(where, "a tokenizer"):
         tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where)
+        tokenizer("a")  # a setting of another type is noticed when it first works
     if not tokenizer.is_fast:
         raise ModelError(
             f"the tokenizer of {where!r} has no fast version",

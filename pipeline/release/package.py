@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from pipeline import __version__
 from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import sha256_of, write_json
+from pipeline.core.files import leads_out, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
-from pipeline.corpus.layout import Shards, apart, leads_out
+from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import generations, read_accepted, read_rejects

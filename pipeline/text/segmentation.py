@@ -7,8 +7,7 @@ from pathlib import Path
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
 
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import require_regular
-from pipeline.text.unpacking import utf8_name
+from pipeline.core.files import require_regular, utf8_name
 
 PUNKT_SAMPLE = 5_000_000
 """Characters punkt learns abbreviations from: beyond a few million it finds hardly any more."""

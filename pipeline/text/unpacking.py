@@ -167,18 +167,3 @@ def decoded(data: bytes, path: Path | str, line: int = 1) -> str:
             remedy="convert the file, if it is UTF-16, or mend it",
         )  # fmt: skip
     return text
-
-
-def utf8_name(name: str, path: Path) -> str:
-    """The name of a file, where it goes into the ids of sentences.
-
-    Raises:
-        InputError: it is not UTF-8, and so no text.
-    """
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "the name of this file is not UTF-8", path=ascii(str(path)), remedy="rename it"
-        ) from error
-    return name

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.parquet import column_names, read_batches, select_like
+from pipeline.core.parquet import column_names, read_batches, read_schema, row_count, select_like
 from pipeline.core.schema import CANDIDATES
 
 COLUMNS = pa.schema(
@@ -115,20 +114,16 @@ class _Folder:
         )
 
     def rows(self) -> int:
-        total = 0
-        for path in candidate_shards(self._folder):
-            try:
-                total += pq.read_metadata(path).num_rows
-            except (pa.ArrowException, OSError):
-                return 0  # reading the file will raise what is wrong with it
-        return total
+        shards = candidate_shards(self._folder)
+        try:
+            return sum(map(row_count, shards))
+        except InputError:
+            return 0  # reading the file will raise what is wrong with it
 
     def pieces(self) -> Iterator[Piece]:
         for path in candidate_shards(self._folder):
             first = 0
-            readable = column_names(path)  # else reading it will say what is wrong with it
-            wanted = _columns(pq.read_schema(path)) if readable else COLUMNS
-            for batch in read_batches(path, wanted, _BATCH):
+            for batch in read_batches(path, _columns(read_schema(path)), _BATCH):
                 yield str(path), first, _with_score(batch)
                 first += len(batch)
 

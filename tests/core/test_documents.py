@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import parse_yaml, read_json, read_yaml
+from pipeline.core.documents import Number, parse_yaml, read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 
 
@@ -34,6 +34,14 @@ def test_json_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -
     (tmp_path / "c").write_text(text)
     with pytest.raises(InputError, match=said):
         read_json(tmp_path / "c", Card)
+
+
+@pytest.mark.parametrize("text", ["1e30", "NaN", "-Infinity", "1" + 30 * "0"])
+def test_a_number_is_one_that_can_be_shown(tmp_path: Path, text: str) -> None:
+    """A whole number of more than 64 bits is none for the libraries that draw."""
+    (tmp_path / "c").write_text(text)
+    with pytest.raises(InputError):
+        read_json(tmp_path / "c", Number)
 
 
 def test_json_of_the_form_keeps_other_keys(tmp_path: Path) -> None:

@@ -240,3 +240,12 @@ def test_a_model_of_ordinary_make_is_loaded(bert: Path, t5: Path) -> None:
     """What is checked is what they have."""
     assert torch.isfinite(load_encoder(str(bert))[0].get_input_embeddings().weight).all()
     load_language_model("t5", str(t5))
+
+
+def test_a_tokenizer_that_cannot_work_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
+    """Its settings are the library's own, which takes any type for its longest text."""
+    folder = shutil.copytree(tiny_bert, tmp_path / "model")
+    path = folder / "tokenizer_config.json"
+    write_json(path, json.loads(path.read_text()) | {"model_max_length": {}})
+    with pytest.raises(ModelError, match="cannot load .* as a tokenizer"):
+        load_tokenizer(str(folder))

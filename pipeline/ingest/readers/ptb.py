@@ -6,12 +6,11 @@ from pathlib import Path
 
 from pipeline.core.console import track
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.text.coordinations import ptb_coordinations
 from pipeline.text.trees import read_off, read_trees, without_empty
-from pipeline.text.unpacking import utf8_name
 
 
 def split_of_section(section: int) -> str | None:
