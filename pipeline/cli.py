@@ -92,7 +92,7 @@ def _option(settings: type[Settings], name: str) -> inspect.Parameter:
             *names,
             metavar=metavar,
             help=f"{field.description} (required)" if required else field.description,
-            show_default=False if shown is None or shown in ("", []) else str(shown),
+            show_default=False if shown is None or shown in ("", [], Path()) else str(shown),
         )
         default = None
     optional = kind if default is inspect.Parameter.empty else kind | None  # type: ignore[operator]

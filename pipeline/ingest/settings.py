@@ -2,12 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.corpora import CORPORA
-from pipeline.core.settings import Settings
+from pipeline.core.names import PLAIN_NAME, is_plain_name
+from pipeline.core.settings import Settings, flag_of
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
 from pipeline.text.unpacking import Size as Bytes
@@ -28,9 +29,29 @@ class Ingest(Settings):
 
     reader: ReaderName = Field(description="What SOURCE is (see `conjoin corpora`).")
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
-    out: Path = Field(description="Corpus folder to write, e.g. data/genia.")
+    name: str = Field(
+        default_factory=str,  # see _named
+        description="The corpus's name, which sentence ids begin with; unset: that of the folder --out.",
+    )
+    out: Path = Field(default_factory=Path, description="Corpus folder to write; unset: data/NAME.")
+    split: list[str] = Field(
+        [],
+        description="treebank, gum: SPLIT=PATTERN, documents of train, dev or test by name or path, with * "
+        "for any text: train=wsj_0*.",
+    )
     split_lists: Path | None = Field(
-        None, description="genia: folder with {train,dev,test}.pmids instead of the shipped split."
+        None,
+        description="Folder with lists instead of the shipped split; treebank, gum: train.txt, dev.txt, "
+        "test.txt, a document's name a line; genia: {train,dev,test}.pmids.",
+    )
+    split_fractions: str | None = Field(
+        None,
+        description="treebank, gum: shares of train, dev and test, by document; treebank, if nothing else "
+        "is given: 80,10,10.",
+    )
+    strict: bool = Field(
+        False,
+        description="treebank, gum: stop at the first malformed tree instead of counting it.",
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
         "line", description="text: one sentence per line, or running text cut by punkt or stanza."
@@ -41,6 +62,10 @@ class Ingest(Settings):
     license: str = Field(
         "unknown",
         description="Licence recorded with every sentence, of readers without a licence of their own.",
+    )
+    licenses: Path | None = Field(
+        None,
+        description="treebank, gum: file with a document, or a pattern, and its licence on each line.",
     )
     labelled: list[str] = Field(
         ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."
@@ -54,6 +79,30 @@ class Ingest(Settings):
         0, ge=0, description="world: how many more to write as raw text only, for pretrain."
     )
     seed: int = Field(0, ge=0, description="world: seed of the grammar.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the name and the folder, each from the other, or from the reader's name."""
+        out, name = data.get("out"), data.get("name")
+        if out is None:
+            out = Path("data") / str(name or data.get("reader", ""))
+        return data | {"out": out, "name": name or Path(out).resolve().name}
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        if not is_plain_name(value):
+            raise ValueError(f"must be {PLAIN_NAME}, for sentence ids begin with it; give --name")
+        return value
+
+    @model_validator(mode="after")
+    def _one_way_of_splitting(self) -> Self:
+        given = [n for n in ("split", "split_lists", "split_fractions") if getattr(self, n)]
+        if len(given) > 1:
+            flags = " and ".join(f"--{flag_of(name)}" for name in given)
+            raise ValueError(f"give one of {flags}")
+        return self
 
     @field_validator("labelled", mode="before")
     @classmethod

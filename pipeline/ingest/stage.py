@@ -1,8 +1,8 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
+    SPLITS,
     UNDECIDED,
+    USUAL_SPLITS,
     Sentence,
     holds_coordinator,
     is_undecided_seed,
@@ -37,7 +39,7 @@ from pipeline.text.natural import join_words
 ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
 
-_SPLITS = ("train", "dev", "test")
+_TABLE_1 = {"genia", "ptb", "ptb-ext"}  # the paper's corpora
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 
 
@@ -51,8 +53,8 @@ def run(settings: Ingest) -> None:
         InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
     """
     tally = Tally()
-    sentences = list(READERS[settings.reader](settings, tally))
-    _check(sentences, settings.source)
+    sentences = list(_named(READERS[settings.reader](settings, tally), settings))
+    _check(sentences, settings.source, tally)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
     document = {"reader": settings.reader, **counts, "refused": tally.to_dict()["refused"]}
@@ -79,7 +81,7 @@ def run(settings: Ingest) -> None:
 
 def _fingerprint(settings: Ingest) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
-    apart = {"source", "out", "split_lists", "largest_unpacked"}
+    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         algorithm=ALGORITHM,
@@ -100,15 +102,37 @@ def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     return len(lines)
 
 
-def _check(sentences: list[Sentence], source: Path) -> None:
+def _named(sentences: Iterator[Sentence], settings: Ingest) -> Iterator[Sentence]:
+    """The sentences with ids that begin with the corpus's name; readers put their own there."""
+    first = len(settings.reader)
+    for sentence in sentences:
+        if settings.name != settings.reader:
+            changed = settings.name + sentence.sentence_id[first:]
+            sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
+        yield sentence
+
+
+def _check(sentences: list[Sentence], source: Path, tally: Tally) -> None:
     if not sentences:
-        raise InputError("no sentence to keep", path=source, remedy="see `conjoin corpora`")
+        raise InputError(
+            f"no sentence to keep{_why(tally)}", path=source, remedy="see `conjoin corpora`"
+        )
     for sentence_id, times in Counter(s.sentence_id for s in sentences).items():
         if times > 1:
             raise InputError(
                 f"{times} sentences have the same id", path=source, sentence_id=sentence_id,
                 remedy="is a file there twice?",
             )  # fmt: skip
+
+
+def _why(tally: Tally) -> str:
+    """What was refused, for a message: reasons with counts and their first places."""
+    reasons = [
+        f"{count:,} × {reason}"
+        + (f" ({', '.join(tally.places[reason])})" if tally.places.get(reason) else "")
+        for reason, count in tally.rows()[1:]
+    ]
+    return f"; refused: {'; '.join(reasons)}" if reasons else ""
 
 
 def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
@@ -153,8 +177,10 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
     ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them. Sentences
     that only their length makes no seed are not counted as refused.
     """
-    splits: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
-    labels: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
+    there = {sentence.split for sentence in sentences} | set(USUAL_SPLITS)
+    shown = [name for name in SPLITS if name in there]
+    splits: dict[str, Counter[str]] = {name: Counter() for name in shown}
+    labels: dict[str, Counter[str]] = {name: Counter() for name in shown}
     seeds: Counter[str] = Counter()
     for sentence in sentences:
         here = splits[sentence.split]
@@ -175,8 +201,8 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
             seeds[f"refused: {UNDECIDED}"] += 1
     rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
     return {
-        "splits": {name: {row: splits[name][row] for row in rows} for name in _SPLITS},
-        "labels": {name: dict(labels[name]) for name in _SPLITS},
+        "splits": {name: {row: splits[name][row] for row in rows} for name in shown},
+        "labels": {name: dict(labels[name]) for name in shown},
         "unlabelled_seeds": dict(seeds),
     }
 
@@ -186,21 +212,22 @@ def _show(
 ) -> None:
     splits, labels = counts["splits"], counts["labels"]
     table(
-        f"{settings.reader}: sentences and coordination (Table 1)",
-        ("", *_SPLITS),
+        f"{settings.name}: sentences and coordination"
+        + (" (Table 1)" if settings.reader in _TABLE_1 else ""),
+        ("", *splits),
         [
-            (row.replace("_", " "), *(splits[name][row] for name in _SPLITS))
+            (row.replace("_", " "), *(splits[name][row] for name in splits))
             for row in splits["train"]
         ],
     )
     order = sorted(
-        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in _SPLITS), x)
+        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in labels), x)
     )
     if order:
         table(
             "evaluable by label",
-            ("", *_SPLITS),
-            [(label, *(labels[name].get(label, 0) for name in _SPLITS)) for label in order],
+            ("", *labels),
+            [(label, *(labels[name].get(label, 0) for name in labels)) for label in order],
         )
     table(
         "unlabelled seeds U",
@@ -208,6 +235,9 @@ def _show(
         [(name.replace("_", " "), count) for name, count in counts["unlabelled_seeds"].items()],
     )
     table("read", ("", "count"), tally.rows())
+    for reason, _ in tally.rows():
+        for place in tally.places.get(reason, ()):
+            say(f"{reason}: {place}")
     for (seed, size), drawn in draws.items():
         say(
             f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
