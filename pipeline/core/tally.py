@@ -24,7 +24,8 @@ class Tally:
 
     def refuse(self, reason: str, count: int = 1, *, place: str = "") -> None:
         """Count items refused for ``reason``, and keep the first places."""
-        self.refused[reason] += count
+        if count:
+            self.refused[reason] += count
         if place and len(known := self.places.setdefault(reason, [])) < MOST_PLACES:
             known.append(place)
 

@@ -32,7 +32,7 @@ from pipeline.core.types import (
     is_unlabelled_seed,
 )
 from pipeline.ingest.draws import Draw, Size, draw, drawable
-from pipeline.ingest.readers import READERS, more_text
+from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
 
@@ -53,11 +53,22 @@ def run(settings: Ingest) -> None:
         InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
     """
     tally = Tally()
-    sentences = list(_named(READERS[settings.reader](settings, tally), settings))
-    _check(sentences, settings.source, tally)
+    read = READERS[settings.reader](settings, tally)
+    sentences = list(_named(read, settings.reader, settings.name))
+    if not sentences:
+        raise InputError(
+            f"no sentence to keep{_why(tally)}", path=settings.source,
+            remedy="see `conjoin corpora`",
+        )  # fmt: skip
+    of_text = Tally()
+    sentences += _named(unlabelled(settings, of_text), "text", settings.name)
+    _check(sentences, settings.source)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
-    document = {"reader": settings.reader, **counts, "refused": tally.to_dict()["refused"]}
+    document = {"reader": settings.reader, "name": settings.name, **counts}
+    document["refused"] = tally.to_dict()["refused"]
+    if settings.unlabelled:
+        document["unlabelled"] = of_text.to_dict()
     document["draws"] = {
         f"seed-{s}/{n}": {"labelled": len(d.labelled), "validation": len(d.validation)}
         for (s, n), d in draws.items()
@@ -75,13 +86,13 @@ def run(settings: Ingest) -> None:
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
         output.finish(facts, document | {"raw_text": lines})
-    _show(settings, counts, tally, draws)
+    _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
 
 
 def _fingerprint(settings: Ingest) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
-    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked"}
+    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         algorithm=ALGORITHM,
@@ -102,21 +113,16 @@ def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     return len(lines)
 
 
-def _named(sentences: Iterator[Sentence], settings: Ingest) -> Iterator[Sentence]:
+def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Sentence]:
     """The sentences with ids that begin with the corpus's name; readers put their own there."""
-    first = len(settings.reader)
     for sentence in sentences:
-        if settings.name != settings.reader:
-            changed = settings.name + sentence.sentence_id[first:]
+        if name != reader:
+            changed = name + sentence.sentence_id[len(reader) :]
             sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
         yield sentence
 
 
-def _check(sentences: list[Sentence], source: Path, tally: Tally) -> None:
-    if not sentences:
-        raise InputError(
-            f"no sentence to keep{_why(tally)}", path=source, remedy="see `conjoin corpora`"
-        )
+def _check(sentences: list[Sentence], source: Path) -> None:
     for sentence_id, times in Counter(s.sentence_id for s in sentences).items():
         if times > 1:
             raise InputError(
@@ -208,7 +214,10 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
 
 
 def _show(
-    settings: Ingest, counts: dict[str, Any], tally: Tally, draws: dict[tuple[int, Size], Draw]
+    settings: Ingest,
+    counts: dict[str, Any],
+    tallies: dict[str, Tally],
+    draws: dict[tuple[int, Size], Draw],
 ) -> None:
     splits, labels = counts["splits"], counts["labels"]
     table(
@@ -234,10 +243,12 @@ def _show(
         ("", "sentences"),
         [(name.replace("_", " "), count) for name, count in counts["unlabelled_seeds"].items()],
     )
-    table("read", ("", "count"), tally.rows())
-    for reason, _ in tally.rows():
-        for place in tally.places.get(reason, ()):
-            say(f"{reason}: {place}")
+    for title, tally in tallies.items():
+        if tally.seen:
+            table(title, ("", "count"), tally.rows())
+        for reason, _ in tally.rows():
+            for place in tally.places.get(reason, ()):
+                say(f"{reason}: {place}")
     for (seed, size), drawn in draws.items():
         say(
             f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "

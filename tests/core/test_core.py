@@ -428,7 +428,9 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
     assert knead(tmp_path, kind="bert", a=7) == plain.model_copy(update={"a": 7})
     assert (knead(tmp_path, kind="t5").d, knead(tmp_path, kind="t5").e) == (5, 1)
     assert knead(tmp_path, PARAMS.replace("b: 3", "b: 3, kind: t5")).d == 5
-    elsewhere = knead(tmp_path, corpus=Path("data/world"))
+    elsewhere = knead(
+        tmp_path, PARAMS.replace("other:", "  world: {}\nother:"), corpus=Path("data/world")
+    )
     assert (elsewhere.a, elsewhere.b) == (2, 2)
     assert plain.many == [5, 6]
     assert knead(tmp_path, many=[7]).many == [7]
@@ -439,10 +441,12 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
     ("text", "options", "message"),
     [
         (PARAMS, {"a": -1}, r"^knead\.a = -1: Input should be greater than or equal to 0$"),
-        ("knead: {default: {a: x}}", {}, r"params\.yaml: knead\.a = 'x': Input should be a valid int"),
-        ("knead: {default: {z: 1}}", {}, r"params\.yaml: knead\.z = 1: no such setting; there are: corpus"),
+        ("knead: {default: {a: x}, genia: {}}", {}, r"params\.yaml: knead\.a = 'x': Input should be a valid int"),
+        ("knead: {default: {z: 1}, genia: {}}", {}, r"params\.yaml: knead\.z = 1: no such setting; there are: corpus"),
         ("knead: [1]", {}, r"params\.yaml: section 'knead' must be a mapping"),
         ("knead: {genia: 1}", {}, r"params\.yaml: entries of section 'knead' must be mappings"),
+        ("knead: {geni: {}}", {}, r"ml: section knead has no entry 'genia'; .*did you mean 'geni'\?$"),
+        ("kned: {}", {}, r"params\.yaml: no section 'knead'; did you mean 'kned'\?$"),
         ("- knead", {}, r"params\.yaml: must be a mapping of sections"),
         ("knead: {", {}, r"params\.yaml:1: not YAML"),
     ],
@@ -458,14 +462,14 @@ def test_bad_settings_are_told(
 
 def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> None:
     """A stage without kinds does not pass over a nested section."""
-    (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}}")
+    (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}, o: {}}")
     with pytest.raises(SettingsError, match=r"ingest\.text = .*: no such setting"):
         Ingest.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
 
 
 def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
     """A nested section that is no kind of the stage is a typing error, not somebody else's."""
-    (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}}")
+    (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}, x: {}}")
     with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; a language model"):
         Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
 

@@ -16,7 +16,7 @@ from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
-from pipeline.ingest.readers.text import read_text
+from pipeline.ingest.readers.text import read_text, read_unlabelled
 from pipeline.ingest.readers.treebank import read_treebank
 from pipeline.ingest.settings import Ingest
 from pipeline.ingest.splitting import (
@@ -51,6 +51,19 @@ READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
     ),
 }
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
+
+
+def unlabelled(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    """The sentences of raw text that join a treebank; their ids begin with ``text``."""
+    if settings.unlabelled:
+        yield from read_unlabelled(
+            settings.unlabelled,
+            tally,
+            segment=settings.segment,
+            license_=settings.unlabelled_license,
+            most=settings.most_unlabelled,
+            allowance=Allowance(settings.largest_unpacked),
+        )
 
 
 def more_text(settings: Ingest) -> Iterator[Sentence]:
