@@ -31,7 +31,7 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
-from pipeline.ingest.draws import Draw, Size, draw, drawable
+from pipeline.ingest.draws import SMALLEST, Draw, Size, draw, drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
@@ -142,13 +142,27 @@ def _why(tally: Tally) -> str:
 
 
 def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
-    """Draws by (seed, size); none at all from a corpus without coordination."""
+    """Draws by (seed, size); none at all from a corpus without coordination.
+
+    Where nobody has named sizes and the usual ones are too large, all that there is is drawn.
+    """
     ids = drawable(sentences)
     if not ids:
         return {}
-    return {
-        (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
-    }
+    sizes = settings.sizes
+    if "labelled" not in settings.model_fields_set:
+        sizes = [size for size in sizes if size == "full" or _enough(ids, size, settings)]
+        if not sizes:
+            say(
+                f"{len(ids):,} training sentences with coordination, too few for a draw of "
+                f"{', '.join(settings.labelled)}: all are drawn (--labelled names other sizes)"
+            )
+            sizes = ["full"] if len(ids) > SMALLEST else []
+    return {(s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in sizes}
+
+
+def _enough(ids: Sequence[str], size: int, settings: Ingest) -> bool:
+    return len(ids) >= size + (settings.validation or size // 5)
 
 
 def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]:
@@ -255,4 +269,4 @@ def _show(
             f"{len(drawn.validation)} validation"
         )
     if not draws:
-        say("no coordination in the training split: no labelled sets drawn")
+        say("no or hardly any coordination in the training split: no labelled sets drawn")

@@ -19,6 +19,8 @@ COMMENT = "comment line outside brackets"
 _COMMENTS = "#*%;"  # what such lines begin with: CoNLL's, the Penn Treebank's and NEGRA's headers
 _BRACKET = re.compile(r"[()]")
 _BEGINNING = re.compile(r"^\(", re.MULTILINE)
+_LABEL = re.compile(r"^\([^\s()]*", re.MULTILINE)
+_WORD = re.compile(r"\([^\s()]+\s+[^\s()]+\)")
 _NO_BLANK = re.compile(r"\S")
 _ROOT = re.compile(r"\((ROOT|TOP|S1|)\s*(?=\()", re.IGNORECASE)
 _MOST_SEARCHES = 20  # for the end of a tree that has none: each may read as far as a tree is long
@@ -36,7 +38,7 @@ class Bracketing:
 
     Attributes:
         line: 1-based, where it begins.
-        text: from its first to its last bracket; of what is no tree the beginning.
+        text: from its first to its last character.
         fault: why it is none; empty if it may be one.
     """
 
@@ -45,21 +47,28 @@ class Bracketing:
     fault: str = ""
 
 
-def bracketings(text: str) -> Iterator[Bracketing]:
+def bracketings(text: str, line: int = 1, *, apart: bool = False) -> Iterator[Bracketing]:
     """Yield what stands in the text of a file, in its order: nothing but blanks is passed over.
 
     Several trees may stand on a line, and a tree on several; ``fault`` is one of the constants of this
     module.
+
+    Args:
+        text: the content.
+        line: number of its first line.
+        apart: no tree goes on where a line begins with a bracket. So trees are told apart that were taken
+            for one, because a bracket that one lacks another has too many.
     """
     for pattern, word in _RAW:
         text = pattern.sub(word, text)
-    place, line, counted, searches = 0, 1, 0, 0
+    place, counted, searches = 0, 0, 0
     while found := _NO_BLANK.search(text, place):
         begin = found.start()
         line += text.count("\n", counted, begin)
         counted = begin
         if text[begin] == "(":
-            limit = _next_beginning(text, begin) if searches >= _MOST_SEARCHES else len(text)
+            short = apart or searches >= _MOST_SEARCHES
+            limit = _next_beginning(text, begin) if short else len(text)
             place, fault = _end(text, begin, limit)
             searches += fault == UNCLOSED
         elif text[begin] == ")":
@@ -68,8 +77,7 @@ def bracketings(text: str) -> Iterator[Bracketing]:
             of_line = not text[text.rfind("\n", 0, begin) + 1 : begin].strip()
             comment = of_line and text[begin] in _COMMENTS
             place, fault = _outside(text, begin, comment), COMMENT if comment else OUTSIDE
-        # Of what is no tree a message shows the beginning.
-        yield Bracketing(line, text[begin : min(place, begin + 80) if fault else place], fault)
+        yield Bracketing(line, text[begin:place].rstrip(), fault)
 
 
 def _end(text: str, begin: int, limit: int) -> tuple[int, str]:
@@ -85,6 +93,8 @@ def _end(text: str, begin: int, limit: int) -> tuple[int, str]:
         else:
             depth -= 1
             if not depth:
+                if following := _roots_alike(text, begin, place):
+                    return following, UNCLOSED
                 return _after_extra(text, place + 1)
         if place - begin > LONGEST:
             break
@@ -95,6 +105,18 @@ def _same_root(text: str, place: int, root: re.Match[str]) -> bool:
     """Whether the root of another tree begins here, which no tree has inside."""
     other = _ROOT.match(text, place)
     return other is not None and other[1] == root[1]
+
+
+def _roots_alike(text: str, begin: int, end: int) -> int:
+    """Where the second tree begins, if what was taken for one is a tree a line, and the first is not closed.
+
+    Each line then begins with the label of the first, after which words stand. 0 if it is one tree.
+    """
+    second = _next_beginning(text, begin)
+    if second > end or not _WORD.search(text, begin, second):
+        return 0
+    labels = {found[0] for found in _LABEL.finditer(text, begin, end)}
+    return second if len(labels) == 1 else 0
 
 
 def _after_extra(text: str, place: int) -> tuple[int, str]:

@@ -260,7 +260,7 @@ def test_sizes_are_the_corpus_own() -> None:
         ({"presets": {"a": {}}}, [], "preset 'b': no such preset; there are: a"),
         ({}, [], "there are: none"),
         ({"presets": {"b": {"train": {"steps": 1}}}}, [], "presets.b.train: a preset sets only"),
-        ({"presets": {"b": {}}, "ingest": {"x": {}}}, ["y"], "corpus 'y': .*there are: x"),
+        ({"presets": {"b": {}}, "ingest": {"x": {}}}, ["y"], "no entry 'y'; there are: x"),
         ({"presets": {"b": {"labelled": {"x": [1]}}}}, ["y"], "neither default nor"),
     ],
 )

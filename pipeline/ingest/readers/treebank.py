@@ -4,6 +4,7 @@ Whatever stands in its files and is no tree that can be kept is counted, with th
 bad tree costs one tree.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,9 @@ def read_treebank(
 def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
     """The trees of a file that can be kept; what else stands there is counted."""
     number = 0
-    for found in bracketings(file.text):
+    todo = deque(bracketings(file.text))
+    while todo:
+        found = todo.popleft()
         number += found.text.startswith("(")
         place = f"{file.place}:{found.line}"
         if found.fault == COMMENT:
@@ -110,12 +113,24 @@ def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
         except InputError as error:
             if strict:
                 raise
+            if pieces := _apart(found):
+                todo.extendleft(reversed(pieces))
+                number -= 1
+                continue
             tally.refuse(_reason(error), place=f"{place}: {error.what}")
             continue
         if parsed is None:
             tally.refuse("tree of empty elements only", place=place)
         else:
             yield parsed
+
+
+def _apart(found: Bracketing) -> list[Bracketing]:
+    """What is no tree, as the trees of its lines; empty if none of them is one."""
+    if "\n(" not in found.text:
+        return []
+    pieces = list(bracketings(found.text, found.line, apart=True))
+    return pieces if len(pieces) > 1 and any(not piece.fault for piece in pieces) else []
 
 
 def _parsed(found: Bracketing, number: int, place: str) -> _Parsed | None:
