@@ -292,6 +292,16 @@ def test_sentences_survive_parquet(tmp_path: Path) -> None:
     assert list(kept) == [plain]
 
 
+def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are taken as they are needed, and all of them stand in the file in their order."""
+    monkeypatch.setattr(parquet, "_AT_ONCE", 3)
+    every = [replace(SENTENCE, sentence_id=f"x/{number}") for number in range(7)]
+    assert (
+        parquet.write_rows(tmp_path / "f", schema.SENTENCES, map(schema.sentence_row, every)) == 7
+    )
+    assert list(schema.read_sentences(tmp_path / "f")) == every
+
+
 def test_candidates_and_rejects_survive_parquet(tmp_path: Path) -> None:
     """Scores may be null; the file's metadata comes back."""
     row = schema.candidate_row(CANDIDATE)
@@ -472,6 +482,13 @@ def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}, x: {}}")
     with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; a language model"):
         Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
+
+
+def test_a_command_about_no_corpus_needs_no_entry(tmp_path: Path) -> None:
+    """Of a stage whose corpus is found otherwise only the default holds."""
+    (tmp_path / "p.yaml").write_text("knead: {default: {a: 7}, genia: {a: 8}}")
+    section = Knead._section(tmp_path / "p.yaml", {})
+    assert section == {"a": 7}
 
 
 def test_missing_params_file_is_told(tmp_path: Path) -> None:
