@@ -77,22 +77,24 @@ app = typer.Typer(
 
 def _option(settings: type[Settings], name: str) -> inspect.Parameter:
     field = settings.model_fields[name]
-    kind = field.annotation
+    kind, metavar = field.annotation, None
+    if get_origin(kind) is Literal:  # the settings refuse what is no choice, with a remedy
+        metavar, kind = f"<{'|'.join(get_args(kind))}>", str
     if name in settings.arguments:
-        marker: Any = typer.Argument(help=field.description, show_default=False)
+        marker: Any = typer.Argument(
+            help=field.description, show_default=False, metavar=metavar and name.upper()
+        )
         default = inspect.Parameter.empty if field.is_required() else None
     else:
         required = field.is_required()
         shown = None if required else field.get_default(call_default_factory=True)
-        flag, metavar = flag_of(name), None
+        flag = flag_of(name)
         names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
-        if get_origin(kind) is Literal:  # the settings refuse what is no choice, with a remedy
-            metavar, kind = f"<{'|'.join(get_args(kind))}>", str
         marker = typer.Option(
             *names,
             metavar=metavar,
             help=f"{field.description} (required)" if required else field.description,
-            show_default=False if shown is None or shown in ("", []) else str(shown),
+            show_default=False if shown is None or shown in ("", [], Path()) else str(shown),
         )
         default = None
     optional = kind if default is inspect.Parameter.empty else kind | None  # type: ignore[operator]

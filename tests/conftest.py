@@ -91,7 +91,8 @@ def genia(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     if not archive.exists():
         pytest.skip("needs ../shared, which is not part of the repository")
     out = tmp_path_factory.mktemp("genia")
-    wanted = {"reader": "genia", "source": archive, "out": out, "labelled": [250, 500]}
+    wanted = {"reader": "genia", "source": archive, "name": "genia", "out": out,
+              "labelled": [250, 500]}  # fmt: skip
     with redirect_stdout(io.StringIO()) as said:
         ingest.run(Ingest.build(wanted, None))
     return out, said.getvalue()

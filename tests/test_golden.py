@@ -84,8 +84,11 @@ def rows(schema: Any, *files: Path, without: tuple[str, ...] = ()) -> list[dict[
 def test_ingest(tmp_path: Path) -> None:
     """Sentences of the embedded world, and a draw of labelled ones."""
     ingest.run(
-        Ingest(reader="world", source=WORLD, out=tmp_path, sentences=60, raw=20, labelled=["10"])
-    )
+        Ingest(
+            reader="world", source=WORLD, out=tmp_path, name="world", sentences=60, raw=20,
+            labelled=["10"],
+        )
+    )  # fmt: skip
     draws = {p.name: read_json(p) for p in sorted((tmp_path / "draws").rglob("*.json"))}
     raw = (tmp_path / "text.txt").read_text()
     check("ingest", [rows(SENTENCES, tmp_path / "sentences.parquet"), draws, raw])

@@ -23,7 +23,7 @@ class Corpus:
     """A corpus, as ``conjoin corpora`` describes it.
 
     Attributes:
-        reader: its reader's name, which its sentence ids begin with.
+        reader: its reader's name, which its sentence ids begin with if the corpus is called so.
         name: what it is, and whose.
         source: where it comes from.
         place: where to put it, the second argument of ``conjoin ingest``.
@@ -106,6 +106,34 @@ _ALL = (
             "https://github.com/Jess1ca/CoordinationExtPTB",
             _DOW_JONES,
         ),
+    ),
+    Corpus(
+        reader="gum",
+        name="GUM, 237 documents of 12 genres and more of English, and GENTLE's 26 (Zeldes, 2017)",
+        source="https://gucorpling.org/gum/, constituency trees (folder const); GUM's own split, shipped as "
+        "lists of documents; GENTLE, of other genres, is its split test2",
+        place="data/raw/gum (the archive or what is in it; in its folder text/ any English, as for genia)",
+        licence="unknown",
+        remark="by genre: academic and court CC-BY-4.0, bio and voyage CC-BY-SA-3.0, interview and news "
+        "CC-BY-2.5, fiction and whow CC-BY-NC-SA-3.0, essay, letter and podcast CC-BY-NC-SA-4.0; others "
+        "(conversation, speech, textbook, vlog, GENTLE) unknown; annotation CC BY 4.0",
+        notice=Notice(
+            "GUM, the Georgetown University Multilayer corpus (Zeldes, 2017)",
+            "https://gucorpling.org/gum/",
+            "Annotation: (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their "
+            "authors, each under the licence that its row names. conjoin changed the sentences by "
+            "inserting text.",
+        ),
+    ),
+    Corpus(
+        reader="treebank",
+        name="your own treebank, in Penn Treebank brackets",
+        source="yours: a folder, an archive (.tar, also packed, or .zip) or a file, of any extension",
+        place="data/raw/NAME, with `reader: treebank` in the section NAME of params.yaml",
+        licence="unknown",
+        remark="name it with --license, or by document with --licenses; redistribution is as that licence "
+        "says",
+        notice=Notice("a treebank that whoever made the corpus supplied"),
     ),
     Corpus(
         reader="text",

@@ -20,6 +20,9 @@ class ConjoinError(Exception):
         line: 1-based line in that file.
         sentence_id: the sentence it concerns.
         remedy: what to do about it.
+
+    Attributes:
+        what: as given.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class ConjoinError(Exception):
         remedy: str | None = None,
     ) -> None:
         place = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
+        self.what = what
         sentence = f" (sentence {sentence_id})" if sentence_id else ""
         text = f"{place}{what}{sentence}" + (f"; {remedy}" if remedy else "")
         super().__init__(" ".join(text.split()))

@@ -6,6 +6,7 @@ batches of bounded size with the columns that are wanted (``read_batches``).
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ LATER = frozenset({"donor"})
 RECORDS = ".units"
 """Subfolder of a folder of shards with the commit records of its units."""
 
+_AT_ONCE = 2**16
 _ROW_GROUP = 4096
 """Rows that are read together: a worker that needs a part of a file reads little more than that."""
 
@@ -44,7 +46,11 @@ def write_rows(
         InputError: a row does not fit the schema, or the folder cannot be written to.
     """
     try:
-        table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+        # Rows take many times the memory in Python: only a part of them is there at once.
+        source, tables = iter(rows), []
+        while part := [dict(row) for row in islice(source, _AT_ONCE)]:
+            tables.append(pa.Table.from_pylist(part, schema=schema))
+        table = pa.concat_tables(tables) if tables else schema.empty_table()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"a row does not fit the schema: {error}", path=path) from error
     write_table(path, table if metadata is None else table.replace_schema_metadata(dict(metadata)))

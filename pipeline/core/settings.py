@@ -25,6 +25,7 @@ from pydantic import (
 
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
+from pipeline.core.names import nearest
 
 Family = Literal["bert", "t5"]
 """``bert``: a masked LM; ``t5``: an encoder-decoder with sentinels."""
@@ -72,6 +73,22 @@ _LONGEST = 100  # characters of a value in a message
 
 
 _GREATEST = 2**31 - 1  # of whole numbers: what every library takes for a seed, size or count
+
+
+def require_entry(section: Mapping[object, Any], stage: str, corpus: str, params: Path) -> None:
+    """Refuse a corpus that a section of params.yaml has no entry for: another's settings are not its own.
+
+    Raises:
+        SettingsError: it has none; the entry with the name most like it is named.
+    """
+    if corpus in section:
+        return
+    known = [key for key in section if key != "default"]
+    raise SettingsError(
+        f"section {stage} has no entry {_shown(corpus)}; there are: {', '.join(map(str, known)) or 'none'}",
+        path=params,
+        remedy=nearest(corpus, known) or f"write one, `{corpus}: {{}}` for the usual settings",
+    )
 
 
 class Settings(BaseModel):
@@ -170,14 +187,27 @@ class Settings(BaseModel):
         return {name for name, field in fields.items() if getattr(self, name) == field.default}
 
     @classmethod
+    def _corpus(cls, explicit: Mapping[str, Any]) -> str | None:
+        """The name of the corpus that a command is about; None where none is named."""
+        place = explicit.get(cls.corpus_field)
+        return None if place is None else Path(place).resolve().name
+
+    @classmethod
     def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
         document = read_yaml(params) or {}
         if not isinstance(document, dict):
             raise SettingsError("must be a mapping of sections", path=params)
-        section = document.get(cls.stage) or {}
+        if cls.stage not in document:
+            raise SettingsError(
+                f"no section {cls.stage!r}", path=params,
+                remedy=nearest(cls.stage, document) or f"write one, `{cls.stage}: {{default: {{}}}}`",
+            )  # fmt: skip
+        section = document[cls.stage] or {}
         if not isinstance(section, dict):
             raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
-        corpus = Path(explicit.get(cls.corpus_field, ".")).resolve().name
+        corpus = cls._corpus(explicit)
+        if corpus:
+            require_entry(section, cls.stage, corpus, params)
         levels = [section.get(name) or {} for name in ("default", corpus)]
         if not all(isinstance(level, dict) for level in levels):
             raise SettingsError(f"entries of section {cls.stage!r} must be mappings", path=params)

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+MOST_PLACES = 3
+"""Places that are kept of a reason: enough to look at, and few enough to print."""
+
 
 @dataclass
 class Tally:
@@ -12,14 +15,19 @@ class Tally:
 
     kept: int = 0
     refused: Counter[str] = field(default_factory=Counter)
+    places: dict[str, list[str]] = field(default_factory=dict, compare=False)
+    """Where the first few of a reason were, as far as that was said."""
 
     def keep(self, count: int = 1) -> None:
         """Count items kept."""
         self.kept += count
 
-    def refuse(self, reason: str, count: int = 1) -> None:
-        """Count items refused for ``reason``."""
-        self.refused[reason] += count
+    def refuse(self, reason: str, count: int = 1, *, place: str = "") -> None:
+        """Count items refused for ``reason``, and keep the first places."""
+        if count:
+            self.refused[reason] += count
+        if place and len(known := self.places.setdefault(reason, [])) < MOST_PLACES:
+            known.append(place)
 
     @property
     def seen(self) -> int:

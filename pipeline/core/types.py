@@ -11,6 +11,13 @@ from pipeline.core.files import digest_of
 COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
 """Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2)."""
 
+SPLITS = ("train", "dev", "test", "test2")
+"""The parts of a corpus. ``test2`` is another test split, out of domain, which few corpora have; nothing is
+trained, tuned or chosen on it."""
+
+USUAL_SPLITS = SPLITS[:3]
+"""Those that counts always show."""
+
 REFERENCE_LABELS = ("NP", "VP", "ADJP", "ADVP", "PP", "SBAR", "S")
 """Constituent labels a reference span may have (§5.1)."""
 
@@ -77,7 +84,7 @@ class Sentence:
     ``words`` hold surface characters (brackets and slashes unescaped, directed treebank quotes
     kept). ``tree`` is a one-line PTB bracketing without empty elements whose leaves, unescaped, are
     ``words``. ``tags`` and ``tree`` are None for raw text. ``sentence_id`` is unique in its corpus and
-    begins with the reader's name and a slash; ``split`` is ``train``, ``dev`` or ``test``.
+    begins with the corpus's name and a slash; ``split`` is one of ``SPLITS``.
     """
 
     sentence_id: str

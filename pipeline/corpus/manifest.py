@@ -75,6 +75,7 @@ class _Trees(_Shape):
 
 class _Source(_Shape):
     corpus: str
+    reader: str | None = None
     license: str
     sentences: dict[str, int]
     sha256: str

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import (
+    INGEST_RECORD,
     SENTENCES_FILE,
     TREES_FOLDER,
     corpus_around,
@@ -20,6 +22,13 @@ from pipeline.core.schema import SENTENCES
 from pipeline.corpus.engine import engine, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
+
+
+class _Ingested(TypedDict, total=False):
+    """What is read of ``ingest.json``."""
+
+    name: str
+    reader: str
 
 
 def find_corpus(place: Path, named: Path | None) -> Path | None:
@@ -73,8 +82,12 @@ def facts(corpus: Path) -> dict[str, Any]:
             "two sentences have the same id", path=path, sentence_id=twice[0],
             remedy="ingest the corpus again",
         )  # fmt: skip
+    record = path.parent / INGEST_RECORD
+    card = read_json(record, _Ingested) if record.is_file() else _Ingested()
     found: dict[str, Any] = {
-        "corpus": path.resolve().parent.name,
+        # Sentence ids begin with it.
+        "corpus": card.get("name", path.resolve().parent.name),
+        **({"reader": card["reader"]} if "reader" in card else {}),
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),

@@ -15,7 +15,9 @@ class Evaluate(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    split: Literal["test", "dev"] = Field("test", description="Which split to evaluate on.")
+    split: Literal["test", "dev", "test2"] = Field(
+        "test", description="Which split to evaluate on."
+    )
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."
     )

@@ -1,4 +1,4 @@
-"""The members of a .tar archive, read one after the other and never written to the disk.
+"""The members of a .tar or .zip archive, read one after the other and never written to the disk.
 
 An archive may come from anybody. So nothing is unpacked but what a reader asks for, links are not
 followed, and everything has a limit: the bytes of a member, of its header and of all that is unpacked,
@@ -7,7 +7,9 @@ and the number of members.
 
 import bz2
 import io
+import stat
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Self, cast
@@ -62,10 +64,12 @@ def members(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files whose names end in ``suffix``, in the archive's order.
 
+    Folders are passed over where every file is wanted.
+
     Args:
         raw: the archive: a .tar, plain or packed by gzip, bzip2 or xz.
         path: its name.
-        suffix: of the names of members; of others only the header is looked at.
+        suffix: of the names of members; of others only the header is looked at. Empty: every file.
         largest: bytes that such a member may have.
         allowance: what the archive may unpack to.
 
@@ -79,11 +83,8 @@ def members(
             for count, member in enumerate(archive, 1):
                 archive.members = []  # type: ignore[attr-defined]  # tarfile would keep them all
                 if count > MOST_MEMBERS:
-                    raise InputError(
-                        f"an archive of more than {MOST_MEMBERS:,} members", path=path,
-                        remedy="unpack it and name the folder",
-                    )  # fmt: skip
-                if member.name.endswith(suffix):
+                    raise _too_many(path)
+                if member.name.endswith(suffix) and (suffix or not member.isdir()):
                     yield member.name, _content(archive, member, path, largest)
         while stream.read(_BLOCK):
             pass  # at the end stands the checksum
@@ -91,6 +92,67 @@ def members(
         raise InputError(
             f"not a readable archive: {error}", path=path, remedy="download it again"
         ) from error
+
+
+def zip_members(
+    raw: io.BufferedReader, path: Path, largest: int, allowance: Allowance
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the files of a .zip archive, in its order.
+
+    Args:
+        raw: the archive.
+        path: its name.
+        largest: bytes that a file may have.
+        allowance: what the archive may unpack to.
+
+    Raises:
+        InputError: as of ``members``, or a file is encrypted or packed in a way that Python does not read.
+    """
+    try:
+        with zipfile.ZipFile(raw) as archive:
+            if len(archive.infolist()) > MOST_MEMBERS:
+                raise _too_many(path)
+            for member in archive.infolist():
+                if not member.is_dir():
+                    yield member.filename, _zipped(archive, member, path, largest, allowance)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, *_MALFORMED) as error:
+        raise InputError(
+            f"not a readable archive: {error}", path=path, remedy="download it again"
+        ) from error
+
+
+def _zipped(
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    path: Path,
+    largest: int,
+    allowance: Allowance,
+) -> bytes:
+    place = f"{path}/{member.filename}"
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind and not stat.S_ISREG(kind):
+        raise _no_file(place)
+    with archive.open(member) as packed:
+        # A header may say less than the file unpacks to.
+        data = counted(cast(BinaryIO, packed), path, allowance).read(largest + 1)
+    if len(data) > largest:
+        raise _too_large(place, largest)
+    return data
+
+
+def _too_many(path: Path) -> InputError:
+    what = f"an archive of more than {MOST_MEMBERS:,} members"
+    return InputError(what, path=path, remedy="unpack it and name the folder")
+
+
+def _no_file(place: str) -> InputError:
+    what = "a member that is a link or no file"
+    return InputError(what, path=place, remedy="unpack the archive yourself")
+
+
+def _too_large(place: str, largest: int) -> InputError:
+    what = f"a member of more than {largest // 2**20} MiB"
+    return InputError(what, path=place, remedy="is it the right archive?")
 
 
 def _stream(raw: io.BufferedReader, path: Path, allowance: Allowance) -> BinaryIO:
@@ -104,14 +166,9 @@ def _stream(raw: io.BufferedReader, path: Path, allowance: Allowance) -> BinaryI
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path, largest: int) -> bytes:
     place = f"{path}/{member.name}"
     if not member.isreg():
-        raise InputError(
-            "a member that is a link or no file", path=place, remedy="unpack the archive yourself"
-        )
+        raise _no_file(place)
     if member.size > largest:
-        raise InputError(
-            f"a member of more than {largest // 2**20} MiB", path=place,
-            remedy="is it the right archive?",
-        )  # fmt: skip
+        raise _too_large(place, largest)
     handle = archive.extractfile(member)
     data = handle.read() if handle else b""
     if len(data) < member.size:

@@ -1,13 +1,17 @@
 """Settings of ``conjoin ingest``."""
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.corpora import CORPORA
-from pipeline.core.settings import Settings
+from pipeline.core.documents import read_yaml
+from pipeline.core.names import PLAIN_NAME, is_plain_name
+from pipeline.core.settings import Settings, flag_of
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
 from pipeline.text.unpacking import Size as Bytes
@@ -18,6 +22,17 @@ else:
     ReaderName = Literal[tuple(CORPORA)]
 
 
+_OF_BRACKETS = (
+    "split", "split_lists", "split_fractions", "strict", "licenses", "unlabelled", "unlabelled_license",
+    "most_unlabelled",
+)  # fmt: skip
+
+
+def _place(name: object) -> Path:
+    """The usual folder of a corpus; of what is no name, which is told elsewhere, the one above."""
+    return Path("data", name) if isinstance(name, str) and is_plain_name(name) else Path("data")
+
+
 class Ingest(Settings):
     """Read a treebank or raw text into sentences.parquet and print its counts."""
 
@@ -26,14 +41,40 @@ class Ingest(Settings):
     corpus_field: ClassVar[str] = "out"
     grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
-    reader: ReaderName = Field(description="What SOURCE is (see `conjoin corpora`).")
+    reader: ReaderName = Field(
+        description="What SOURCE is (see `conjoin corpora`), or the name of a section of --params that has "
+        "`reader`."
+    )
     source: Path = Field(description="File, folder or archive to read (see `conjoin corpora`).")
-    out: Path = Field(description="Corpus folder to write, e.g. data/genia.")
+    out: Path = Field(  # this and the name: see _named
+        default_factory=Path, description="Corpus folder to write; unset: data/NAME."
+    )
+    name: str = Field(
+        default_factory=str,
+        description="The corpus's name, which sentence ids begin with; unset: that of the folder --out.",
+    )
+    split: list[str] = Field(
+        [],
+        description="treebank, gum: SPLIT=PATTERN, documents of train, dev or test by name or path, with * "
+        "for any text: train=wsj_0*.",
+    )
     split_lists: Path | None = Field(
-        None, description="genia: folder with {train,dev,test}.pmids instead of the shipped split."
+        None,
+        description="Folder with lists instead of the shipped split; treebank, gum: train.txt, dev.txt, "
+        "test.txt, a document's name a line; genia: {train,dev,test}.pmids.",
+    )
+    split_fractions: str | None = Field(
+        None,
+        description="treebank, gum: shares of train, dev and test, by document; treebank, if nothing else "
+        "is given: 80,10,10.",
+    )
+    strict: bool = Field(
+        False,
+        description="treebank, gum: stop at the first malformed tree instead of counting it.",
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
-        "line", description="text: one sentence per line, or running text cut by punkt or stanza."
+        "line",
+        description="text, and --unlabelled: one sentence per line, or running text cut by punkt or stanza.",
     )
     largest_unpacked: Bytes = Field(
         USUAL, description="Refuse packed files that unpack to more in all: 512MiB, 4GiB."
@@ -41,6 +82,21 @@ class Ingest(Settings):
     license: str = Field(
         "unknown",
         description="Licence recorded with every sentence, of readers without a licence of their own.",
+    )
+    unlabelled: list[Path] = Field(
+        [],
+        description="treebank, gum: raw text as of reader text (files or folders; see --segment), whose "
+        "sentences join the training split without trees, as U.",
+    )
+    unlabelled_license: str = Field(
+        "unknown", description="Licence recorded with every sentence of --unlabelled."
+    )
+    most_unlabelled: int | None = Field(
+        None, ge=1, description="Take so many sentences of --unlabelled, evenly spread; unset: all."
+    )
+    licenses: Path | None = Field(
+        None,
+        description="treebank, gum: file with a document, or a pattern, and its licence on each line.",
     )
     labelled: list[str] = Field(
         ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."
@@ -54,6 +110,65 @@ class Ingest(Settings):
         0, ge=0, description="world: how many more to write as raw text only, for pretrain."
     )
     seed: int = Field(0, ge=0, description="world: seed of the grammar.")
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
+        """As of all settings; READER may be a section's name, which says the reader and is the corpus's name.
+
+        Raises:
+            SettingsError: as of all settings.
+        """
+        named = dict(given)
+        reader, name, out = (named.get(key) for key in ("reader", "name", "out"))
+        if out is None:
+            named["out"] = _place(name or reader)
+        if params and reader is not None:
+            document = read_yaml(params)
+            section = document.get(cls.stage) if isinstance(document, dict) else None
+            entry = section.get(reader) if isinstance(section, dict) else None
+            if isinstance(entry, dict) and entry.get("reader"):
+                del named["reader"]
+        return super().build(named, params)
+
+    @classmethod
+    def _corpus(cls, explicit: Mapping[str, Any]) -> str | None:
+        return str(explicit["name"]) if "name" in explicit else super()._corpus(explicit)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the name and the folder, each from the other, or from the reader's name."""
+        out, name = data.get("out"), data.get("name")
+        if out is None:
+            out = _place(name or data.get("reader"))
+        # Not resolved: it may be anything yet.
+        return data | {"out": out, "name": name or os.path.basename(os.path.abspath(out))}
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        if not is_plain_name(value):
+            raise ValueError(f"must be {PLAIN_NAME}, for sentence ids begin with it; give --name")
+        return value
+
+    @model_validator(mode="after")
+    def _one_way_of_splitting(self) -> Self:
+        given = [n for n in ("split", "split_lists", "split_fractions") if getattr(self, n)]
+        if len(given) > 1:
+            flags = " and ".join(f"--{flag_of(name)}" for name in given)
+            raise ValueError(f"give one of {flags}")
+        return self
+
+    @model_validator(mode="after")
+    def _of_the_reader(self) -> Self:
+        """Refuse what another reader would take, which would be passed over without a word."""
+        of_brackets = set(_OF_BRACKETS) - ({"split_lists"} if self.reader == "genia" else set())
+        if self.reader in ("treebank", "gum"):
+            of_brackets = set()
+        for name in sorted(of_brackets):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"the reader {self.reader} takes no --{flag_of(name)}")
+        return self
 
     @field_validator("labelled", mode="before")
     @classmethod

@@ -1,8 +1,8 @@
 """``conjoin ingest``: a corpus into ``sentences.parquet``, the draws of L, and its counts (§5.1)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,21 +23,23 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import (
+    SPLITS,
     UNDECIDED,
+    USUAL_SPLITS,
     Sentence,
     holds_coordinator,
     is_undecided_seed,
     is_unlabelled_seed,
 )
-from pipeline.ingest.draws import Draw, Size, draw, drawable
-from pipeline.ingest.readers import READERS, more_text
+from pipeline.ingest.draws import SMALLEST, Draw, Size, draw, drawable
+from pipeline.ingest.readers import READERS, more_text, unlabelled
 from pipeline.ingest.settings import Ingest
 from pipeline.text.natural import join_words
 
 ALGORITHM = 1
 """Raise it when other code makes other sentences or draws of the same inputs (tests/test_golden.py)."""
 
-_SPLITS = ("train", "dev", "test")
+_TABLE_1 = {"genia", "ptb", "ptb-ext"}  # the paper's corpora
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 
 
@@ -51,11 +53,22 @@ def run(settings: Ingest) -> None:
         InputError: malformed or empty input, ids that repeat, too few sentences for a draw.
     """
     tally = Tally()
-    sentences = list(READERS[settings.reader](settings, tally))
+    read = READERS[settings.reader](settings, tally)
+    sentences = list(_named(read, settings.reader, settings.name))
+    if not sentences:
+        raise InputError(
+            f"no sentence to keep{_why(tally)}", path=settings.source,
+            remedy="see `conjoin corpora`",
+        )  # fmt: skip
+    of_text = Tally()
+    sentences += _named(unlabelled(settings, of_text), "text", settings.name)
     _check(sentences, settings.source)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
-    document = {"reader": settings.reader, **counts, "refused": tally.to_dict()["refused"]}
+    document = {"reader": settings.reader, "name": settings.name, **counts}
+    document["refused"] = tally.to_dict()["refused"]
+    if settings.unlabelled:
+        document["unlabelled"] = of_text.to_dict()
     document["draws"] = {
         f"seed-{s}/{n}": {"labelled": len(d.labelled), "validation": len(d.validation)}
         for (s, n), d in draws.items()
@@ -73,13 +86,13 @@ def run(settings: Ingest) -> None:
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
         output.finish(facts, document | {"raw_text": lines})
-    _show(settings, counts, tally, draws)
+    _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
 
 
 def _fingerprint(settings: Ingest) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
-    apart = {"source", "out", "split_lists", "largest_unpacked"}
+    apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         algorithm=ALGORITHM,
@@ -100,9 +113,16 @@ def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
     return len(lines)
 
 
+def _named(sentences: Iterator[Sentence], reader: str, name: str) -> Iterator[Sentence]:
+    """The sentences with ids that begin with the corpus's name; readers put their own there."""
+    for sentence in sentences:
+        if name != reader:
+            changed = name + sentence.sentence_id[len(reader) :]
+            sentence = replace(sentence, sentence_id=changed)  # noqa: PLW2901
+        yield sentence
+
+
 def _check(sentences: list[Sentence], source: Path) -> None:
-    if not sentences:
-        raise InputError("no sentence to keep", path=source, remedy="see `conjoin corpora`")
     for sentence_id, times in Counter(s.sentence_id for s in sentences).items():
         if times > 1:
             raise InputError(
@@ -111,14 +131,38 @@ def _check(sentences: list[Sentence], source: Path) -> None:
             )  # fmt: skip
 
 
+def _why(tally: Tally) -> str:
+    """What was refused, for a message: reasons with counts and their first places."""
+    reasons = [
+        f"{count:,} × {reason}"
+        + (f" ({', '.join(tally.places[reason])})" if tally.places.get(reason) else "")
+        for reason, count in tally.rows()[1:]
+    ]
+    return f"; refused: {'; '.join(reasons)}" if reasons else ""
+
+
 def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
-    """Draws by (seed, size); none at all from a corpus without coordination."""
+    """Draws by (seed, size); none at all from a corpus without coordination.
+
+    Where nobody has named sizes and the usual ones are too large, all that there is is drawn.
+    """
     ids = drawable(sentences)
     if not ids:
         return {}
-    return {
-        (s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in settings.sizes
-    }
+    sizes = settings.sizes
+    if "labelled" not in settings.model_fields_set:
+        sizes = [size for size in sizes if size == "full" or _enough(ids, size, settings)]
+        if not sizes:
+            say(
+                f"{len(ids):,} training sentences with coordination, too few for a draw of "
+                f"{', '.join(settings.labelled)}: all are drawn (--labelled names other sizes)"
+            )
+            sizes = ["full"] if len(ids) > SMALLEST else []
+    return {(s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in sizes}
+
+
+def _enough(ids: Sequence[str], size: int, settings: Ingest) -> bool:
+    return len(ids) >= size + (settings.validation or size // 5)
 
 
 def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]:
@@ -153,8 +197,10 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
     ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them. Sentences
     that only their length makes no seed are not counted as refused.
     """
-    splits: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
-    labels: dict[str, Counter[str]] = {name: Counter() for name in _SPLITS}
+    there = {sentence.split for sentence in sentences} | set(USUAL_SPLITS)
+    shown = [name for name in SPLITS if name in there]
+    splits: dict[str, Counter[str]] = {name: Counter() for name in shown}
+    labels: dict[str, Counter[str]] = {name: Counter() for name in shown}
     seeds: Counter[str] = Counter()
     for sentence in sentences:
         here = splits[sentence.split]
@@ -175,43 +221,52 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
             seeds[f"refused: {UNDECIDED}"] += 1
     rows = ("sentences", "with_coordination", "instances", "evaluable_instances")
     return {
-        "splits": {name: {row: splits[name][row] for row in rows} for name in _SPLITS},
-        "labels": {name: dict(labels[name]) for name in _SPLITS},
+        "splits": {name: {row: splits[name][row] for row in rows} for name in shown},
+        "labels": {name: dict(labels[name]) for name in shown},
         "unlabelled_seeds": dict(seeds),
     }
 
 
 def _show(
-    settings: Ingest, counts: dict[str, Any], tally: Tally, draws: dict[tuple[int, Size], Draw]
+    settings: Ingest,
+    counts: dict[str, Any],
+    tallies: dict[str, Tally],
+    draws: dict[tuple[int, Size], Draw],
 ) -> None:
     splits, labels = counts["splits"], counts["labels"]
     table(
-        f"{settings.reader}: sentences and coordination (Table 1)",
-        ("", *_SPLITS),
+        f"{settings.name}: sentences and coordination"
+        + (" (Table 1)" if settings.reader in _TABLE_1 else ""),
+        ("", *splits),
         [
-            (row.replace("_", " "), *(splits[name][row] for name in _SPLITS))
+            (row.replace("_", " "), *(splits[name][row] for name in splits))
             for row in splits["train"]
         ],
     )
     order = sorted(
-        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in _SPLITS), x)
+        set().union(*labels.values()), key=lambda x: (-sum(labels[s].get(x, 0) for s in labels), x)
     )
     if order:
         table(
             "evaluable by label",
-            ("", *_SPLITS),
-            [(label, *(labels[name].get(label, 0) for name in _SPLITS)) for label in order],
+            ("", *labels),
+            [(label, *(labels[name].get(label, 0) for name in labels)) for label in order],
         )
     table(
         "unlabelled seeds U",
         ("", "sentences"),
         [(name.replace("_", " "), count) for name, count in counts["unlabelled_seeds"].items()],
     )
-    table("read", ("", "count"), tally.rows())
+    for title, tally in tallies.items():
+        if tally.seen:
+            table(title, ("", "count"), tally.rows())
+        for reason, _ in tally.rows():
+            for place in tally.places.get(reason, ()):
+                say(f"{reason}: {place}")
     for (seed, size), drawn in draws.items():
         say(
             f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
             f"{len(drawn.validation)} validation"
         )
     if not draws:
-        say("no coordination in the training split: no labelled sets drawn")
+        say("no or hardly any coordination in the training split: no labelled sets drawn")

@@ -106,7 +106,7 @@ def card(
         columns=_columns(folder, manifest),
         tables={table.__name__: table for table in card_text.TABLES},
         licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
-        sources=notices(origins),
+        sources=notices(manifest, origins),
         commands=commands(manifest),
         bibtex=bibtex(manifest),
     )  # fmt: skip

@@ -52,7 +52,7 @@ def prose(
     facts = {
         "rows": manifest["rows"],
         "stand_off": manifest["stand_off"],
-        "sources": [notice.source for notice in notices(origins)],
+        "sources": [notice.source for notice in notices(manifest, origins)],
         "spans": sorted({run.get("settings", {}).get("spans") for run in runs}, key=str),
         "parsers": parsers(manifest),
         "synchronized": synchronized(manifest),

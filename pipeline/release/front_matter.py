@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from pipeline.release.licence_files import hub_licence
+from pipeline.release.licence_files import hub_licence, readers_of
 from pipeline.release.shards import CONFIGS
 
 _TAGS = ["coordination", "coordination-disambiguation", "synthetic", "text-infilling", "conjoin"]
 _BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B")
 _SIZES = ("n<1K", *map("<n<".join, pairwise(_BOUNDS)))
-_MADE_UP = {"world"}  # sources that no person wrote
+_MADE_UP = {"world"}  # readers of what no person wrote
 
 
 def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def front_matter(folder: Path, manifest: Mapping[str, Any], origins: Sequence[st
         origins: what the sentence ids begin with.
     """
     present = [part for part in CONFIGS if any(s["config"] == part for s in manifest["shards"])]
-    made_up = set(origins) <= _MADE_UP
+    made_up = set(readers_of(manifest, origins).values()) <= _MADE_UP
     rows = sum(manifest["rows"].values())
     card = {
         "pretty_name": manifest["name"],

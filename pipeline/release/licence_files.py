@@ -5,6 +5,7 @@ LICENSE names whom the sources must be attributed to; the citations name the cor
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,21 @@ _HUB_OTHERWISE = {"odbl-1.0": "odbl", "odc-by-1.0": "odc-by", "pddl-1.0": "pddl"
 """The hub names licences as SPDX does, in lower case, but for these."""
 
 
-def notices(origins: Sequence[str]) -> list[Notice]:
+def readers_of(manifest: Mapping[str, Any], origins: Sequence[str]) -> dict[str, str]:
+    """The reader of each source that sentence ids begin with; where it is not recorded, the name itself."""
+    recorded = {each["corpus"]: each.get("reader") for each in manifest.get("sources", ())}
+    return {origin: recorded.get(origin) or origin for origin in origins}
+
+
+def notices(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[Notice]:
     """The sources that sentence ids begin with; one that conjoin does not know is only named."""
-    return [
-        CORPORA[origin].notice if origin in CORPORA else Notice(f"the corpus {origin!r}")
-        for origin in origins
-    ]
+    found = []
+    for origin, reader in readers_of(manifest, origins).items():
+        notice = CORPORA[reader].notice if reader in CORPORA else Notice(f"the corpus {origin!r}")
+        if reader in CORPORA and reader != origin:
+            notice = replace(notice, source=f"{origin!r}, {notice.source}")
+        found.append(notice)
+    return found
 
 
 def hub_licence(expression: str) -> dict[str, str]:
@@ -68,7 +78,7 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         lines += ["", f"{expression} ({rows:,} rows): {applied.name}. {_sentence(applied.why)}"]
         lines += [f"  {applied.url}"] if applied.url else []
     lines += ["", "Sources", ""]
-    for notice in notices(origins):
+    for notice in notices(manifest, origins):
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
     lines += [
         "",

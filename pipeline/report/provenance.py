@@ -12,6 +12,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.markdown import percent
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally
+from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
 from pipeline.report.forms import Counted, Ingested, Parsed, Times
 from pipeline.report.language_models import read_models
@@ -28,7 +29,6 @@ from pipeline.report.results import (
 )
 from pipeline.report.training_curves import examined
 
-_SPLITS = ("train", "dev", "test")
 _COUNTS = ("sentences", "with_coordination", "instances", "evaluable_instances")  # as Table 1
 _SEEDS = ("without_coordination", "of_10_words_or_more", "and_without_coordinator_word")
 
@@ -49,7 +49,7 @@ def corpus_table(corpus: Path) -> Table | None:
         return None
     card = read_json(path, Ingested)
     splits, labels = card.get("splits", {}), card.get("labels", {})
-    names = _ranked(splits, _SPLITS)
+    names = _ranked(splits, SPLITS)
     counts = {key for name in names for key in splits[name]}
     records = [
         {"": key.replace("_", " "), **{name: splits[name].get(key, 0) for name in names}}

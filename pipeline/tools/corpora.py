@@ -10,13 +10,13 @@ def run(settings: Corpora) -> None:
     """Print what there is to know of each corpus before reading it."""
     del settings
     for corpus in CORPORA.values():
-        out = f"data/{corpus.reader}"
         say(f"{corpus.reader}: {corpus.name}")
         say(f"  from            {corpus.source}")
         say(f"  put it in       {corpus.place}")
         say(f"  licence         {corpus.licence} ({corpus.remark})")
         say(f"  redistribution  {_redistribution(corpus.licence)}")
-        place = corpus.place.split()[0]
+        place = corpus.place.split()[0].rstrip(",")
+        out = f"data/{'NAME' if 'NAME' in place else corpus.reader}"
         say(f"  read it         conjoin ingest {corpus.reader} {place} --out {out}")
         say("")
 

@@ -292,6 +292,16 @@ def test_sentences_survive_parquet(tmp_path: Path) -> None:
     assert list(kept) == [plain]
 
 
+def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are taken as they are needed, and all of them stand in the file in their order."""
+    monkeypatch.setattr(parquet, "_AT_ONCE", 3)
+    every = [replace(SENTENCE, sentence_id=f"x/{number}") for number in range(7)]
+    assert (
+        parquet.write_rows(tmp_path / "f", schema.SENTENCES, map(schema.sentence_row, every)) == 7
+    )
+    assert list(schema.read_sentences(tmp_path / "f")) == every
+
+
 def test_candidates_and_rejects_survive_parquet(tmp_path: Path) -> None:
     """Scores may be null; the file's metadata comes back."""
     row = schema.candidate_row(CANDIDATE)
@@ -428,7 +438,9 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
     assert knead(tmp_path, kind="bert", a=7) == plain.model_copy(update={"a": 7})
     assert (knead(tmp_path, kind="t5").d, knead(tmp_path, kind="t5").e) == (5, 1)
     assert knead(tmp_path, PARAMS.replace("b: 3", "b: 3, kind: t5")).d == 5
-    elsewhere = knead(tmp_path, corpus=Path("data/world"))
+    elsewhere = knead(
+        tmp_path, PARAMS.replace("other:", "  world: {}\nother:"), corpus=Path("data/world")
+    )
     assert (elsewhere.a, elsewhere.b) == (2, 2)
     assert plain.many == [5, 6]
     assert knead(tmp_path, many=[7]).many == [7]
@@ -439,10 +451,12 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
     ("text", "options", "message"),
     [
         (PARAMS, {"a": -1}, r"^knead\.a = -1: Input should be greater than or equal to 0$"),
-        ("knead: {default: {a: x}}", {}, r"params\.yaml: knead\.a = 'x': Input should be a valid int"),
-        ("knead: {default: {z: 1}}", {}, r"params\.yaml: knead\.z = 1: no such setting; there are: corpus"),
+        ("knead: {default: {a: x}, genia: {}}", {}, r"params\.yaml: knead\.a = 'x': Input should be a valid"),
+        ("knead: {default: {z: 1}, genia: {}}", {}, r"params\.yaml: knead\.z = 1: no such setting; there"),
         ("knead: [1]", {}, r"params\.yaml: section 'knead' must be a mapping"),
         ("knead: {genia: 1}", {}, r"params\.yaml: entries of section 'knead' must be mappings"),
+        ("knead: {geni: {}}", {}, r"ml: section knead has no entry 'genia'; .*did you mean 'geni'\?$"),
+        ("kned: {}", {}, r"params\.yaml: no section 'knead'; did you mean 'kned'\?$"),
         ("- knead", {}, r"params\.yaml: must be a mapping of sections"),
         ("knead: {", {}, r"params\.yaml:1: not YAML"),
     ],
@@ -458,16 +472,23 @@ def test_bad_settings_are_told(
 
 def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> None:
     """A stage without kinds does not pass over a nested section."""
-    (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}}")
+    (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}, o: {}}")
     with pytest.raises(SettingsError, match=r"ingest\.text = .*: no such setting"):
         Ingest.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
 
 
 def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
     """A nested section that is no kind of the stage is a typing error, not somebody else's."""
-    (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}}")
+    (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}, x: {}}")
     with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; a language model"):
         Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
+
+
+def test_a_command_about_no_corpus_needs_no_entry(tmp_path: Path) -> None:
+    """Of a stage whose corpus is found otherwise only the default holds."""
+    (tmp_path / "p.yaml").write_text("knead: {default: {a: 7}, genia: {a: 8}}")
+    section = Knead._section(tmp_path / "p.yaml", {})
+    assert section == {"a": 7}
 
 
 def test_missing_params_file_is_told(tmp_path: Path) -> None:

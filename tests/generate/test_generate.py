@@ -105,7 +105,8 @@ def test_fills_with_a_coordinator_are_counted_rejects_unless_asked_for(
     run(settings(corpus))
     assert read_json(manifest)["tally"] == {"seen": 60, "kept": 0, "refused": {COORDINATED: 60}}
     params = tmp_path / "params.yaml"
-    params.write_text("generate: {default: {coordinators_in_fills: true}}\n")
+    entries = f"{{default: {{coordinators_in_fills: true}}, {corpus.name}: {{}}}}"
+    params.write_text(f"generate: {entries}\n")
     given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_tokens": 300, "references": 2}
     asked = Generate.build(given, params)
     assert "--coordinators-in-fills" in asked.command_line()

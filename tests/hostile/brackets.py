@@ -10,6 +10,8 @@ from pipeline.text.trees import DEEPEST
 GOOD = "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PP (IN to) (NP (NN Rome)))) (. .)) )\n"
 _NAME = "p/wsj_0201.mrg"
 _COMMAND = ["ingest", "ptb", "p", "--out", "out"]
+_ANY = ["ingest", "treebank", "p", "--out", "out"]
+_STRICT = [*_ANY, "--strict"]
 _EXT = ["ingest", "ptb-ext", "PTB.ext", "--out", "out"]
 _SKIPPED, _LINES = 3_914, 47_862  # lines before the first that is read, and lines in all
 
@@ -78,6 +80,10 @@ def cases(n: int, seed: int) -> Iterator[Case]:
     for name, content, expect in _table():
         count += 1
         yield Case(f"brackets: {name}", _COMMAND, writing(_NAME, content), expect)  # type: ignore[arg-type]
+    for name, content, _ in _table():
+        # A malformed tree is counted, and refused only where nothing else is left.
+        for command in (_ANY, _STRICT):
+            yield Case(f"brackets of any treebank: {name}", command, writing(_NAME, content), "any")  # type: ignore[arg-type]
     for mark in _marks():
         count += 1
         text = "\n" * _SKIPPED + mark + "\n(NN x)" * (_LINES - _SKIPPED)
@@ -92,4 +98,5 @@ def cases(n: int, seed: int) -> Iterator[Case]:
     yield Case("brackets: a folder that is not UTF-8", _COMMAND, writing(folder, GOOD), "ok")
     for number in range(count + 6, n):
         content = damaged(GOOD.encode() * 3, number, seed)
-        yield Case(f"brackets: damaged {number}", _COMMAND, writing(_NAME, content), "any")
+        command = (_COMMAND, _ANY, _STRICT)[number % 3]
+        yield Case(f"brackets: damaged {number}", command, writing(_NAME, content), "any")

@@ -44,9 +44,13 @@ def treebank(folder: Path) -> Path:
 def ingest(source: Path, out: Path, **given: Any) -> None:
     run(
         Ingest.build(
-            {"reader": "ptb", "source": source, "out": out, "labelled": [5], **given}, None
+            {
+                "reader": "ptb", "name": given.get("reader", "ptb"), "source": source, "out": out,
+                "labelled": [5], **given,
+            },
+            None,
         )
-    )
+    )  # fmt: skip
 
 
 def test_everything_is_written(tmp_path: Path) -> None:
@@ -68,6 +72,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
     }  # fmt: skip
     assert counts == {
         "reader": "ptb",
+        "name": "ptb",
         "splits": {
             "train": {"sentences": 15, "with_coordination": 12, "instances": 12,
                       "evaluable_instances": 12},
@@ -419,7 +424,9 @@ def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) ->
     corpora.run(Corpora.build({}, None))
     out = capsys.readouterr().out
     for reader in READERS:
-        assert f"conjoin ingest {reader} data/raw/{reader}" in out
+        place = "NAME" if reader == "treebank" else reader
+        assert f"conjoin ingest {reader} data/raw/{place}" in out
+        assert f"--out data/{place}\n" in out
     for fact in ("LDC99T42", "CC BY 3.0", "PubMed", "Apache-2.0", "no: neither the text"):
         assert fact in out
 

@@ -16,7 +16,7 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise
 from pipeline.release.card import commands, write_documents
 from pipeline.release.card_text import prose
-from pipeline.release.licence_files import citation_file
+from pipeline.release.licence_files import citation_file, notices
 from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.stage import run
@@ -236,3 +236,14 @@ def test_gold_trees_and_adapted_models_are_named() -> None:
     assert [parser_of(manifest, run) for run in (parsed, gold)] == ["stanza", TREEBANK]
     named = [model_name({"lm": lm}, "?") for lm in ("bert", "t5-twins")]
     assert [*named, model_name({}, "?")] == ["BERT", "T5-twins", "?"]
+
+
+def test_a_source_is_known_by_its_reader() -> None:
+    """Whatever the corpus is called; where no reader is recorded, as in older releases, by its name."""
+    manifest = {"sources": [{"corpus": "english", "reader": "gum"}, {"corpus": "genia"}]}
+    gum, genia, other = notices(manifest, ["english", "genia", "strange"])
+    assert gum.source.startswith("'english', GUM")
+    assert "CC BY 4.0" in gum.attribution
+    assert gum.url == "https://gucorpling.org/gum/"
+    assert genia.source.startswith("the GENIA Treebank")
+    assert other.source == "the corpus 'strange'"

@@ -92,7 +92,7 @@ def test_times_of_other_grids_are_kept(tmp_path: Path) -> None:
 def test_commands_are_read_back(tmp_path: Path) -> None:
     """Flags, negated flags, positions and the params file give the settings they would run with."""
     params = tmp_path / "params.yaml"
-    params.write_text("generate: {default: {references: 3}}\n")
+    params.write_text("generate: {default: {references: 3}, x: {}}\n")
     line = f"conjoin generate data/x --lm bert --no-sync --seed 4 --params {params}"
     settings = settings_of(line, Generate)
     assert settings == Generate(corpus=Path("data/x"), lm="bert", sync=False, seed=4, references=3)

@@ -260,8 +260,13 @@ def test_sizes_are_the_corpus_own() -> None:
         ({"presets": {"a": {}}}, [], "preset 'b': no such preset; there are: a"),
         ({}, [], "there are: none"),
         ({"presets": {"b": {"train": {"steps": 1}}}}, [], "presets.b.train: a preset sets only"),
-        ({"presets": {"b": {}}, "ingest": {"x": {}}}, ["y"], "corpus 'y': .*there are: x"),
+        ({"presets": {"b": {}}, "ingest": {"x": {}}}, ["y"], "no entry 'y'; there are: x"),
         ({"presets": {"b": {"labelled": {"x": [1]}}}}, ["y"], "neither default nor"),
+        (
+            {"presets": {"b": {}}, "ingest": {"craft": {}}, "pretrain": {"crafts": {}}},
+            ["craft"],
+            r"section pretrain has no entry 'craft'; .*did you mean 'crafts'\?",
+        ),
     ],
 )
 def test_what_is_no_preset_is_refused(

@@ -2,8 +2,8 @@
 
 A new reader is a module in this folder, a line here, and an entry in ``core/corpora.py``, which has
 its licence and what ``conjoin corpora`` and a release say of it. It yields sentences whose ids are unique
-and begin with the reader's name and a slash (``ptb/wsj_0201/1``), and whose split is ``train``, ``dev`` or
-``test``; see ``core.types.Sentence`` for the other fields.
+and begin with the reader's name and a slash (``ptb/wsj_0201/1``), for which the stage puts the corpus's, and
+whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for the other fields.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,11 +11,21 @@ from collections.abc import Callable, Iterator
 from pipeline.core.corpora import CORPORA
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
+from pipeline.ingest.document_licences import Licences, from_file, one_for_all
+from pipeline.ingest.readers import gum
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
-from pipeline.ingest.readers.text import read_text
+from pipeline.ingest.readers.text import read_text, read_unlabelled
+from pipeline.ingest.readers.treebank import read_treebank
 from pipeline.ingest.settings import Ingest
+from pipeline.ingest.splitting import (
+    DEFAULT_FRACTIONS,
+    Splitter,
+    by_fractions,
+    by_lists,
+    by_patterns,
+)
 from pipeline.text.unpacking import Allowance
 from pipeline.world import generate_sentences
 
@@ -26,6 +36,12 @@ READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
     ),
     "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
     "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
+    "gum": lambda s, tally: _treebank(
+        s, tally, _splitter(s) or by_lists(gum.SHIPPED_SPLIT), gum.gum_licences
+    ),
+    "treebank": lambda s, tally: _treebank(
+        s, tally, _splitter(s) or by_fractions(DEFAULT_FRACTIONS), one_for_all(_licence(s))
+    ),
     "text": lambda s, tally: read_text(
         s.source,
         tally,
@@ -37,11 +53,49 @@ READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
 
 
+def unlabelled(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+    """The sentences of raw text that join a treebank; their ids begin with ``text``."""
+    if settings.unlabelled:
+        yield from read_unlabelled(
+            settings.unlabelled,
+            tally,
+            segment=settings.segment,
+            license_=settings.unlabelled_license,
+            most=settings.most_unlabelled,
+            allowance=Allowance(settings.largest_unpacked),
+        )
+
+
 def more_text(settings: Ingest) -> Iterator[Sentence]:
     """Further sentences that are written as raw text only: the world can make as many as wanted."""
     if settings.reader == "world":
         s = settings
         yield from generate_sentences(s.source, s.raw, s.seed, first=s.sentences)
+
+
+def _treebank(
+    settings: Ingest, tally: Tally, splitter: Splitter, licences: Licences
+) -> Iterator[Sentence]:
+    if settings.licenses:
+        licences = from_file(settings.licenses, licences)
+    return read_treebank(
+        settings.source,
+        tally,
+        splitter=splitter,
+        licences=licences,
+        allowance=Allowance(settings.largest_unpacked),
+        strict=settings.strict,
+        name=settings.reader,
+    )
+
+
+def _splitter(settings: Ingest) -> Splitter | None:
+    """The way of splitting that the settings name; None: the reader's own."""
+    if settings.split:
+        return by_patterns(settings.split)
+    if settings.split_lists:
+        return by_lists(settings.split_lists, strict=settings.strict)
+    return by_fractions(settings.split_fractions) if settings.split_fractions else None
 
 
 def _counted(sentences: Iterator[Sentence], tally: Tally) -> Iterator[Sentence]:

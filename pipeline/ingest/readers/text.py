@@ -1,6 +1,6 @@
 """Plain text, one sentence per line or running, cut into treebank tokens. All of it is training text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pipeline.core.console import Meter
@@ -42,8 +42,68 @@ def read_text(
             long or that nltk gives up on.
         ModelError: stanza's English model is not on this machine.
     """
-    files = text_files(source)
-    allowance = allowance or Allowance()
+    found = _raw(text_files(source), tally, segment, allowance or Allowance())
+    yield from _made(found, tally, license_)
+
+
+def read_unlabelled(
+    sources: Sequence[Path],
+    tally: Tally,
+    *,
+    segment: str,
+    license_: str,
+    most: int | None,
+    allowance: Allowance,
+) -> Iterator[Sentence]:
+    """Yield the sentences of several texts as ``read_text`` does, or ``most`` of them, evenly spread.
+
+    Raises:
+        InputError: as of ``read_text``, or two sources have a file of the same name.
+    """
+    files: dict[str, Path] = {}
+    for source in sources:
+        for name, path in text_files(source):
+            if name in files:
+                raise InputError(
+                    f"two raw texts are called {name!r}: also {files[name]}", path=path,
+                    remedy="give the folder above both, or rename one",
+                )  # fmt: skip
+            files[name] = path
+    found = _raw(list(files.items()), tally, segment, allowance)
+    if most is not None:
+        # Chosen before they are cut into words, which takes longest and would fill the memory.
+        every = list(found)
+        taken = min(most, len(every))
+        tally.refuse("sentence beyond --most-unlabelled", len(every) - taken)
+        found = (every[index * len(every) // taken] for index in range(taken))
+    yield from _made(found, tally, license_)
+
+
+_Raw = tuple[str, int, str]
+"""Name of a file, number in it, and text of a sentence."""
+
+
+def _made(found: Iterable[_Raw], tally: Tally, license_: str) -> Iterator[Sentence]:
+    known: dict[str, str] = {}  # one word is one object, however often it is written
+    for name, number, sentence in found:
+        words = tuple(known.setdefault(w, w) for w in guarded(split_words, sentence, name))
+        tally.keep()
+        yield Sentence(
+            sentence_id=f"text/{name}/{number}",
+            doc_id=name,
+            split="train",
+            words=words,
+            tags=None,
+            tree=None,
+            coordinations=(),
+            license=license_,
+        )
+
+
+def _raw(
+    files: Sequence[tuple[str, Path]], tally: Tally, segment: str, allowance: Allowance
+) -> Iterator[_Raw]:
+    """The sentences of files as they are written; blank lines are counted."""
     texts = [(name, _read(path, allowance)) for name, path in files]
     cut: Segmenter | None = None
     if segment != "line":
@@ -56,18 +116,7 @@ def read_text(
                         f"a line of more than {_LONGEST:,} characters", path=name, line=number,
                         remedy="break it into sentences, or let --segment punkt do that",
                     )  # fmt: skip
-                words = tuple(guarded(split_words, sentence, name))
-                tally.keep()
-                yield Sentence(
-                    sentence_id=f"text/{name}/{number}",
-                    doc_id=name,
-                    split="train",
-                    words=words,
-                    tags=None,
-                    tree=None,
-                    coordinations=(),
-                    license=license_,
-                )
+                yield name, number, sentence
 
 
 def _read(path: Path, allowance: Allowance) -> str:

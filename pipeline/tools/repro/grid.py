@@ -22,6 +22,7 @@ from pipeline.core.console import say
 from pipeline.core.documents import parse_yaml, read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import folder_lock, write_json, write_text
+from pipeline.core.settings import require_entry
 from pipeline.tools.repro.cells import Cell, Cells
 from pipeline.tools.repro.names import check_names
 from pipeline.tools.settings import Grid
@@ -119,6 +120,11 @@ def _put_back() -> None:
 GRID = ("corpora", "lms", "generations", "releases", "labelled", "seeds", "lm_seeds", "systems")
 """The keys of params.yaml that span the matrix: a preset sets these and nothing else."""
 
+STAGES = (
+    "ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report", "release",
+)  # fmt: skip
+"""The sections of params.yaml with an entry for each corpus."""
+
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*|\d+")
 
 
@@ -152,14 +158,10 @@ def preset_values(
     if not isinstance(found, list):
         raise SettingsError(f"corpora = {str(found)[:40]!r}: must be a list of names", path=path)
     chosen = list(found)
-    ingest = document.get("ingest")
-    for corpus in chosen:
-        if isinstance(ingest, Mapping) and not (isinstance(corpus, str) and corpus in ingest):
-            raise SettingsError(
-                f"corpus {str(corpus)[:40]!r}: section ingest has no such entry; "
-                f"there are: {', '.join(str(key) for key in ingest if key != 'default')}",
-                path=path,
-            )
+    for stage in STAGES:
+        if isinstance(section := document.get(stage), Mapping):
+            for corpus in chosen:
+                require_entry(section, stage, str(corpus), path)
     values = {
         key: _of_corpora(value, chosen, f"presets.{name}.{key}", path)
         for key, value in preset.items()

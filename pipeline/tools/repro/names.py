@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import SettingsError
+from pipeline.core.names import PLAIN, is_plain_name
 
-_NAME = re.compile(r"\w[\w.+-]*")
-_PLACE = re.compile(rf"{_NAME.pattern}(/{_NAME.pattern})*")
+_PLACE = re.compile(rf"{PLAIN}(/{PLAIN})*")
 _OPTIONS = re.compile(r"[\w ./=,:+@%'\"-]*")  # nothing that a shell reads otherwise
-_LONGEST = 100  # characters of a name, which becomes part of a file's
+_LONGEST = 100  # characters of a value in a message
 
 _PLACES = frozenset({"base", "trees", "candidates"})
 """Fields of a language model or a system that are paths below the corpus folder."""
@@ -65,7 +65,7 @@ def _check_field(place: str, field: object, value: object, path: Path) -> None:
 def _check_name(place: str, value: object, path: Path) -> None:
     named = isinstance(value, str | int | float) and not isinstance(value, bool)
     text = str(value) if named else ""
-    if not _NAME.fullmatch(text) or len(text) > _LONGEST:
+    if not is_plain_name(text):
         raise SettingsError(
             f"{place} = {_shown(value)}: must be a plain name, for it becomes part of commands and "
             "paths",

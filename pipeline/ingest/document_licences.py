@@ -1,0 +1,60 @@
+"""The licence of each document, from a file of two columns."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pipeline.core.errors import InputError
+from pipeline.ingest.documents import Document
+from pipeline.text.unpacking import read_whole
+
+Licences = Callable[[Sequence[Document]], dict[str, str]]
+"""The licences of documents, by their names."""
+
+
+def one_for_all(licence: str) -> Licences:
+    """The same licence for every document."""
+    return lambda documents: {document.name: licence for document in documents}
+
+
+def from_file(path: Path, otherwise: Licences) -> Licences:
+    """The licences that a file names: on each line a document, or a pattern of such, and its licence.
+
+    The columns are divided by a tab, or else by the first blank; of several lines that mean a document the
+    last holds. Lines that begin with ``#`` are comments.
+
+    Args:
+        path: the file.
+        otherwise: licences of documents that it does not name.
+    """
+
+    def find(documents: Sequence[Document]) -> dict[str, str]:
+        found = otherwise(documents)
+        for number, pattern, licence in _lines(path):
+            meant = [document.name for document in documents if document.matches(pattern)]
+            if not meant:
+                raise InputError(
+                    f"no document {pattern[:60]!r} in the source, which has {documents[0].name!r}",
+                    path=path, line=number, remedy="give a document's name, with * for any text",
+                )  # fmt: skip
+            found |= dict.fromkeys(meant, licence)
+        return found
+
+    return find
+
+
+def _lines(path: Path) -> list[tuple[int, str, str]]:
+    lines = []
+    for number, line in enumerate(read_whole(path).split("\n"), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        parts = [
+            part.strip() for part in (text.split("\t", 1) if "\t" in text else text.split(None, 1))
+        ]
+        if len(parts) < 2 or not parts[1]:
+            raise InputError(
+                f"one column, where a document and its licence must be: {text[:60]!r}",
+                path=path, line=number, remedy="write e.g. `wsj_0201 CC-BY-4.0`, or `wsj_* CC-BY-4.0`",
+            )  # fmt: skip
+        lines.append((number, parts[0], parts[1]))
+    return lines

@@ -1,0 +1,163 @@
+"""Any treebank in Penn Treebank brackets: a folder, an archive or a file of trees.
+
+Whatever stands in its files and is no tree that can be kept is counted, with the places of the first few: one
+bad tree costs one tree.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nltk.tree import Tree
+
+from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.core.types import Coordination, Sentence
+from pipeline.ingest.bracket_files import BracketFile, bracket_files
+from pipeline.ingest.document_licences import Licences
+from pipeline.ingest.documents import Document, name_documents
+from pipeline.ingest.splitting import Splitter
+from pipeline.text.bracketings import COMMENT, Bracketing, bracketings
+from pipeline.text.coordinations import ptb_coordinations
+from pipeline.text.trees import base_label, parse_tree, read_off, without_empty
+from pipeline.text.unpacking import Allowance
+
+_NO_TAG = "tree with a word that has no tag of its own"
+_MALFORMED = "malformed tree"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What is kept of a tree; ``number`` is its place among the trees of its file, good or not."""
+
+    number: int
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    tree: str
+    coordinations: tuple[Coordination, ...]
+
+
+def read_treebank(
+    source: Path,
+    tally: Tally,
+    *,
+    splitter: Splitter,
+    licences: Licences,
+    allowance: Allowance,
+    strict: bool = False,
+    name: str = "treebank",
+) -> Iterator[Sentence]:
+    """Yield the sentences of all documents in a split, with coordination found by ``ptb_coordinations``.
+
+    A document is a file. ``doc_id`` is its name (``Document``), ``sentence_id`` is
+    ``<name>/<doc_id>/<number of the tree>``. Labels in lower case are raised.
+
+    Args:
+        source: a file, an archive or a folder: see ``bracket_files``.
+        tally: counts kept trees, and all that is not kept, with the places of the first few.
+        splitter: which document is in which split.
+        licences: of the documents.
+        allowance: what packed files may unpack to.
+        strict: what is malformed is an error instead.
+        name: what ids begin with.
+
+    Raises:
+        InputError: nothing to read, documents of one name, lists or patterns that do not fit, or with
+            ``strict`` the first malformed tree.
+    """
+    read = [
+        (file.path, list(_trees(file, tally, strict)))
+        for file in bracket_files(source, tally, allowance, strict=strict)
+    ]
+    read = [(path, trees) for path, trees in read if trees]
+    if not read:
+        return
+    names = name_documents([path for path, _ in read], source)
+    documents = [
+        Document(each, path, len(trees)) for each, (path, trees) in zip(names, read, strict=True)
+    ]
+    assigned, owed = splitter(documents, tally), licences(documents)
+    for document, (_, trees) in zip(documents, read, strict=True):
+        for index, parsed in enumerate(trees):
+            split = assigned.split(document, index)
+            if split is None:
+                tally.refuse("tree of a document in no split", place=document.path)
+                continue
+            tally.keep()
+            yield Sentence(
+                sentence_id=f"{name}/{document.name}/{parsed.number}",
+                doc_id=document.name,
+                split=split,
+                words=parsed.words,
+                tags=parsed.tags,
+                tree=parsed.tree,
+                coordinations=parsed.coordinations,
+                license=owed[document.name],
+            )
+
+
+def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
+    """The trees of a file that can be kept; what else stands there is counted."""
+    number = 0
+    todo = deque(bracketings(file.text))
+    while todo:
+        found = todo.popleft()
+        number += found.text.startswith("(")
+        place = f"{file.place}:{found.line}"
+        if found.fault == COMMENT:
+            tally.refuse(found.fault, place=place)
+            continue
+        try:
+            parsed = _parsed(found, number, file.place)
+        except InputError as error:
+            if strict:
+                raise
+            if pieces := _apart(found):
+                todo.extendleft(reversed(pieces))
+                number -= 1
+                continue
+            tally.refuse(_reason(error), place=f"{place}: {error.what}")
+            continue
+        if parsed is None:
+            tally.refuse("tree of empty elements only", place=place)
+        else:
+            yield parsed
+
+
+def _apart(found: Bracketing) -> list[Bracketing]:
+    """What is no tree, as the trees of its lines; empty if none of them is one."""
+    if "\n(" not in found.text:
+        return []
+    pieces = list(bracketings(found.text, found.line, apart=True))
+    return pieces if len(pieces) > 1 and any(not piece.fault for piece in pieces) else []
+
+
+def _parsed(found: Bracketing, number: int, place: str) -> _Parsed | None:
+    if found.fault:
+        raise InputError(
+            f"{found.fault}: {found.text[:40]!r}", path=place, line=found.line,
+            remedy="mend or remove it, or go without --strict",
+        )  # fmt: skip
+    tree = parse_tree(found.text, path=place, line=found.line)
+    cleaned = without_empty(tree, place, found.line)
+    if cleaned is None:
+        return None
+    _raise_labels(cleaned)
+    words, tags, text = read_off(cleaned)
+    return _Parsed(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
+
+
+def _raise_labels(tree: Tree) -> None:
+    """Write labels in lower case as other treebanks do: np is NP."""
+    for node in tree.subtrees():
+        if base_label(node.label()).islower():
+            node.set_label(node.label().upper())
+
+
+def _reason(error: InputError) -> str:
+    """What is wrong with a tree, without its words, so that like is counted with like."""
+    what = error.what.partition(": ")[0]
+    if what == "malformed brackets":
+        return _MALFORMED
+    return _NO_TAG if what.startswith("the word ") else what

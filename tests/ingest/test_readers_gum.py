@@ -1,0 +1,100 @@
+"""GUM: its own split, a licence by genre, GENTLE as test2; the whole of it where the data are there."""
+
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.documents import read_json
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Sentence
+from pipeline.ingest.settings import Ingest
+from pipeline.ingest.stage import run
+
+ARCHIVE = Path(__file__).resolve().parents[2] / "../shared/data/gum/gum-const.tar.xz"
+NEEDS_GUM = pytest.mark.skipif(not ARCHIVE.exists(), reason=f"needs {ARCHIVE}")
+
+TREE = "(ROOT\n  (S (NP-SBJ (NNS dogs) (CC and) (NNS cats)) (VP (VBD ran))\n    (. .)))\n\n"
+
+
+def ingested(source: Path, out: Path) -> list[Sentence]:
+    run(Ingest.build({"reader": "gum", "source": source, "out": out, "labelled": [5]}, None))
+    return list(read_sentences(out / "sentences.parquet"))
+
+
+def folder(place: Path, *names: str) -> Path:
+    place.mkdir()
+    for name in names:
+        (place / f"{name}.ptb").write_text(TREE * 8)
+    return place
+
+
+LICENCES = {
+    "GUM_academic_art": "CC-BY-4.0",
+    "GUM_bio_chao": "CC-BY-SA-3.0",
+    "GUM_conversation_atoms": "unknown",
+    "GUM_court_fire": "CC-BY-4.0",
+    "GUM_essay_food": "CC-BY-NC-SA-4.0",
+    "GUM_fiction_moon": "CC-BY-NC-SA-3.0",
+    "GUM_interview_ants": "CC-BY-2.5",
+    "GUM_letter_zora": "CC-BY-NC-SA-4.0",
+    "GUM_news_clock": "CC-BY-2.5",
+    "GUM_podcast_llms": "CC-BY-NC-SA-4.0",
+    "GUM_speech_data": "unknown",
+    "GUM_textbook_grit": "unknown",
+    "GUM_vlog_hair": "unknown",
+    "GUM_voyage_cuba": "CC-BY-SA-3.0",
+    "GUM_whow_basil": "CC-BY-NC-SA-3.0",
+    "GENTLE_poetry_road": "unknown",
+}
+"""A document of each genre, and what GUM's LICENSE.txt says of it."""
+
+
+def test_split_and_licence_by_document(tmp_path: Path) -> None:
+    """Each genre has its licence; who the licence file does not name is unknown, and GENTLE is test2."""
+    source = folder(tmp_path / "gum-trees", *LICENCES, "GUM_bio_byron", "GUM_bio_dvorak")
+    found = ingested(source, tmp_path / "gum")
+    assert {s.doc_id: s.license for s in found if s.doc_id in LICENCES} == LICENCES
+    splits = {s.doc_id: s.split for s in found}
+    assert splits["GENTLE_poetry_road"] == "test2"
+    assert (splits["GUM_bio_byron"], splits["GUM_bio_dvorak"]) == ("dev", "test")
+    assert splits["GUM_bio_chao"] == "train"
+    assert found[0].sentence_id == "gum/GENTLE_poetry_road/1"
+    card = read_json(tmp_path / "gum/ingest.json")
+    assert set(card["splits"]) == {"train", "dev", "test", "test2"}
+    absent = "document of a split list that the source lacks (counts documents)"
+    assert card["refused"] == {absent: 281 - len(splits)}
+
+
+def test_a_document_in_no_list_is_counted(tmp_path: Path) -> None:
+    """A document that GUM's split does not name is not taken into any."""
+    found = ingested(folder(tmp_path / "trees", "GUM_bio_chao", "GUM_bio_new"), tmp_path / "gum")
+    assert {s.doc_id for s in found} == {"GUM_bio_chao"}
+    refused = read_json(tmp_path / "gum/ingest.json")["refused"]
+    assert refused["tree of a document in no split"] == 8
+
+
+@NEEDS_GUM
+def test_all_of_gum(tmp_path: Path) -> None:
+    """Counts by split; and what the folder holds is what the archive holds."""
+    found = ingested(ARCHIVE, tmp_path / "gum")
+    assert Counter(s.split for s in found) == {
+        "train": 10_224, "dev": 1_575, "test": 1_464, "test2": 1_334,
+    }  # fmt: skip
+    evaluable = Counter(s.split for s in found for c in s.coordinations if c.is_evaluable)
+    assert evaluable == {"train": 4_402, "dev": 769, "test": 773, "test2": 476}
+    assert len(found) == 14_597
+    assert evaluable.total() == 6_420
+    card = read_json(tmp_path / "gum/ingest.json")
+    absent = "document of a split list that the source lacks (counts documents)"
+    assert card["refused"] == {absent: 18}  # those of Reddit
+    for document, licence in LICENCES.items():
+        assert {s.license for s in found if s.doc_id == document} == {licence}
+    some = tmp_path / "some"
+    with tarfile.open(ARCHIVE) as archive:
+        names = [f"const/{name}.ptb" for name in list(LICENCES)[:6]]
+        archive.extractall(some, [archive.getmember(name) for name in names], filter="data")
+    few = {f"gum/{name}" for name in list(LICENCES)[:6]}
+    wanted = [s for s in found if s.sentence_id.rpartition("/")[0] in few]
+    assert ingested(some, tmp_path / "again" / "gum") == wanted
