@@ -128,7 +128,7 @@ def test_one_word_names_a_stage_everywhere() -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     assert list(dvc()) == list(STAGES)
     for stage in STAGES:
-        settings, module = COMMANDS[stage]
+        settings, module, _ = COMMANDS[stage]
         assert module == f"pipeline.{stage}.stage"
         assert settings.stage == stage
         assert stage in params
@@ -166,7 +166,7 @@ def test_dvc_yaml_depends_on_folders() -> None:
 def test_params_keys_are_settings(stage: str) -> None:
     """Every key under a stage's section, in every corpus, is a setting with a valid value."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    settings, _ = COMMANDS[stage]
+    settings, _, _ = COMMANDS[stage]
     for corpus, section in params[stage].items():
         levels = [section, *(v for v in (section or {}).values() if isinstance(v, dict))]
         for level in levels:
