@@ -8,11 +8,16 @@ said in ``core/last_resort.py``.
 import importlib
 import inspect
 import os
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
+from typer.core import TyperCommand, TyperGroup
 
 from pipeline import __version__
 from pipeline.audit.settings import Audit
@@ -41,33 +46,83 @@ from pipeline.tools.settings import (
 )
 from pipeline.train.settings import Train
 
-COMMANDS: dict[str, tuple[type[Settings], str]] = {
-    "ingest": (Ingest, "pipeline.ingest.stage"),
-    "pretrain": (Pretrain, "pipeline.pretrain.stage"),
-    "preparse": (Preparse, "pipeline.preparse.stage"),
-    "generate": (Generate, "pipeline.generate.stage"),
-    "train": (Train, "pipeline.train.stage"),
-    "evaluate": (Evaluate, "pipeline.evaluate.stage"),
-    "audit": (Audit, "pipeline.audit.stage"),
-    "report": (Report, "pipeline.report.stage"),
-    "release": (Release, "pipeline.release.stage"),
-    "fill": (Fill, "pipeline.tools.fill"),
-    "predict": (Predict, "pipeline.tools.predict.command"),
-    "plan": (Plan, "pipeline.tools.repro.plan"),
-    "repro": (Repro, "pipeline.tools.repro.command"),
-    "validate": (Validate, "pipeline.tools.validate.command"),
-    "stats": (Stats, "pipeline.tools.stats"),
-    "browse": (Browse, "pipeline.tools.browse.command"),
-    "merge": (Merge, "pipeline.tools.merge"),
-    "export": (Export, "pipeline.tools.export.command"),
-    "push": (Push, "pipeline.tools.push"),
-    "rehydrate": (Rehydrate, "pipeline.tools.rehydrate"),
-    "corpora": (Corpora, "pipeline.tools.corpora"),
+STAGES, TRY, EXPERIMENTS, SHARE = (
+    "Pipeline stages", "Try it", "Experiments", "Share a corpus",
+)  # fmt: skip
+
+COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
+    "ingest": (Ingest, "pipeline.ingest.stage", STAGES),
+    "pretrain": (Pretrain, "pipeline.pretrain.stage", STAGES),
+    "preparse": (Preparse, "pipeline.preparse.stage", STAGES),
+    "generate": (Generate, "pipeline.generate.stage", STAGES),
+    "train": (Train, "pipeline.train.stage", STAGES),
+    "evaluate": (Evaluate, "pipeline.evaluate.stage", STAGES),
+    "audit": (Audit, "pipeline.audit.stage", STAGES),
+    "report": (Report, "pipeline.report.stage", STAGES),
+    "release": (Release, "pipeline.release.stage", STAGES),
+    "fill": (Fill, "pipeline.tools.fill", TRY),
+    "predict": (Predict, "pipeline.tools.predict.command", TRY),
+    "plan": (Plan, "pipeline.tools.repro.plan", EXPERIMENTS),
+    "repro": (Repro, "pipeline.tools.repro.command", EXPERIMENTS),
+    "validate": (Validate, "pipeline.tools.validate.command", SHARE),
+    "stats": (Stats, "pipeline.tools.stats", SHARE),
+    "browse": (Browse, "pipeline.tools.browse.command", SHARE),
+    "merge": (Merge, "pipeline.tools.merge", SHARE),
+    "export": (Export, "pipeline.tools.export.command", SHARE),
+    "push": (Push, "pipeline.tools.push", SHARE),
+    "rehydrate": (Rehydrate, "pipeline.tools.rehydrate", SHARE),
+    "corpora": (Corpora, "pipeline.tools.corpora", SHARE),
 }
-"""Command name → its settings and the module whose ``run(settings)`` carries it out."""
+"""Command name → its settings, the module whose ``run(settings)`` carries it out, and what it is for.
+
+``conjoin --help`` shows those of one purpose together, in this order.
+"""
+
+
+_HARD = "\ue000"  # a hyphen, while lines are broken; no help has this character
+
+
+class _Command(TyperCommand):
+    """A command whose help is plain and has two columns, for names and types leave a third no room."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **{**given, "rich_markup_mode": None})
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage's words: PLACE instead of Typer's {PLACE}."""
+        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options; of an argument the word that the usage has, and no type.
+
+        No line ends at a hyphen, lest ``--no-sync`` be read as two words.
+        """
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                rows["Arguments"].append((str(param.metavar), str(getattr(param, "help", ""))))
+            elif record := param.get_help_record(ctx):
+                rows["Options"].append(record)
+        for title, known in rows.items():
+            if known:
+                with formatter.section(title):
+                    formatter.write_dl([(name, text.replace("-", _HARD)) for name, text in known])
+        formatter.buffer[:] = [text.replace(_HARD, "-") for text in formatter.buffer]
+
+
+class _Root(TyperGroup):
+    """The command that has the others, whose --help is no value either."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, which Typer would call a <bool>."""
+        if option := super().get_help_option(ctx):
+            option.metavar = ""
+        return option
+
 
 app = typer.Typer(
     name="conjoin",
+    cls=_Root,
     help="Manufacture coordination-annotated sentences by synchronized text-infilling, and train on them.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
@@ -77,35 +132,67 @@ app = typer.Typer(
 
 def _option(settings: type[Settings], name: str) -> inspect.Parameter:
     field = settings.model_fields[name]
-    kind, metavar = field.annotation, None
-    if get_origin(kind) is Literal:  # the settings refuse what is no choice, with a remedy
-        metavar, kind = f"<{'|'.join(get_args(kind))}>", str
+    kind = _without_none(field.annotation)
+    choices = "|".join(get_args(kind)) if get_origin(kind) is Literal else ""
+    if choices:  # the settings refuse what is no choice, with a remedy
+        kind = str
+    required, help_ = field.is_required(), field.description or ""
     if name in settings.arguments:
-        marker: Any = typer.Argument(
-            help=field.description, show_default=False, metavar=metavar and name.upper()
-        )
-        default = inspect.Parameter.empty if field.is_required() else None
+        told = f"{help_} One of: {choices.replace('|', ', ')}." if choices else help_
+        marker: Any = typer.Argument(help=told, metavar=name.upper(), show_default=False)
     else:
-        required = field.is_required()
-        shown = None if required else field.get_default(call_default_factory=True)
         flag = flag_of(name)
-        names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
         marker = typer.Option(
-            *names,
-            metavar=metavar,
-            help=f"{field.description} (required)" if required else field.description,
-            show_default=False if shown is None or shown in ("", [], Path()) else str(shown),
+            f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}",
+            metavar=None if kind is bool else choices or _KINDS[_element(kind)],
+            help=f"{help_} {_extra(field, flag, kind)}".strip(),
+            show_default=False,
         )
-        default = None
-    optional = kind if default is inspect.Parameter.empty else kind | None  # type: ignore[operator]
+    by_place = name in settings.arguments and required
     return inspect.Parameter(
         name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD
-        if default is inspect.Parameter.empty
-        else inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[optional, marker],
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if by_place else inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if by_place else None,
+        annotation=Annotated[kind if by_place else kind | None, marker],
     )
+
+
+_KINDS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
+"""Type of an option → the word that stands for its value."""
+
+
+def _without_none(kind: Any) -> Any:
+    """The type of an option's value, which may be left out."""
+    known = [each for each in get_args(kind) if each is not type(None)]
+    return known[0] if isinstance(kind, UnionType) and len(known) == 1 else kind
+
+
+def _element(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is list else kind
+
+
+def _extra(field: FieldInfo, flag: str, kind: Any) -> str:
+    """What stands in brackets behind an option's help: required, repeatable, its default as it is typed."""
+    if field.is_required():
+        return "[required]"
+    parts = ["repeatable"] if get_origin(kind) is list else []
+    default = field.get_default(call_default_factory=True)
+    if default not in (None, "", [], Path()):
+        here = " on this machine" if field.default_factory else ""
+        parts.append(f"default: {_typed(flag, default)}{here}")
+    return f"[{'; '.join(parts)}]" if parts else ""
+
+
+def _typed(flag: str, value: object) -> str:
+    """A value as one types it: ``250``, ``5e-5``, ``--no-sync``, ``--seeds 0 --seeds 1``."""
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    if isinstance(value, list):
+        each = [_typed(flag, item) for item in value]
+        return each[0] if len(each) == 1 else " ".join(f"--{flag} {item}" for item in each)
+    if isinstance(value, float):
+        return re.sub(r"e([+-])0*", r"e\1", f"{value:.10g}").replace("e+", "e")
+    return shlex.quote(str(value))
 
 
 def _command(settings: type[Settings], module: str) -> Callable[..., None]:
@@ -130,7 +217,8 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
             annotation=Annotated[
                 Path | None,
                 typer.Option(
-                    help=f"Take unset options from section '{settings.stage}' of this file."
+                    metavar="PATH",
+                    help=f"Take unset options from section '{settings.stage}' of this file.",
                 ),
             ],
         )
@@ -142,8 +230,8 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
     return run
 
 
-for _name, (_settings, _module) in COMMANDS.items():
-    app.command(_name)(_command(_settings, _module))
+for _name, (_settings, _module, _panel) in COMMANDS.items():
+    app.command(_name, cls=_Command, rich_help_panel=_panel)(_command(_settings, _module))
 
 
 def _version(wanted: bool) -> None:
@@ -155,10 +243,16 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, metavar="", help="Print the version."
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help=f"Show the traceback of a problem; or set {DEBUG}=1.")
+        bool,
+        typer.Option(
+            "--debug", metavar="", help=f"Show the traceback of a problem; or set {DEBUG}=1."
+        ),
     ] = False,
 ) -> None:
     del version

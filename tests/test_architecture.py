@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("infill", "predictor"),
     STAGES,
     ("tools",),
-    ("cli",),
+    ("api", "cli"),
     ("__main__",),
 )
 """The rooms of ``pipeline/``, lowest floor first: imports run to lower floors, or stay in the room."""
@@ -57,7 +57,7 @@ def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
     entries = {p.name for p in PIPELINE.iterdir() if p.name != "__pycache__"}
     assert sum((PIPELINE / name).is_dir() for name in entries) <= 20
     rooms = {room for floor in FLOORS for room in floor}
-    others = {"__init__.py", "py.typed", "resources"}
+    others = {"__init__.py", "__init__.pyi", "py.typed", "resources"}
     assert {name.removesuffix(".py") for name in entries - others} == rooms
     for stage in STAGES:
         for module in ("stage.py", "settings.py"):
@@ -128,7 +128,7 @@ def test_one_word_names_a_stage_everywhere() -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     assert list(dvc()) == list(STAGES)
     for stage in STAGES:
-        settings, module = COMMANDS[stage]
+        settings, module, _ = COMMANDS[stage]
         assert module == f"pipeline.{stage}.stage"
         assert settings.stage == stage
         assert stage in params
@@ -166,7 +166,7 @@ def test_dvc_yaml_depends_on_folders() -> None:
 def test_params_keys_are_settings(stage: str) -> None:
     """Every key under a stage's section, in every corpus, is a setting with a valid value."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    settings, _ = COMMANDS[stage]
+    settings, _, _ = COMMANDS[stage]
     for corpus, section in params[stage].items():
         levels = [section, *(v for v in (section or {}).values() if isinstance(v, dict))]
         for level in levels:

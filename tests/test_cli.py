@@ -24,9 +24,64 @@ def test_help_names_every_setting(command: str) -> None:
     done = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1"}).invoke(app, [command, "--help"])
     assert done.exit_code == 0
     assert "PydanticUndefined" not in done.stdout
-    settings, _ = COMMANDS[command]
+    settings, _, _ = COMMANDS[command]
     for name in settings.model_fields:
-        assert (name if name in settings.arguments else f"--{flag_of(name)}") in done.stdout
+        assert (name.upper() if name in settings.arguments else f"--{flag_of(name)}") in done.stdout
+
+
+def help_of(*command: str) -> str:
+    """A command's help on a terminal of 80 columns, its white space as single blanks."""
+    done = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, [*command, "--help"])
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    return " ".join(done.stdout.split())
+
+
+def test_help_groups_commands_by_purpose() -> None:
+    """Every command stands in the box of its purpose, in the order of COMMANDS, and nowhere else."""
+    shown = help_of()
+    assert "<bool>" not in shown
+    purposes = list(dict.fromkeys(panel for _, _, panel in COMMANDS.values()))
+    boxes = re.split(r"╭─ ([\w ]+) ─+╮", shown)
+    assert boxes[3::2] == purposes  # after the options
+    for purpose, box in zip(purposes, boxes[4::2], strict=True):
+        own = [name for name, (_, _, panel) in COMMANDS.items() if panel == purpose]
+        assert [word for word in re.findall(r"│ (\w+) ", box) if word in COMMANDS] == own
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("ingest", "[repeatable; default: 250] --validation"),
+        ("ingest", "--segment line|punkt|stanza text: one sentence per line"),
+        ("ingest", "Usage: conjoin ingest [OPTIONS] READER SOURCE Read"),
+        ("ingest", "One of: world, genia, ptb"),
+        ("merge", "Usage: conjoin merge [OPTIONS] PLACES... Unite"),
+        ("plan", "Usage: conjoin plan [OPTIONS] [PRESET] Print"),
+        ("plan", "[default: --probe]"),
+        ("train", "[default: --no-resume]"),
+        ("train", "(its seed-SEED, if any)"),
+        ("train", "linearly decreased, no warm-up. [default: 2e-5]"),
+        ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
+        ("train", "unset: the mode. --generator TEXT"),
+        ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
+        ("fill", "--beams N n-best with T5: width of the search; unset: max(N, 4). --refine"),
+        (
+            "predict",
+            "[repeatable; default: --coordinators and --coordinators and/or --coordinators but",
+        ),
+    ],
+)
+def test_help_shows_defaults_as_one_types_them(command: str, shown: str) -> None:
+    """Lists, paths, flags and numbers as they go on the command line; nothing where there is none."""
+    assert shown in help_of(command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_nothing_of_python(command: str) -> None:
+    """No brackets of a list, no type in angle brackets, no default in brackets of its own."""
+    text = help_of(command)
+    assert not re.search(r"<\w+>|default: [(\['\"]|None|True|False|\{[A-Z]", text)
 
 
 def test_it_starts_as_a_program() -> None:

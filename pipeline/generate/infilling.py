@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pipeline.generate.plan import make_plan, seeds_of
 from pipeline.generate.settings import Generate
 from pipeline.infill import task_of
 from pipeline.infill.base import Fill
-from pipeline.infill.candidates import make_candidates
+from pipeline.infill.candidates import rows_of
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, locate
 
@@ -96,16 +97,7 @@ class Infilling(ABC):
 
         def make(references: Sequence[Reference], on_batch: OnBatch) -> Made:
             fills = fill_all(references, on_batch)
-            rows = [
-                row
-                for reference, found in zip(references, fills, strict=True)
-                for row in make_candidates(
-                    reference,
-                    found,
-                    self._settings.coordinator,
-                    coordinators_in_fills=self._settings.coordinators_in_fills,
-                )
-            ]
-            return rows, {CUT: sum(each.cut for found in fills for each in found)}
+            rows = chain.from_iterable(rows_of(references, fills, self._settings))
+            return list(rows), {CUT: sum(each.cut for found in fills for each in found)}
 
         return make

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from pipeline.core.settings import DecodingSettings
 from pipeline.core.types import (
     COORDINATORS,
     Candidate,
@@ -19,6 +20,27 @@ PUNCTUATION = "punctuation only"
 SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
 REPEATED = "fill repeated"
+
+
+def rows_of(
+    references: Sequence[Reference],
+    fills: Sequence[Sequence[Fill]],
+    settings: DecodingSettings,
+) -> list[list[Candidate | Reject]]:
+    """The rows of each reference, in their order: of each of its fills a candidate or a reject.
+
+    Args:
+        references: the source sentences and their reference spans.
+        fills: of each reference.
+        settings: which coordinator was inserted, and whether fills may hold one.
+    """
+    return [
+        make_candidates(
+            reference, found, settings.coordinator,
+            coordinators_in_fills=settings.coordinators_in_fills,
+        )
+        for reference, found in zip(references, fills, strict=True)
+    ]  # fmt: skip
 
 
 def make_candidates(

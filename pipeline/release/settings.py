@@ -41,7 +41,7 @@ class Release(Settings):
         None, description="Name of the corpus; unset: conjoin, the source's and the generator's."
     )
     version: str = Field("1.0.0", description="Version of the corpus, MAJOR.MINOR.PATCH.")
-    author: list[str] = Field([], description="Whom to cite for the corpus; repeatable.")
+    author: list[str] = Field([], description="Whom to cite for the corpus.")
     url: str | None = Field(None, description="Where the corpus can be had, for card and citation.")
 
     @field_validator("version")

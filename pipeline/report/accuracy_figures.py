@@ -26,21 +26,24 @@ class Mark:
     seeds: Sequence[float] = ()
 
 
-def accuracy_dots(block: Sequence[Result]) -> list[Panel]:
-    """Overall accuracy of each system at one |L|: mean, standard deviation, and each seed."""
+def accuracy_dots(block: Sequence[Result], name: str = "") -> list[Panel]:
+    """Overall accuracy of each system at one |L|: mean, standard deviation, and each seed.
+
+    A ``name``, here and below, is the picture's, where the page may show the same twice.
+    """
     marks = [mark for result in block if (mark := accuracy_mark(result))]
     if not marks:
         return []
     alt = "; ".join(f"{short_name(m.system)} {m.value:.1f} %" for m in marks)
-    svg = _rows(marks, [r.system for r in block], "{:.1f}", "accuracy, %")
+    svg = _rows(marks, [r.system for r in block], "{:.1f}", "accuracy, %", name=name)
     return [Panel("Accuracy, mean ± sd; small: single seeds", f"overall accuracy: {alt}", svg)]
 
 
-def gain_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
+def gain_dots(gains: Mapping[System, Comparison], name: str = "") -> list[Panel]:
     """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
     # The baseline has a row too, so that the rows of both pictures stand level.
     first = [Mark(system, 0.0, 0.0, 0.0) for system in {gain.against for gain in gains.values()}]
-    return _differences(gains, "Gain over the baseline", first)
+    return _differences(gains, "Gain over the baseline", first, name)
 
 
 def ablation_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
@@ -48,14 +51,16 @@ def ablation_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
     return _differences(gains, "Δ to the full method", [])
 
 
-def _differences(gains: Mapping[System, Comparison], what: str, first: list[Mark]) -> list[Panel]:
+def _differences(
+    gains: Mapping[System, Comparison], what: str, first: list[Mark], name: str = ""
+) -> list[Panel]:
     if not gains:
         return []
     marks = [gain_mark(gain) for gain in gains.values()]
     alt = "; ".join(
         f"{short_name(m.system)} {m.value:+.1f} ({m.low:+.1f} to {m.high:+.1f})" for m in marks
     )
-    svg = _rows([*first, *marks], list(gains), "{:+.1f}", "points", zero=True)
+    svg = _rows([*first, *marks], list(gains), "{:+.1f}", "points", zero=True, name=name)
     return [Panel(f"{what}, 95 % interval", f"{what}: {alt}", svg)]
 
 
@@ -74,8 +79,9 @@ def gain_mark(gain: Comparison) -> Mark:
 
 
 def _rows(
-    marks: Sequence[Mark], systems: Sequence[System], form: str, x_label: str, *, zero: bool = False
-) -> str:
+    marks: Sequence[Mark], systems: Sequence[System], form: str, x_label: str, *, zero: bool = False,
+    name: str = "",
+) -> str:  # fmt: skip
     """A row for each mark from the top: its name, dot and interval, and its value at the right."""
 
     def plot(axes: Axes) -> None:
@@ -100,7 +106,7 @@ def _rows(
         axes.set_ylim(len(marks) - 0.5, -0.5)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
 
-    return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot)
+    return draw((_WIDTH, 0.5 + 0.3 * len(marks)), plot, name)
 
 
 _SIZE = 4.3, 2.9  # inches
@@ -129,18 +135,29 @@ def accuracy_over_sizes(metrics: Metrics) -> list[Panel]:
 
 def gain_over_sizes(metrics: Metrics) -> list[Panel]:
     """The gain over the baseline over |L|, with 95 % intervals; none without comparisons."""
+    return _gains(metrics, curves_over_sizes(metrics)[0])
+
+
+def chosen_gains_over_sizes(metrics: Metrics, systems: Sequence[System]) -> list[Panel]:
+    """The same of these systems alone, with or without a curve, for the head of the page."""
+    return _gains(metrics, systems, "opening")
+
+
+def _gains(metrics: Metrics, systems: Sequence[System], name: str = "") -> list[Panel]:
     marks: dict[System, dict[int, Mark]] = {}
-    for system in curves_over_sizes(metrics)[0]:
+    for system in systems:
         for size in metrics.sizes:
             if gain := metrics.gain(size, system):
                 marks.setdefault(system, {})[size] = gain_mark(gain)
     title = "Gain over the baseline, 95 % interval"
-    return _over_sizes(metrics, marks, title, "points over the baseline", "{:+.1f}", zero=True)
+    y_label = "points over the baseline"
+    return _over_sizes(metrics, marks, title, y_label, "{:+.1f}", zero=True, name=name)
 
 
 def _over_sizes(
-    metrics: Metrics, marks: _Marks, title: str, y_label: str, form: str, *, zero: bool = False
-) -> list[Panel]:
+    metrics: Metrics, marks: _Marks, title: str, y_label: str, form: str, *, zero: bool = False,
+    name: str = "",
+) -> list[Panel]:  # fmt: skip
     if not marks:
         return []
     told = "; ".join(
@@ -148,11 +165,11 @@ def _over_sizes(
         + ", ".join(f"{form.format(m.value)} at {metrics.label(size)}" for size, m in found.items())
         for system, found in marks.items()
     )
-    svg = _lines(metrics, marks, y_label, zero=zero)
+    svg = _lines(metrics, marks, y_label, zero=zero, name=name)
     return [Panel(title, f"{title}, over labelled sentences: {told}", svg)]
 
 
-def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool) -> str:
+def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool, name: str) -> str:
     """A line for each system over |L| on a logarithmic axis, with an upright bar at each size."""
     sizes = metrics.sizes
     first, last = log2(sizes[0]), log2(sizes[-1])
@@ -182,7 +199,7 @@ def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool) -> str:
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
         label_ends(axes, ends)
 
-    return draw(_SIZE, plot)
+    return draw(_SIZE, plot, name)
 
 
 def _names(metrics: Metrics) -> Sequence[str]:

@@ -1,12 +1,12 @@
-"""The contents of a report: a function for each section, and :data:`CONTENTS`, which orders them.
+"""The contents of a report: a function for each chapter, and :data:`CONTENTS`, which orders them.
 
 A section is what stands under one heading: a table, with words and pictures. To add a table, write a
-function that yields its section and name it in that list. Where there is nothing to show it yields a
+function that yields its section and name it in that mapping. Where there is nothing to show it yields a
 sentence that says why, or nothing: ``comparisons`` are missing with the gains of ``accuracy`` and
 ``filtering`` with the audit of ``annotations``, which say so; without differences ``from_paper`` is empty.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pipeline.report import audit as audits
 from pipeline.report import provenance, training_curves
 from pipeline.report.audit import Audit
 from pipeline.report.charts import Panel
-from pipeline.report.findings import caveat, comparisons_table
+from pipeline.report.findings import caveat, comparisons_table, findings
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
 from pipeline.report.paper_tables import (
@@ -63,11 +63,12 @@ class Material:
 
 
 def accuracy(found: Material) -> Iterator[Part]:
-    """Table 2, with accuracies, gains and their intervals as a picture."""
+    """The findings, Table 2, and accuracies, gains and their intervals as a picture."""
     metrics, block = found.metrics, found.metrics.block(found.size)
     gains = metrics.gains(block)
     panels = [*figures.accuracy_dots(block), *figures.gain_dots(gains)]
-    yield _of(accuracy_table(metrics, found.size), panels, name="accuracy")
+    words = [" ".join(findings(metrics, found.runs))]
+    yield _of(accuracy_table(metrics, found.size), panels, name="accuracy", words=words)
     if not gains:
         yield "No gains with intervals: evaluation/metrics.json has no comparisons here."
 
@@ -205,31 +206,37 @@ def counts(found: Material) -> Iterator[Part]:
     if made := provenance.made(found.corpus, found.runs):
         yield Section("How it was made", named=made)
     if runs := provenance.runs_table(found.runs):
-        yield Section(runs.title, tables=[runs], folded=True)
+        yield Section(runs.title, tables=[runs])
     for name, what in (("ingest.json", "corpus counts"), ("preparse.json", "parser figures")):
         if not (found.corpus / name).is_file():
             yield f"No {what}: {name} is not there."
 
 
-CONTENTS: Sequence[Callable[[Material], Iterable[Part]]] = (
-    accuracy,
-    ablation,
-    sizes,
-    comparisons,
-    criteria,
-    training,
-    annotations,
-    filtering,
-    generated,
-    examples,
-    language_models,
-    from_paper,
-    times,
-    counts,
-)
-"""The sections of a report in their order."""
+CONTENTS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
+    "Accuracy": accuracy,
+    "Ablation": ablation,
+    "Sizes of L": sizes,
+    "Comparisons": comparisons,
+    "Criteria": criteria,
+    "Training": training,
+    "Annotations": annotations,
+    "Filter": filtering,
+    "Generated": generated,
+    "Accepted, rejected": examples,
+    "Language models": language_models,
+    "The paper": from_paper,
+    "Times": times,
+    "Corpus and settings": counts,
+}
+"""The chapters of a report in their order: what the page's contents call each → what makes it."""
 
 
-def _of(table: Table, panels: Sequence[Panel] = (), note: str = "", name: str = "") -> Section:
-    """A section of one table, which gives it its title, and of what is drawn of it."""
-    return Section(table.title, panels=panels, note=note, tables=[table], wide=True, name=name)
+def _of(
+    table: Table,
+    panels: Sequence[Panel] = (),
+    note: str = "",
+    name: str = "",
+    words: Sequence[str] = (),
+) -> Section:
+    """A section of one table, which gives it its title, and of what is drawn and said of it."""
+    return Section(table.title, words, panels, note, tables=[table], wide=True, name=name)

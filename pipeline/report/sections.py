@@ -77,11 +77,10 @@ class ExampleList:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one heading, in the order of the fields.
+    """What stands under one heading, in the order of the fields; it opens on demand.
 
     ``wide`` panels are pairs that fill the page, the others stand in as many columns as fit; ``note``
-    stands below them. A ``folded`` section opens on demand. The panels of a section with a ``name``
-    are also written to a file of that name.
+    stands below them. The panels of a section with a ``name`` are also written to a file of that name.
     """
 
     title: str
@@ -93,8 +92,31 @@ class Section:
     named: Sequence[tuple[str, str]] = ()
     examples: Sequence[ExampleList] = ()
     wide: bool = False
-    folded: bool = False
     name: str = ""
+
+    @property
+    def told(self) -> bool:
+        """Whether there is something to it besides pictures."""
+        return any((self.tables, self.facts, self.named, self.examples))
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Sections that the page's contents call by one ``name``."""
+
+    name: str
+    sections: Sequence[Section]
+
+    @property
+    def told(self) -> bool:
+        """Whether a section has something to it besides pictures."""
+        return any(section.told for section in self.sections)
+
+    @property
+    def anchors(self) -> list[str]:
+        """Where links find each section: ``sizes-of-l``, ``sizes-of-l-2``."""
+        anchor = "-".join(re.findall(r"[a-z]+", self.name.lower()))
+        return [anchor + (f"-{n}" if n > 1 else "") for n in range(1, len(self.sections) + 1)]
 
 
 Part = Section | str

@@ -19,9 +19,11 @@ from pipeline.report.findings import findings
 from pipeline.report.forms import Evaluated
 from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
+from pipeline.report.next_steps import next_steps
+from pipeline.report.opening import headline, opening_panels, unhelpful, verdicts
 from pipeline.report.paper_tables import accuracy_table
 from pipeline.report.results import Metrics
-from pipeline.report.sections import Section, picture, render
+from pipeline.report.sections import Chapter, Section, picture, render
 from pipeline.report.settings import Report
 from pipeline.report.training_curves import history_files
 
@@ -33,24 +35,43 @@ def run(settings: Report) -> None:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
     """
     found, out = _material(settings), settings.corpus / "report"
-    parts = [part for make in CONTENTS for part in make(found)]
-    sections = [part for part in parts if isinstance(part, Section)]
-    points = findings(found.metrics, found.runs)
+    chapters, missing = _chapters(found)
+    answers = verdicts(found.metrics)
+    panels = opening_panels(found.metrics, answers)
+    opening = Section("Does generation help?", panels=panels, wide=True, name="opening")
     context = {
         "corpus": console.one_line(settings.corpus.resolve().name),  # it need not be UTF-8
-        "points": points,
-        "sections": sections,
-        "missing": [part for part in parts if isinstance(part, str)],
+        "split": found.metrics.split,
+        "headline": headline(answers),
+        "answers": answers,
+        "unhelpful": unhelpful(found.metrics, answers),
+        "opening": opening,
+        "steps": next_steps(found.metrics, answers, found.runs, settings.corpus),
+        "chapters": chapters,
+        "missing": missing,
     }
     files = {name: render(name, context) for name in ("report.md", "report.html")}
     files |= history_files(found.runs) | {"language-models.csv": model_curves(found.models)}
     for name, text in files.items():
         write_text(out / name, text)
-    _write_pictures(out / "pictures", sections)
+    sections = [section for chapter in chapters for section in chapter.sections]
+    _write_pictures(out / "pictures", [opening, *sections])
     _tell(found.metrics)
-    for text in points:
+    for text in (headline(answers), *findings(found.metrics, found.runs)):
         console.say(text)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
+
+
+def _chapters(found: Material) -> tuple[list[Chapter], list[str]]:
+    """The chapters that there are, and sentences on what is not there."""
+    chapters, missing = [], []
+    for name, make in CONTENTS.items():
+        parts = list(make(found))
+        sections = [part for part in parts if isinstance(part, Section)]
+        missing += [part for part in parts if isinstance(part, str)]
+        if sections:
+            chapters.append(Chapter(name, sections))
+    return chapters, missing
 
 
 def _material(settings: Report) -> Material:

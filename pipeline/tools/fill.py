@@ -1,5 +1,7 @@
 """``conjoin fill``: coordinate a span of one sentence and look at the result."""
 
+from collections.abc import Sequence
+
 from pipeline.core.console import say
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees, require_ingested
 from pipeline.core.errors import InputError, ModelError, SettingsError
@@ -17,7 +19,7 @@ from pipeline.generate.attested import NO_DONOR, fill_attested, pool_of
 from pipeline.generate.infilling import inputs_of
 from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
 from pipeline.infill.base import UNUSABLE_SOURCE, Fill
-from pipeline.infill.candidates import make_candidates
+from pipeline.infill.candidates import rows_of
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import locate
 from pipeline.text.natural import join_words, split_words
@@ -52,12 +54,8 @@ def run(settings: FillSettings) -> None:
                 f"no constituent of {settings.corpus} has the label {settings.label!r}",
                 remedy="name one of: " + ", ".join(REFERENCE_LABELS),
             )
-        if fills[0].reason in UNUSABLE_SOURCE:
-            raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
-        allowed = settings.coordinators_in_fills
-        for outcome in make_candidates(
-            reference, fills, settings.coordinator, coordinators_in_fills=allowed
-        ):
+        check_source(lm, fills)
+        for outcome in rows_of([reference], [fills], settings)[0]:
             say(f"{lm}: {_shown(outcome)}")
 
 
@@ -106,6 +104,16 @@ def _shown(outcome: Candidate | Reject) -> str:
     donor = candidate.donor
     place = f"  from {donor.sentence_id}, words {donor.start} to {donor.end - 1}" if donor else ""
     return f"{bracketed(candidate.words, candidate.conjuncts)}{score}{place}{verdict}"
+
+
+def check_source(lm: str, fills: Sequence[Fill]) -> None:
+    """Refuse a sentence that the model could not be given, of which ``fills`` tell.
+
+    Raises:
+        InputError: it is longer than the model allows, or holds its mask or sentinel strings.
+    """
+    if fills[0].reason in UNUSABLE_SOURCE:
+        raise InputError(f"{lm}: {fills[0].reason}", remedy="shorten or change the sentence")
 
 
 def find_span(words: tuple[str, ...], text: str) -> Span:

@@ -127,7 +127,7 @@ class Predict(Settings):
     coordinators: list[str] = Field(
         sorted(COORDINATORS),
         min_length=1,
-        description="Word that counts as coordinator, in any case, instead of these; repeatable.",
+        description="Word that counts as coordinator, in any case, instead of these.",
     )
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."

@@ -14,7 +14,7 @@ from pipeline.core.settings import Settings
 def fields(*kinds: type) -> list[Any]:
     """Every field of one of these types, or a list or an option of it."""
     found = []
-    for command, (settings, _) in COMMANDS.items():
+    for command, (settings, _, _) in COMMANDS.items():
         for name, field in settings.model_fields.items():
             taken = {field.annotation, *get_args(field.annotation)}
             many = get_origin(field.annotation) is list

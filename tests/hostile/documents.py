@@ -39,7 +39,7 @@ def _arguments(settings: type[Settings]) -> list[str]:
 
 def _params() -> Iterator[Case]:
     """A params file for every command: no section, one of another type, values of other types."""
-    for command, (settings, _) in COMMANDS.items():
+    for command, (settings, _, _) in COMMANDS.items():
         option = next(n for n in settings.model_fields if n not in settings.arguments) if (
             len(settings.model_fields) > len(settings.arguments)
         ) else "none"  # fmt: skip

@@ -70,7 +70,7 @@ def _base(settings: type[Settings], without: str) -> list[str]:
 
 def every() -> Iterator[Case]:
     """A case for each field and value."""
-    for command, (settings, _) in COMMANDS.items():
+    for command, (settings, _, _) in COMMANDS.items():
         for name in settings.model_fields:
             for value in _values(settings, name)[0]:
                 if name in settings.arguments:

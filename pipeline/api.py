@@ -1,0 +1,362 @@
+"""What programs call: fill a span, generate from references, predict coordinations (docs/python.md).
+
+These wrap what ``conjoin fill``, ``generate`` and ``predict`` do, with the same defaults, which are the
+paper's. A sentence is text, of which Penn Treebank words are made, or a list of such words; spans are
+half-open word indices. Everything that can go wrong is a ``ConjoinError`` with a one-line message.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
+
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import digest_of
+from pipeline.core.metrics import as_conjuncts
+from pipeline.core.settings import DecodingSettings, Family
+from pipeline.core.types import (
+    COORDINATORS,
+    UNLABELLED,
+    Candidate,
+    Reference,
+    Reject,
+    Span,
+    bracketed,
+)
+from pipeline.infill import Infiller, Task, load_infiller, task_of
+from pipeline.infill import fill as fill_all
+from pipeline.infill.candidates import rows_of
+from pipeline.models.loading import load_config, locate
+from pipeline.predictor.model import Predictor as Model
+from pipeline.predictor.model import best_device
+from pipeline.text.lines import Given
+from pipeline.text.natural import join_words, split_words
+from pipeline.tools.fill import check_source, find_span
+from pipeline.tools.predict.answers import Answer, Found, Skipped, answers
+
+__all__ = [
+    "Coordinated",
+    "Coordination",
+    "Generated",
+    "Predicted",
+    "Predictor",
+    "Skipped",
+    "fill",
+    "generate",
+]
+
+Sentence = str | Sequence[str]
+"""Text, or treebank words."""
+
+Part = str | tuple[int, int] | Span
+"""A part of a sentence: its text, or the words from ``start`` up to ``end``."""
+
+Referenced = tuple[Sentence, Part] | tuple[Sentence, Part, str]
+"""A reference: a sentence, its span to coordinate and, if it is a constituent, the span's label."""
+
+
+class Decoding(TypedDict, total=False):
+    """How fills are chosen (§3.1, §3.2); what is left out has the paper's value.
+
+    ``decoding`` is greedy, one fill; ``sample`` (``temperature``, ``top_p``, ``seed``) and ``n-best``
+    (``beams``) give ``n``. ``refine`` passes are for greedy masked LMs. Without ``sync`` only S′(1) is
+    filled; ``synchronize`` is f of Eq. 1 and 2, applied to ``scores``. ``coordinator`` is the word to
+    insert, and without ``coordinators_in_fills`` a fill that holds one is a reject.
+    """
+
+    decoding: Literal["greedy", "sample", "n-best"]
+    n: int
+    temperature: float
+    top_p: float
+    beams: int | None
+    refine: int
+    seed: int
+    sync: bool
+    synchronize: Literal["min", "mean"]
+    scores: Literal["logits", "logprobs"]
+    coordinator: str
+    coordinators_in_fills: bool
+
+
+class _Settings(DecodingSettings):
+    stage: ClassVar[str] = "decoding"  # as messages call it
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinated:
+    """A sentence with the coordination that was put there (§3.1), or with what was refused.
+
+    Attributes:
+        source: the number of its reference, from 0.
+        words: the coordinated sentence; of a reject without a fill, the source sentence.
+        text: the same as natural text.
+        coordinator: index of the inserted coordinator; -1 where there is no fill.
+        conjuncts: the reference span and the fill, spans in ``words``; empty where there is no fill.
+        label: of the reference span; ``X`` where none was given.
+        fill: what the model wrote.
+        score: mean synchronized log-probability per token of the fill; the next two are those under
+            S′(1) and S′(2) alone. None where undefined.
+        score_append: under S′(1).
+        score_prepend: under S′(2); None without synchronization.
+        reason: why it is a reject; None of a candidate.
+    """
+
+    source: int
+    words: tuple[str, ...]
+    text: str
+    coordinator: int
+    conjuncts: tuple[Span, ...]
+    label: str
+    fill: str
+    score: float | None
+    score_append: float | None
+    score_prepend: float | None
+    reason: str | None = None
+
+    @property
+    def bracketed(self) -> str:
+        """The words with brackets around the conjuncts, as in Table 4."""
+        return bracketed(self.words, self.conjuncts)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What came of references: both in their order, and of each reference best first."""
+
+    candidates: list[Coordinated]
+    rejects: list[Coordinated]
+
+
+def fill(
+    sentence: Sentence,
+    span: Part,
+    model: str | Path,
+    *,
+    label: str = UNLABELLED,
+    family: Family | None = None,
+    **decoding: Unpack[Decoding],
+) -> list[Coordinated]:
+    """Coordinate a span of one sentence: ``conjoin fill`` (§3.1, §3.2).
+
+    The model stays loaded until another one, or another decoding, is asked for.
+
+    Args:
+        sentence: text or words.
+        span: what to coordinate: a part of it, but not all. Of equal parts of a text, the first.
+        model: a model folder or a name of the hub.
+        label: of the span, for the result alone.
+        family: ``bert`` or ``t5``; None: an encoder-decoder is a ``t5``, any other model a ``bert``.
+        decoding: see ``Decoding``.
+
+    Returns:
+        One for each fill, best first; of one that generation would reject ``reason`` says why.
+
+    Raises:
+        InputError: the sentence has no such part or an empty word, is longer than the model allows, or
+            holds its mask or sentinel strings.
+        SettingsError: a decoding that is unknown or out of range.
+        ModelError: there is no such model, or it cannot fill masks.
+    """
+    reference = _reference(sentence, span, label, "given")
+    settings, filler = _filler(model, family, decoding)
+    fills = fill_all(filler, [reference])
+    check_source(settings.lm, fills[0])
+    return [_coordinated(0, row) for row in rows_of([reference], fills, settings)[0]]
+
+
+def generate(
+    references: Iterable[Referenced],
+    model: str | Path,
+    *,
+    family: Family | None = None,
+    batch_tokens: int = 16_384,
+    **decoding: Unpack[Decoding],
+) -> Generated:
+    """Coordinate many spans: ``conjoin generate`` without files (§3).
+
+    What comes of a reference depends on its sentence and span, not on the others, but for the last bits
+    of a score.
+
+    Args:
+        references: of each ``(sentence, span)`` or ``(sentence, span, label)``.
+        model: a model folder or a name of the hub.
+        family: as in ``fill``.
+        batch_tokens: tokens read together, padding included.
+        decoding: see ``Decoding``.
+
+    Raises:
+        InputError: a sentence has no such part, or an empty word; the message has the number of its
+            reference. A sentence that the model cannot take is a reject.
+        SettingsError, ModelError: as ``fill``.
+    """
+    known = list(_references(references))
+    settings, filler = _filler(model, family, decoding)
+    rows = rows_of(known, fill_all(filler, known, batch_tokens), settings)
+    made = [_coordinated(number, row) for number, own in enumerate(rows) for row in own]
+    return Generated(
+        [each for each in made if each.reason is None],
+        [each for each in made if each.reason is not None],
+    )
+
+
+def _references(references: Iterable[Referenced]) -> Iterator[Reference]:
+    for number, (sentence, span, *label) in enumerate(references):
+        try:
+            # Draws go by sentence and span, so equal sentences have one name and others another.
+            name = digest_of(sentence if isinstance(sentence, str) else list(sentence))[:24]
+            yield _reference(sentence, span, label[0] if label else UNLABELLED, name)
+        except InputError as error:
+            raise InputError(f"reference {number}: {error}") from error
+
+
+def _reference(sentence: Sentence, span: Part, label: str, name: str) -> Reference:
+    words = _words(sentence)
+    return Reference(name, words, _span(words, span), label, "unknown")
+
+
+def _words(sentence: Sentence) -> tuple[str, ...]:
+    if isinstance(sentence, str):
+        return tuple(split_words(sentence))
+    for number, word in enumerate(sentence):
+        if len(word.split()) != 1 or word.strip() != word:
+            raise InputError(
+                f"word {number} is {word!r}", remedy="a word is not empty and has no blank"
+            )
+    return tuple(sentence)
+
+
+def _span(words: tuple[str, ...], part: Part) -> Span:
+    if isinstance(part, str):
+        return find_span(words, part)
+    span = part if isinstance(part, Span) else Span(*part)
+    if not 0 <= span.start < span.end <= len(words) or len(span) == len(words):
+        raise InputError(
+            f"the span ({span.start}, {span.end}) is not a part of a sentence of {len(words)} words",
+            remedy="words count from 0, the end is not included, and the whole sentence is no part",
+        )
+    return span
+
+
+def _filler(
+    model: str | Path, family: Family | None, decoding: Decoding
+) -> tuple[_Settings, Infiller[Any]]:
+    where = locate(str(model))
+    if family is None:
+        family = "t5" if load_config(where).is_encoder_decoder else "bert"
+    settings = _Settings.build({**decoding, "lm": family}, None)
+    # A model that was trained again in the same folder is another one.
+    files = tuple(sorted((p.name, p.stat().st_mtime_ns) for p in Path(where).glob("*")))
+    return settings, _loaded(family, where, task_of(settings), files)
+
+
+@lru_cache(maxsize=1)
+def _loaded(
+    family: Family, where: str, task: Task, _: tuple[tuple[str, int], ...]
+) -> Infiller[Any]:
+    return load_infiller(family, where, task)
+
+
+def _coordinated(source: int, row: Candidate | Reject) -> Coordinated:
+    reason = row.reason if isinstance(row, Reject) else None
+    one = row.candidate if isinstance(row, Reject) else row
+    return Coordinated(
+        source, one.words, join_words(one.words).text, one.coordinator, one.conjuncts, one.label,
+        one.fill, one.score, one.score_append, one.score_prepend, reason,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """A coordinator's most probable structure (§5.1, Eq. 3).
+
+    Attributes:
+        coordinator: its word index.
+        word: as it is written.
+        span: from the first word of the first conjunct to the last of the last.
+        conjuncts: the two spans that ``span`` is read as, on either side of the coordinator.
+        probability: of ``span`` among all pairs of endpoints; not calibrated.
+        alternatives: the ``n`` most probable spans with their probabilities, this one first.
+    """
+
+    coordinator: int
+    word: str
+    span: Span
+    conjuncts: tuple[Span, ...]
+    probability: float
+    alternatives: tuple[tuple[Span, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A sentence's words, its coordinations in order, and what has no prediction, with the reason."""
+
+    words: tuple[str, ...]
+    coordinations: tuple[Coordination, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def bracketed(self) -> list[str]:
+        """The words with brackets around the conjuncts, once for each coordination."""
+        return [bracketed(self.words, each.conjuncts) for each in self.coordinations]
+
+
+class Predictor:
+    """A trained predictor that reads sentences: ``conjoin predict``.
+
+    Args:
+        model: the model, on the device that shall do the work.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Predictor":
+        """The predictor of a folder ``RUN/predictor``, on the GPU if there is one.
+
+        Raises:
+            ModelError: no predictor is there, one of another format version, or a damaged one.
+            InputError: its card is not what conjoin writes.
+        """
+        return cls(Model.load(Path(path)).to(best_device()))
+
+    def predict(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        n: int = 1,
+        coordinators: Iterable[str] = COORDINATORS,
+    ) -> list[Predicted]:
+        """The coordinations of each sentence, in the order given.
+
+        Args:
+            sentences: each text or words, and not a text alone.
+            n: alternatives of each coordinator, as many as it has.
+            coordinators: words that count as one, in any case.
+
+        Raises:
+            InputError: ``sentences`` is one text, or a sentence has an empty word.
+            SettingsError: ``n`` is below 1.
+        """
+        if n < 1:
+            raise SettingsError(f"n must be at least 1, was: {n}")
+        if isinstance(sentences, str):
+            raise InputError("one text instead of several", remedy="put it into a list: [text]")
+        given = (Given(_words(sentence), number) for number, sentence in enumerate(sentences, 1))
+        known = frozenset(word.lower() for word in coordinators)
+        return [_predicted(each) for each in answers(self._model, given, coordinators=known, n=n)]
+
+
+def _predicted(answer: Answer) -> Predicted:
+    words = answer.sentence.words
+    found, skipped = [], []
+    for entry in answer.entries:
+        if not isinstance(entry, Found):
+            skipped.append(Skipped(entry.coordinator, entry.reason))
+            continue
+        best, k = entry.best[0], entry.coordinator
+        conjuncts = as_conjuncts(words, k, best.span)
+        others = tuple((one.span, one.probability) for one in entry.best)
+        found.append(Coordination(k, words[k], best.span, conjuncts, best.probability, others))
+    return Predicted(words, tuple(found), tuple(skipped))

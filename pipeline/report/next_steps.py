@@ -1,0 +1,147 @@
+"""What to do next, as far as it follows from a report's figures: two or three steps with their commands."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pipeline.core import console
+from pipeline.core.markdown import points
+from pipeline.core.metrics import Comparison
+from pipeline.core.runs import Run, candidates_at_hand
+from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
+from pipeline.report.results import FULL, Metrics, read_generation
+
+_STEPS = 3
+_WORTH = (
+    0.01  # a gain that more seeds may still show; with less possible they are not worth their time
+)
+_MANY = 20  # seeds: more have never changed an answer here
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of advice and the command that follows it."""
+
+    text: str
+    command: str
+
+
+def next_steps(
+    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path
+) -> list[Step]:
+    """The first three that apply: whose candidates and predictor to use, and what the figures leave open.
+
+    Args:
+        metrics: of the evaluation.
+        found: the verdict at each |L|.
+        runs: the corpus's, for the folders of candidates and predictors that there are.
+        corpus: its folder. Commands call it ``data/NAME``, wherever it lies.
+    """
+    root = f"data/{console.one_line(corpus.resolve().name)}"
+    return list(islice(_steps(metrics, found, runs, corpus, root), _STEPS))
+
+
+def _steps(
+    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
+) -> Iterator[Step]:
+    if (good := _good(metrics, found)) and good.best:
+        own = [r for r in runs if (r.labelled, r.system) == (good.labelled, good.best.system)]
+        yield from _use(good, own, corpus, root)
+    yield from _more(metrics, found, root)
+    if all(verdict.kind == ALONE for verdict in found):
+        yield Step("Make candidates and train with them:", "conjoin repro")
+    elif not good and not _has_attested(corpus):
+        yield Step(
+            "Try attested fills: constituents that somebody wrote, chosen by a language model:",
+            _command("conjoin generate", root, "--lm bert --fills attested"),
+        )
+
+
+def _good(metrics: Metrics, found: Sequence[Verdict]) -> Verdict | None:
+    """Where generation helps: at the report's |L|, else where it gains most."""
+    helped = [verdict for verdict in found if verdict.kind == HELPS]
+    return max(
+        helped,
+        key=lambda v: (v.labelled == metrics.main, v.gain.gain if v.gain else 0.0),
+        default=None,
+    )
+
+
+def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterator[Step]:
+    """Read the candidates of the best system, and find coordinations with its predictor.
+
+    Those of the first seed: to choose one by its test figures would be to fit them.
+    """
+    for run in runs:
+        predictor, folder = run.folder / "predictor", candidates_at_hand(run, corpus)
+        shown = _inside(predictor, corpus, root) if predictor.is_dir() else ""
+        if folder:
+            candidates = _inside(folder, corpus, root)
+            yield Step(
+                f"Learn from {candidates.removeprefix(f'{root}/')}, which gains most with "
+                f"{good.phrase}. Read some of it:",
+                _command("conjoin browse", candidates),
+            )
+        if shown:
+            yield Step(
+                "Find coordinations in your own text, a sentence a line:",
+                _command("conjoin predict", shown, "TEXT"),
+            )
+        if folder or shown:
+            return
+
+
+def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Step]:
+    """What is left open: more seeds where they may tell, L alone where nothing is to be gained."""
+    open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
+    if open_:
+        first = open_[0]
+        seeds = len(first.gain.seeds) if first.gain else 0
+        why = "are too few to say" if first.kind == FEW else "leave an interval that includes 0"
+        numbers = ",".join(str(n) for n in range(max(5, min(2 * seeds, _MANY))))
+        yield Step(
+            f"More seeds with {first.phrase}: {seeds} {why}. Add --preset if you ran one:",
+            f"conjoin repro --set 'seeds=[{numbers}]'",
+        )
+    for verdict in found:
+        if verdict.kind == WITHOUT:
+            alone = _alone(metrics, verdict, root)
+            yield Step(f"Train a baseline with {verdict.phrase}:", alone)
+    lost = [v for v in found if v.gain and v.kind in (UNCLEAR, WORSE) and v not in open_]
+    if lost:
+        most = max(v.gain.high for v in lost if v.gain)
+        sizes = " and ".join(metrics.label(v.labelled) for v in lost)
+        yield Step(
+            f"With |L| = {sizes} train on L alone: the best system gains at most {points(most)} points.",
+            _alone(metrics, lost[0], root),
+        )
+
+
+def _alone(metrics: Metrics, verdict: Verdict, root: str) -> str:
+    """The command that trains on L alone."""
+    draw = FULL if verdict.labelled in metrics.full else str(verdict.labelled)
+    return _command("conjoin train", root, f"--mode baseline --labelled {draw}")
+
+
+def _may_tell(kind: str, gain: Comparison) -> bool:
+    """Whether more seeds may show a gain that is worth their time."""
+    possible = gain.high >= _WORTH and len(gain.seeds) < _MANY
+    return kind == FEW or (kind == UNCLEAR and possible)
+
+
+def _has_attested(corpus: Path) -> bool:
+    """Whether some folder of candidates has fills that somebody wrote."""
+    folders = (path.name for path in sorted(corpus.glob("candidates/*")))
+    return any(read_generation(corpus, name).fills == "attested" for name in folders)
+
+
+def _inside(folder: Path, corpus: Path, root: str) -> str:
+    """A folder of the corpus as commands name it."""
+    parts = folder.resolve().relative_to(corpus.resolve()).as_posix()
+    return f"{root}/{console.one_line(parts)}"
+
+
+def _command(name: str, place: str, rest: str = "") -> str:
+    return " ".join(part for part in (name, shlex.quote(place), rest) if part)

@@ -1,0 +1,220 @@
+"""The head of the report: the verdict over every |L|, what to do next, and links that lead somewhere."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_report import (
+    COMPARISONS,
+    OVERALL,
+    build,
+    gain_of,
+    metrics_from,
+    metrics_of,
+    sizes_of,
+)
+
+from pipeline.core.files import write_json, write_text
+from pipeline.core.runs import read_runs
+from pipeline.report.next_steps import next_steps
+from pipeline.report.opening import headline, opening_panels, unhelpful, verdicts
+from pipeline.report.results import Metrics
+from pipeline.report.settings import Report
+from pipeline.report.stage import run
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a corpus with all parts, one of whose runs has a predictor."""
+    corpus = build(tmp_path_factory.mktemp("data") / "tiny")
+    write_text(corpus / "runs/t5/100/seed-0/predictor/predictor.json", "{}")
+    run(Report(corpus=corpus, examples=2))
+    return corpus / "report"
+
+
+def at(size: int, gain: dict[str, Any], best: float = 0.6) -> dict[str, Any]:
+    """A baseline of 50 % and T5 at one |L|, with its gain."""
+    return metrics_of({"baseline": [0.5] * 3, "t5": [best] * 3}, size) | {
+        "comparisons": [gain | {"labelled": size}]
+    }
+
+
+def four_sizes() -> Metrics:
+    """Generation helps with 50, shows nothing with 100 and 250, and harms with all 2,113."""
+    documents = [
+        at(50, gain_of("t5", 0.1, 0.02)),
+        at(100, gain_of("t5", 0.01, 0.05), 0.51),
+        at(250, gain_of("t5", -0.01, 0.015), 0.49),
+        at(2113, gain_of("t5", -0.04, 0.01), 0.46),
+    ]
+    for entry in documents[3]["summary"]:
+        entry["draw"] = "full"
+    return sizes_of(*documents)
+
+
+def test_every_size_has_its_answer_in_plain_words() -> None:
+    """From what to what, the gain with its interval, and one of four answers, by interval and seeds."""
+    metrics = four_sizes()
+    found = verdicts(metrics)
+    assert [(v.phrase, v.word) for v in found] == [
+        ("50 labelled sentences", "helps"),
+        ("100 labelled sentences", "no gain shown"),
+        ("250 labelled sentences", "no gain shown"),
+        ("all 2,113 labelled sentences", "worse than none"),
+    ]
+    first = found[0]
+    assert (first.accuracies, first.difference, first.interval, first.who) == (
+        "50.00 → 60.00 %", "+10.00 points", "+8.00 to +12.00", "T5; the only one run, 3 seeds",
+    )  # fmt: skip
+    assert headline(found) == (
+        "Generation helps with 50 labelled sentences, shows no gain with 100 and 250 and does worse than "
+        "none with all 2,113."
+    )
+    (panel,) = opening_panels(metrics, found)
+    assert "+10.0 at 50, +1.0 at 100, -1.0 at 250, -4.0 at full (2,113)" in panel.alt
+
+
+@pytest.mark.parametrize(
+    ("overall", "comparisons", "word", "sentence"),
+    [
+        ({"baseline": [0.5]}, [], "nothing to compare", "Generation has not been tried with 100 labelled"),
+        ({"t5": [0.5]}, [], "no baseline", "Generation has no baseline to beat with 100 labelled"),
+        ({"baseline": [0.5], "t5": [0.6]}, [], "no interval", "Generation has no interval with 100"),
+        ({"baseline": [0.5] * 2, "t5": [0.6] * 2}, [gain_of("t5", 0.1, 0.01, seeds=2)],
+         "too few seeds to say", "Generation has too few seeds to say with 100 labelled sentences."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_said_is_not_said(
+    overall: dict[str, Sequence[float]], comparisons: list[Any], word: str, sentence: str
+) -> None:
+    """Without a baseline, without generation, without an interval, with two seeds: no verdict on it."""
+    metrics = metrics_from(metrics_of(overall) | {"comparisons": comparisons})
+    found = verdicts(metrics)
+    assert [v.word for v in found] == [word]
+    assert headline(found).startswith(sentence)
+    assert len(opening_panels(metrics, found)) == 1
+
+
+def test_the_line_is_about_the_best_whose_gain_is_clear() -> None:
+    """A higher mean that may be noise does not hide that generation helps; the others are named."""
+    comparisons = [gain_of("t5", 0.08, 0.09), gain_of("bert", 0.02, 0.01),
+                   gain_of("t5-no-filter", 0.05, 0.06), gain_of("t5-self-train", -0.04, 0.01)]  # fmt: skip
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": comparisons})
+    (found,) = verdicts(metrics)
+    assert (found.word, found.who) == ("helps", "BERT; best of 5, 3 seeds")
+    assert unhelpful(metrics, [found]) == [
+        "With 100 no gain is shown for T5; T5 − filtering.",
+        "With 100 worse than the baseline: T5 − sync + self-train.",
+    ]
+    helped = [gain_of("t5", 0.08, 0.03), gain_of("bert", 0.02, 0.01)]
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": helped})
+    assert unhelpful(metrics, verdicts(metrics)) == [
+        "Every other system with enough seeds helps, too."
+    ]
+
+
+def test_steps_follow_from_the_figures(report: Path, tmp_path: Path) -> None:
+    """The best system's candidates and predictor where they are; then more seeds, or L alone."""
+    corpus = report.parent
+    metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": COMPARISONS})
+    steps = next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+    assert [step.command for step in steps] == [
+        "conjoin browse data/tiny/candidates/t5-sync/seed-0",
+        "conjoin predict data/tiny/runs/t5/100/seed-0/predictor TEXT",
+    ]
+    metrics = four_sizes()
+    steps = next_steps(metrics, verdicts(metrics), [], tmp_path / "my corpus")
+    assert [step.command for step in steps] == [
+        "conjoin repro --set 'seeds=[0,1,2,3,4,5]'",
+        "conjoin train 'data/my corpus' --mode baseline --labelled 250",
+    ]
+    assert "With 100 labelled sentences" not in steps[1].text
+    assert "3 leave an interval that includes 0" in steps[0].text
+    assert (
+        "|L| = 250 and full (2,113) train on L alone: the best system gains at most +0.50"
+        in steps[1].text
+    )
+
+
+@pytest.mark.parametrize(
+    ("overall", "comparisons", "wanted"),
+    [
+        ({"baseline": [0.5]}, [], ["conjoin repro"]),
+        ({"t5": [0.5]}, [], ["conjoin train data/tiny --mode baseline --labelled 100",
+                             "conjoin generate data/tiny --lm bert --fills attested"]),
+        ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.1, 0.01, seeds=1)],
+         ["conjoin repro --set 'seeds=[0,1,2,3,4]'",
+          "conjoin generate data/tiny --lm bert --fills attested"]),
+        ({"baseline": [0.5], "t5": [0.6]}, [gain_of("t5", 0.01, 0.05, seeds=20)],
+         ["conjoin train data/tiny --mode baseline --labelled 100",
+          "conjoin generate data/tiny --lm bert --fills attested"]),
+    ],
+)  # fmt: skip
+def test_steps_where_nothing_helps_yet(
+    tmp_path: Path, overall: dict[str, Sequence[float]], comparisons: list[Any], wanted: list[str]
+) -> None:
+    """A baseline, candidates, seeds; attested fills where no folder has them; no more than twenty seeds."""
+    metrics = metrics_from(metrics_of(overall) | {"comparisons": comparisons})
+    corpus = tmp_path / "tiny"
+    steps = next_steps(metrics, verdicts(metrics), [], corpus)
+    assert [step.command for step in steps] == wanted
+    made = {"settings": {"lm": "bert", "sync": True, "fills": "attested"}}
+    write_json(corpus / "candidates/mine/seed-0/manifest.json", made)
+    steps = next_steps(metrics, verdicts(metrics), [], corpus)
+    assert not any("attested" in step.command for step in steps)
+
+
+def test_the_page_opens_with_one_screen(report: Path) -> None:
+    """Verdicts, one picture, steps and contents, in few words; all else is folded."""
+    page = (report / "report.html").read_text()
+    main = page[page.index("<main>") : page.index("</main>")]
+    opening, _, rest = main.partition("<section>")
+    assert opening.count('<li class="helps">') == 1
+    assert "52.00 → 60.00 %" in opening
+    assert opening.count("<figure") == 1
+    assert "<code>conjoin predict data/tiny/runs/t5/100/seed-0/predictor TEXT</code>" in opening
+    words = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", opening, flags=re.DOTALL).split()
+    assert len(words) < 170
+    sections = re.findall("<section>.*?</section>", f"<section>{rest}", re.DOTALL)
+    assert len(sections) > 10
+    assert all(
+        re.match(r'<section>\s*<details id="[a-z0-9-]+">\s*<summary><h2>', s) for s in sections
+    )
+
+
+def test_links_lead_to_sections(report: Path) -> None:
+    """Each chapter of the contents has its place, in the page and in Markdown, and no two the same."""
+    for name, link in (("report.html", 'href="#([^"]+)"'), ("report.md", r"\]\(#([^)]+)\)")):
+        text = (report / name).read_text()
+        targets = re.findall('<details id="([^"]+)"', text)
+        links = [each for each in re.findall(link, text) if not re.match("p[0-9a-f]{10}", each)]
+        assert len(links) >= 10
+        assert len(set(targets)) == len(targets)
+        assert set(links) <= set(targets)
+        assert links[-1] == "missing"
+
+
+def test_no_table_can_widen_the_page(report: Path) -> None:
+    """Every table scrolls in a box of its own, which a hint is for and a keyboard reaches."""
+    page = (report / "report.html").read_text()
+    boxes = re.findall(
+        r'<div class="table"><div class="scroll" tabindex="0" [^>]+>\s*<table>', page
+    )
+    assert len(boxes) == page.count("<table>") > 10
+    assert ".table.more::before" in page
+
+
+def test_markdown_opens_with_the_verdict_and_folds_the_rest(report: Path) -> None:
+    """The lines of every |L|, the picture as a file, and every part below in a fold that is closed again."""
+    text = (report / "report.md").read_text()
+    opening, _, rest = text.partition("<details")
+    assert (
+        "- **100 labelled sentences: helps.** 52.00 → 60.00 %, **+8.00 points** (+5.00 to +11.00): T5;"
+        in opening
+    )
+    assert "](pictures/opening.svg)" in opening
+    assert (report / "pictures/opening.svg").is_file()
+    assert text.count("<details") == text.count("</details>") > 10
+    assert not re.search(r"^#", rest.split("</summary>")[0], re.MULTILINE)
