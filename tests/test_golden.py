@@ -54,7 +54,7 @@ GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
-    "generate": (2, "4f52aa6cb62add62"),
+    "generate": (3, "009cdaddb1ae4dd1"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),

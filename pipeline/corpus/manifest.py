@@ -18,11 +18,12 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
-FORMAT = 2
+FORMAT = 3
 """Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
 
-READABLE = (1, FORMAT)
-"""Formats that are read. Releases of the first have no column ``donor``."""
+READABLE = (1, 2, FORMAT)
+"""Formats that are read. Releases of the first have no column ``donor``, of the first two no ``text`` and
+``offsets``."""
 
 _REMEDY = "make or get the corpus again"
 

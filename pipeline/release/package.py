@@ -20,6 +20,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
+from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, apart, leads_out
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
@@ -36,7 +37,7 @@ from pipeline.release.shards import (
     write_shards,
 )
 from pipeline.release.stand_off import Repeats, StandOff
-from pipeline.release.survey import Survey
+from pipeline.text.columns import with_text
 
 
 def write_release(
@@ -77,7 +78,8 @@ def write_release(
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-            batches = _licensed(_counted(read(shards), advance), settings.license)
+            told = map(with_text, _counted(read(shards), advance))
+            batches = _licensed(told, settings.license)
             if hiding is not None and source is not None:
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
