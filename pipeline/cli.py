@@ -26,6 +26,7 @@ from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.report.settings import Report
+from pipeline.select.settings import Select
 from pipeline.tools.settings import (
     Browse,
     Corpora,
@@ -46,6 +47,7 @@ COMMANDS: dict[str, tuple[type[Settings], str]] = {
     "pretrain": (Pretrain, "pipeline.pretrain.stage"),
     "preparse": (Preparse, "pipeline.preparse.stage"),
     "generate": (Generate, "pipeline.generate.stage"),
+    "select": (Select, "pipeline.select.stage"),
     "train": (Train, "pipeline.train.stage"),
     "evaluate": (Evaluate, "pipeline.evaluate.stage"),
     "audit": (Audit, "pipeline.audit.stage"),

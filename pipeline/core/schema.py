@@ -116,6 +116,8 @@ SCORED = _schema(
     accepted=pa.bool_(),
 )
 
+PROBABILITIES = _nullable(_schema(candidate_id=_TEXT, probability=_SHARE), "probability")
+
 VERDICTS = _schema(candidate_id=_TEXT, folder=_TEXT, kind=_TEXT, sensible=pa.bool_())
 
 

@@ -69,6 +69,11 @@ class _Merged(_Shape):
     kept: dict[str, int]
 
 
+class _Selection(_Shape):
+    command: str
+    inputs: list[_Merged]
+
+
 class _Trees(_Shape):
     sha256: str
     parser: str | None = None
@@ -83,11 +88,12 @@ class _Source(_Shape):
 
 
 class _Candidates(_Run):
-    """What ``generate`` and ``merge`` write."""
+    """What ``generate``, ``merge`` and ``select`` write."""
 
     fingerprint: str = ""
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
+    selection: _Selection | None = None
     sources: list[_Source] = []
     shards: list[_Shard] = []
 
@@ -132,6 +138,7 @@ class _Release(_Shape):
     generations: dict[str, _ReleasedRun]
     sources: list[_Source]
     merged: list[_Merged] = []
+    selection: _Selection | None = None
     withheld: dict[str, dict[str, int]] = {}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import row_count
@@ -21,11 +22,18 @@ DROPPED = "same content as an earlier row"
 """Why a row is left out that says what an earlier one says."""
 
 
-def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
+def find_novelty(
+    corpora: Sequence[Shards], among: npt.NDArray[np.bool_] | None = None
+) -> list[npt.NDArray[np.bool_]]:
     """Finds the first row of each content, in the order of the corpora and their files.
 
     A reject is equal to another reject, never to a candidate, if their content, reference, fill and
     reason are.
+
+    Args:
+        corpora: whose rows are compared.
+        among: the usable candidates that are, shape (rows of all corpora,); the others are not new, nor is
+            any compared with them. None: all.
 
     Returns:
         For every usable candidate whether it is new, shape (rows of all corpora,); the same for the
@@ -54,6 +62,11 @@ def find_novelty(corpora: Sequence[Shards]) -> list[npt.NDArray[np.bool_]]:
                 )
         _refuse_clash(database, files, begins)
         masks = [np.zeros(part[-1], dtype=bool) for part in begins]
+        if among is not None:
+            database.register("among", pa.table({"row": np.flatnonzero(among)}))
+            database.execute(
+                "DELETE FROM seen WHERE NOT rejected AND row NOT IN (SELECT row FROM among)"
+            )
         found = database.execute(
             "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
         )

@@ -61,7 +61,7 @@ def sound(shards: Shards) -> Shards:
     if shards.kind == "file" and "reason" in found:
         shards = replace(shards, accepted=(), rejects=shards.accepted)
     columns_of(replace(shards, accepted=()), REJECTS)
-    for files, schema in zip((shards.accepted, shards.rejects), RELEASED.values(), strict=True):
+    for files, schema in zip((shards.accepted, shards.rejects), SCHEMAS.values(), strict=True):
         for path in files:
             more = [name for name in column_names(path) if name not in schema.names]
             if more:

@@ -17,6 +17,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.settings import shown_place
+from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
@@ -169,6 +170,8 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         }
         manifest = _manifest(corpora, runs, merged, counts)
         write_json(folder / MANIFEST, manifest)
+        places = ", ".join(entry["place"] for entry in manifest["merged"])
+        write_card(folder, f"Merged from {places}.", manifest["digests"])
     return manifest
 
 
