@@ -31,6 +31,7 @@ from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.report.settings import Report
+from pipeline.select.settings import Select
 from pipeline.tools.settings import (
     Browse,
     Corpora,
@@ -55,6 +56,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "pretrain": (Pretrain, "pipeline.pretrain.stage", STAGES),
     "preparse": (Preparse, "pipeline.preparse.stage", STAGES),
     "generate": (Generate, "pipeline.generate.stage", STAGES),
+    "select": (Select, "pipeline.select.stage", STAGES),
     "train": (Train, "pipeline.train.stage", STAGES),
     "evaluate": (Evaluate, "pipeline.evaluate.stage", STAGES),
     "audit": (Audit, "pipeline.audit.stage", STAGES),

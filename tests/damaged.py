@@ -16,6 +16,7 @@ from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OF
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Release
+from pipeline.text.columns import natural_columns
 
 Row = dict[str, Any]
 SHARD, OTHER = (f"data/train-0000{n}-of-00002.parquet" for n in range(2))
@@ -32,9 +33,11 @@ def make_release(
 
 
 def identified(row: Row) -> Row:
-    """The row under the id of its content, if it has its words."""
+    """The row under the id of its content and with the text of its words, if it has these."""
     if "words" not in row:
         return row
+    if "text" in row and row["words"] and None not in row["words"]:
+        row = row | natural_columns(row["words"])
     spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
     content = [row["sentence_id"], row["words"], row["coordinator"], spans]
     return row | {"candidate_id": digest_of(content)[:24]}

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -20,6 +21,7 @@ from pipeline.core.types import Attested, Candidate, Donor, Reference, Reject, S
 from pipeline.executor.units import UnitFolder
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import make_candidate
+from pipeline.text.columns import natural_columns
 from pipeline.text.natural import join_words
 
 NOUNS = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
@@ -65,10 +67,21 @@ def attested_outcome(
     )
 
 
-def without_donors(path: Path) -> None:
-    """Take the column away, as a file of an earlier version lacks it."""
+def without(path: Path, *columns: str) -> None:
+    """Take columns away that a file of an earlier version lacks; those that are not there stay away."""
     table = pq.read_table(path, partitioning=None)
-    pq.write_table(table.drop_columns(["donor"]), path)
+    there = [name for name in columns if name in table.schema.names]
+    pq.write_table(table.drop_columns(there), path)
+
+
+def without_donors(path: Path) -> None:
+    """As a file of the first versions lacks donors, and text beside the words."""
+    without(path, "donor", "text", "offsets")
+
+
+def row_of(candidate: Candidate) -> dict[str, Any]:
+    """A row of a candidate as ``generate`` writes it."""
+    return candidate_row(candidate, natural_columns(candidate.words))
 
 
 def candidate_folder(
@@ -103,9 +116,10 @@ def candidate_folder(
     for unit in range(units):
         make = attested_outcome if attested else outcome
         made = [make(n, license_, shift) for n in range(first, first + rows)[unit::units]]
-        kept = [candidate_row(row) for row in made if isinstance(row, Candidate)]
+        kept = [row_of(row) for row in made if isinstance(row, Candidate)]
         refused = [row for row in made if isinstance(row, Reject)]
         tally = Tally(len(kept), Counter(row.reason for row in refused))
-        folder.write(unit, {"candidates": kept, "rejects": list(map(reject_row, refused))}, tally)
+        rejects = [reject_row(row, natural_columns(row.candidate.words)) for row in refused]
+        folder.write(unit, {"candidates": kept, "rejects": rejects}, tally)
     folder.write_manifest()
     return out

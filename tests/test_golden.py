@@ -45,6 +45,8 @@ from pipeline.pretrain import stage as pretrain
 from pipeline.pretrain.settings import Pretrain
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
+from pipeline.select import stage as select
+from pipeline.select.settings import Select
 from pipeline.train import stage as train
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,7 +56,8 @@ GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
-    "generate": (2, "4f52aa6cb62add62"),
+    "generate": (3, "009cdaddb1ae4dd1"),
+    "select": (1, "bb5cfde3d1d315cf"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
@@ -192,6 +195,19 @@ def test_audit(tmp_path: Path) -> None:
     write_rows(folder / "candidates-00000-of-00001.parquet", CANDIDATES, made)
     audit.run(Audit(corpus=tmp_path, source=WORLD))
     check("audit", rows(VERDICTS, tmp_path / "audit/verdicts.parquet"))
+
+
+def test_select(tmp_path: Path) -> None:
+    """Which of 60 hand-made outcomes are chosen, and what the others are left out for."""
+    places = [candidate_folder(tmp_path / "toy")] * 2
+    select.run(
+        Select(
+            places=places, out=tmp_path / "out", label=["NP"], words="2-", min_score=-2.25,
+            where="word = 'and' AND sentence_words < 18", limit=9,
+        )
+    )  # fmt: skip
+    told = read_json(tmp_path / "out/manifest.json")
+    check("select", [told["digests"], told["selection"]["left_out"], told["tally"]])
 
 
 def released(corpus: Path, out: Path) -> dict[str, str]:

@@ -74,7 +74,7 @@ _DERIVED = {  # of 64 bits, so that sums of extreme indices do not overflow
 there: their name, that column, and how they are made of it."""
 
 _BOTH = "coordinator conjuncts"
-_ANY = "list_bool_or(list_transform({}, lambda s: {}))".format
+ANY = "list_bool_or(list_transform({}, lambda s: {}))".format
 _GAPS = (
     "list_zip(ends[:-2], starts[2:])"  # where each conjunct but the last ends, and the next begins
 )
@@ -85,9 +85,9 @@ SPAN_RULES = (
          "a conjunct begins before the first word"),
     Rule("span outside sentence", f"{_BOTH} words", "list_max(ends) > n",
          "a conjunct ends beyond the last word"),
-    Rule("empty span", _BOTH, _ANY("conjuncts", 's."start" >= s."end"'), "a conjunct has no words"),
-    Rule("conjuncts overlap or out of order", _BOTH, _ANY(_GAPS, "s[2] < s[1]"), "conjuncts overlap"),
-    Rule("coordinator inside a conjunct", _BOTH, _ANY("conjuncts", 's."start" <= k AND k < s."end"'),
+    Rule("empty span", _BOTH, ANY("conjuncts", 's."start" >= s."end"'), "a conjunct has no words"),
+    Rule("conjuncts overlap or out of order", _BOTH, ANY(_GAPS, "s[2] < s[1]"), "conjuncts overlap"),
+    Rule("coordinator inside a conjunct", _BOTH, ANY("conjuncts", 's."start" <= k AND k < s."end"'),
          "the coordinator is inside a conjunct"),
     Rule("coordinator outside", _BOTH, "k < starts[1] OR k >= ends[-1]",
          "the coordinator is not between the conjuncts"),

@@ -21,7 +21,10 @@ from pipeline.core.files import atomic, require_regular
 MANIFEST = "manifest.json"
 """File of a folder of shards that is written when all of them stand."""
 
-LATER = frozenset({"donor"})
+DERIVED = frozenset({"text", "offsets"})
+"""Columns that say nothing the others do not: no part of a row's digest."""
+
+LATER = frozenset({"donor"}) | DERIVED
 """Columns that files may lack, because earlier versions did not write them: all null there."""
 
 RECORDS = ".units"

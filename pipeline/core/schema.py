@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import read_batches, read_rows
+from pipeline.core.parquet import DERIVED, read_batches, read_rows
 from pipeline.core.types import Candidate, Coordination, Donor, Reject, Sentence, Span
 
 
@@ -73,6 +73,8 @@ CANDIDATES = _nullable(
         candidate_id=_TEXT,
         sentence_id=_TEXT,
         words=_WORDS,
+        text=_TEXT,
+        offsets=_SPANS,
         coordinator=_NUMBER,
         conjuncts=_SPANS,
         label=_TEXT,
@@ -84,6 +86,8 @@ CANDIDATES = _nullable(
         license=_TEXT,
         donor=_DONOR,
     ),
+    "text",
+    "offsets",
     "score",
     "score_append",
     "score_prepend",
@@ -111,6 +115,8 @@ SCORED = _schema(
     probability=_SHARE,
     accepted=pa.bool_(),
 )
+
+PROBABILITIES = _nullable(_schema(candidate_id=_TEXT, probability=_SHARE), "probability")
 
 VERDICTS = _schema(candidate_id=_TEXT, folder=_TEXT, kind=_TEXT, sensible=pa.bool_())
 
@@ -153,18 +159,31 @@ def read_sentences(
             yield sentence
 
 
-def candidate_row(candidate: Candidate) -> dict[str, Any]:
-    """A row of ``CANDIDATES``, whose columns are the fields of ``Candidate``."""
-    return dict(_plain(candidate))
+_NO_TEXT: Mapping[str, Any] = dict.fromkeys(sorted(DERIVED))
 
 
-def reject_row(reject: Reject) -> dict[str, Any]:
-    """A row of ``REJECTS``."""
-    return {**candidate_row(reject.candidate), "reason": reject.reason}
+def candidate_row(candidate: Candidate, natural: Mapping[str, Any] = _NO_TEXT) -> dict[str, Any]:
+    """A row of ``CANDIDATES``, whose columns are the fields of ``Candidate`` and those of ``DERIVED``.
+
+    Args:
+        candidate: the row's.
+        natural: ``text`` and ``offsets`` of its words, which this floor cannot make
+            (``text.columns.natural_columns`` does); else they are null.
+    """
+    return {**_plain(candidate), **natural}
+
+
+def reject_row(reject: Reject, natural: Mapping[str, Any] = _NO_TEXT) -> dict[str, Any]:
+    """A row of ``REJECTS``; see ``candidate_row``."""
+    return {**candidate_row(reject.candidate, natural), "reason": reject.reason}
+
+
+_FIELDS = pa.schema(f for f in CANDIDATES if f.name not in DERIVED)
+"""The columns that are fields of ``Candidate``."""
 
 
 def _candidate(row: Mapping[str, Any]) -> Candidate:
-    known = {name: row[name] for name in CANDIDATES.names}
+    known = {name: row[name] for name in _FIELDS.names}
     known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
     donor = None if row["donor"] is None else Donor(**row["donor"])
     return Candidate(**known | {"reference": Span(**row["reference"]), "donor": donor})
@@ -177,7 +196,7 @@ def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candi
         InputError: as ``read_batches``.
     """
     wanted = None if among is None else pa.array(sorted(among), pa.string())
-    for batch in read_batches(path, CANDIDATES):
+    for batch in read_batches(path, _FIELDS):
         chosen = batch
         if wanted is not None:
             chosen = batch.filter(pc.is_in(batch.column("candidate_id"), wanted))

@@ -72,6 +72,13 @@ def _shown(value: object) -> str:
 _LONGEST = 100  # characters of a value in a message
 
 
+def _cut(value: Any) -> Any:
+    """A value as it is published: the last two parts of an absolute path, anything else as it is."""
+    if isinstance(value, (str, Path)) and Path(value).is_absolute():
+        return type(value)(shown_place(Path(value)))
+    return value
+
+
 _GREATEST = 2**31 - 1  # of whole numbers: what every library takes for a seed, size or count
 
 
@@ -158,7 +165,10 @@ class Settings(BaseModel):
 
     def command_line(self, hidden: Set[str] = frozenset()) -> list[str]:
         """The arguments that make these settings again but for ``hidden``, for a launcher's ``conjoin``."""
-        line = [self.stage, *(str(getattr(self, name)) for name in self.arguments)]
+        line = [self.stage]
+        for name in self.arguments:
+            value = getattr(self, name)
+            line += map(str, value) if isinstance(value, list) else [str(value)]
         for name in type(self).model_fields:
             value = getattr(self, name)
             flag = flag_of(name)
@@ -175,9 +185,8 @@ class Settings(BaseModel):
         """The command that makes these settings again, as it is published: absolute paths are cut."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         cut = {
-            name: type(value)(shown_place(Path(value)))
+            name: [_cut(each) for each in value] if isinstance(value, list) else _cut(value)
             for name, value in values.items()
-            if isinstance(value, (str, Path)) and Path(value).is_absolute()
         }
         return shlex.join(["conjoin", *self.model_copy(update=cut).command_line(hidden)])
 

@@ -9,6 +9,7 @@ It is defined on values, not on files, so that it can be computed with any reade
   lower-case hex digits; null is ``\N``, and so is a span with a null in it;
 - a donor is its sentence's id and its span, joined by U+001F; where it is null, or has a null in it, the
   row goes without this column, so that rows have the digest that they had before there was one;
+- the columns ``text`` and ``offsets`` are no part of a row: they say again what its words say;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;
 - the digest of a set of rows is the sum of the SHA-256 of their texts in UTF-8, as big-endian
@@ -30,7 +31,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import LATER
+from pipeline.core.parquet import DERIVED, LATER
 
 _FIELD, _ELEMENT, _NULL = "\x1e", "\x1f", "\\N"
 _MODULUS = 2**256
@@ -76,11 +77,9 @@ def row_texts(batch: pa.RecordBatch) -> pa.StringArray:
     Raises:
         TypeError: a column is of a type that no schema of conjoin has.
     """
-    texts = [_text(column) for column in batch.columns]
-    told = [
-        text if name in LATER else pc.fill_null(text, _NULL)
-        for name, text in zip(batch.schema.names, texts, strict=True)
-    ]
+    names = [name for name in batch.schema.names if name not in DERIVED]
+    texts = {name: _text(batch.column(name)) for name in names}
+    told = [text if name in LATER else pc.fill_null(text, _NULL) for name, text in texts.items()]
     return pc.binary_join_element_wise(*told, _FIELD, null_handling="skip")
 
 

@@ -73,6 +73,28 @@ def engine(
             raise _refusal(error, files) from error
 
 
+@contextmanager
+def sealed(threads: int = 2) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database for SQL of others: it opens no file, and knows nothing here but what is registered.
+
+    Args:
+        threads: processor threads it may use.
+    """
+    closed = dict.fromkeys(
+        (
+            "enable_external_access", "autoinstall_known_extensions", "autoload_known_extensions",
+            "python_enable_replacements",
+        ),
+        "false",
+    )  # fmt: skip
+    config: dict[str, Any] = {
+        **closed, "memory_limit": _MEMORY, "threads": threads, "temp_directory": "",
+    }  # fmt: skip
+    with duckdb.connect(config=config) as database:
+        database.execute("SET lock_configuration = true")
+        yield database
+
+
 def _refusal(error: duckdb.Error, files: Sequence[Path]) -> InputError:
     """What DuckDB says, on one short line that names the file."""
     text = _ESCAPED.sub(r"\1", str(error).strip())

@@ -6,7 +6,7 @@ handed on.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -181,6 +181,45 @@ def combined(expressions: Iterable[str]) -> str:
     return " AND ".join(
         part if alone or " OR " not in part else f"({part})" for part in sorted(parts)
     )
+
+
+def permits(expression: str, named: Set[str]) -> bool:
+    """Whether an expression is satisfied by some licences: all of ``A AND B``, one of ``A OR B``.
+
+    Args:
+        expression: of a row. What is no expression is satisfied by its own name alone.
+        named: licences as ``licence`` spells them. An exception behind WITH permits more, never less.
+    """
+    if _read(expression) is None:
+        return expression in named
+    return _one_held(_TOKEN.findall(expression), named)
+
+
+def _one_held(tokens: list[str], named: Set[str]) -> bool:
+    found = [_all_held(tokens, named)]
+    while tokens and tokens[0] == "OR":
+        del tokens[0]
+        found.append(_all_held(tokens, named))
+    return any(found)
+
+
+def _all_held(tokens: list[str], named: Set[str]) -> bool:
+    found = [_held(tokens, named)]
+    while tokens and tokens[0] == "AND":
+        del tokens[0]
+        found.append(_held(tokens, named))
+    return all(found)
+
+
+def _held(tokens: list[str], named: Set[str]) -> bool:
+    first = tokens.pop(0)
+    if first == "(":
+        inner = _one_held(tokens, named)
+        del tokens[0]
+        return inner
+    if tokens[:1] == ["WITH"]:
+        del tokens[:2]
+    return licence(first)[0] in named
 
 
 @lru_cache(1024)

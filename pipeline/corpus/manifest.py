@@ -18,11 +18,12 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
-FORMAT = 2
+FORMAT = 3
 """Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
 
-READABLE = (1, FORMAT)
-"""Formats that are read. Releases of the first have no column ``donor``."""
+READABLE = (1, 2, FORMAT)
+"""Formats that are read. Releases of the first have no column ``donor``, of the first two no ``text`` and
+``offsets``."""
 
 _REMEDY = "make or get the corpus again"
 
@@ -68,6 +69,11 @@ class _Merged(_Shape):
     kept: dict[str, int]
 
 
+class _Selection(_Shape):
+    command: str
+    inputs: list[_Merged]
+
+
 class _Trees(_Shape):
     sha256: str
     parser: str | None = None
@@ -83,11 +89,12 @@ class _Source(_Shape):
 
 
 class _Candidates(_Run):
-    """What ``generate`` and ``merge`` write."""
+    """What ``generate``, ``merge`` and ``select`` write."""
 
     fingerprint: str = ""
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
+    selection: _Selection | None = None
     sources: list[_Source] = []
     shards: list[_Shard] = []
 
@@ -132,6 +139,7 @@ class _Release(_Shape):
     generations: dict[str, _ReleasedRun]
     sources: list[_Source]
     merged: list[_Merged] = []
+    selection: _Selection | None = None
     withheld: dict[str, dict[str, int]] = {}
 
 

@@ -16,6 +16,7 @@ from pipeline.executor.run import OnBatch
 from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.free_infilling import FreeInfilling
 from pipeline.generate.settings import Generate
+from pipeline.text.columns import natural_columns
 
 Rows = Sequence[Candidate | Reject]
 Notes = Mapping[str, int]
@@ -85,7 +86,10 @@ SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
 
 def tables(rows: Rows) -> dict[str, list[dict[str, Any]]]:
     """The rows of each kind of file."""
-    return {
-        "candidates": [candidate_row(row) for row in rows if isinstance(row, Candidate)],
-        "rejects": [reject_row(row) for row in rows if isinstance(row, Reject)],
-    }
+    made: dict[str, list[dict[str, Any]]] = {"candidates": [], "rejects": []}
+    for row in rows:
+        if isinstance(row, Candidate):
+            made["candidates"].append(candidate_row(row, natural_columns(row.words)))
+        else:
+            made["rejects"].append(reject_row(row, natural_columns(row.candidate.words)))
+    return made

@@ -8,8 +8,12 @@ from typing import Any
 import torch
 
 from pipeline.core.console import say, table
+from pipeline.core.documents import read_json
+from pipeline.core.files import digest_of
 from pipeline.core.fingerprint import Fingerprint, versions_of
+from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
+from pipeline.corpus.card import write_card
 from pipeline.executor import launch
 from pipeline.executor.run import Make, OnBatch, Report, run_units
 from pipeline.executor.units import UnitFolder
@@ -17,7 +21,7 @@ from pipeline.generate import dry_run
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import SCHEMAS, CandidateSource, source_of, tables
 
-ALGORITHM = 2
+ALGORITHM = 3
 """Raise it when a code change changes the rows made from the same settings, inputs and model."""
 
 _SHOWN = {"lm", "sync", "decoding", "spans", "seed"}
@@ -70,7 +74,18 @@ def run(settings: Generate) -> None:
         if report := run_units(
             worker, folder, source.sizes, prepare, what="generate", items=source.called
         ):
+            _write_card(folder)
             _summary(folder, report, source.called)
+
+
+def _write_card(folder: UnitFolder) -> None:
+    """Let `datasets` load the folder; its manifest stands."""
+    manifest = read_json(folder.folder / MANIFEST)
+    digests = {
+        part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
+        for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)
+    }
+    write_card(folder.folder, f"Made by `{manifest['command']}`.", digests)
 
 
 def default_out(settings: Generate) -> Path:

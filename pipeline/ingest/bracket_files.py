@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.ingest.archives import members, zip_members
-from pipeline.text.unpacking import Allowance, decoded, opened, read_whole, utf8_name
+from pipeline.text.unpacking import Allowance, decoded, opened, read_whole
 
 LARGEST = 256 * 2**20
 """Bytes of a file of trees; all of the Penn Treebank in one has 60 MiB."""

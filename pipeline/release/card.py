@@ -56,10 +56,12 @@ def _shown(row: Mapping[str, Any]) -> str:
 
 
 def commands(manifest: Mapping[str, Any]) -> list[str]:
-    """Commands that make such rows again: ``generate`` as its manifest has it, ``merge``, ``release``."""
+    """Commands that make such rows again: of ``generate``, ``merge``, ``select`` and ``release``."""
     lines = [str(g["command"]) for g in manifest["generations"].values() if g.get("command")]
     if merged := [str(each["place"]) for each in manifest.get("merged", [])]:
         lines.append(shlex.join(["conjoin", "merge", *merged, "--out", "MERGED"]))
+    if selection := manifest.get("selection"):
+        lines.append(str(selection["command"]))
     return [*dict.fromkeys(lines), manifest["command"]]
 
 

@@ -20,6 +20,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
+from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
@@ -36,7 +37,7 @@ from pipeline.release.shards import (
     write_shards,
 )
 from pipeline.release.stand_off import Repeats, StandOff
-from pipeline.release.survey import Survey
+from pipeline.text.columns import with_text
 
 
 def write_release(
@@ -77,7 +78,8 @@ def write_release(
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-            batches = _licensed(_counted(read(shards), advance), settings.license)
+            told = map(with_text, _counted(read(shards), advance))
+            batches = _licensed(told, settings.license)
             if hiding is not None and source is not None:
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
@@ -125,7 +127,7 @@ def write_release(
         },
         "sources": [dict(each) for each in sources],
     }
-    for key in ("merged", "dropped", "withheld"):  # what became of the rows before
+    for key in ("merged", "selection", "dropped", "withheld"):  # what became of the rows before
         if key in (shards.manifest or {}):
             manifest[key] = (shards.manifest or {})[key]
     if hiding is not None:

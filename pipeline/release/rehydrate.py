@@ -10,8 +10,10 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.corpus.layout import Shards
+from pipeline.corpus.manifest import FORMAT
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
 from pipeline.release.stand_off import donated_fill, rebuilt_words
+from pipeline.text.columns import OFFSETS, TEXT, with_text
 
 
 def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
@@ -58,6 +60,7 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
     if any(found.get(config, expected[config]) != expected[config] for config in CONFIGS):
         raise rebuilder.error(source)
     manifest |= {
+        "format": FORMAT,
         "stand_off": False,
         "rehydrated": True,
         "digests": expected,
@@ -101,8 +104,9 @@ class _Rebuilder:
                 name: pa.array([each[i] for each in made], schema.field(name).type)
                 for i, name in enumerate(("fill", "words"))
             }
+            texts |= {field.name: pa.nulls(len(made), field.type) for field in (TEXT, OFFSETS)}
             columns = [texts[f.name] if f.name in texts else batch.column(f.name) for f in schema]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            yield with_text(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def error(self, source: Path) -> InputError:
         """One line on why the source is not the one the release was made of."""

@@ -5,7 +5,6 @@ Their order is a seeded shuffle that depends on a row's id alone, of any number 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from hashlib import blake2b
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -16,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts
 from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine, parquet
+from pipeline.corpus.writing import write_shard
 
 CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
 """What a manifest calls the configurations of a release, usable candidates and rejects: the name that
@@ -94,21 +93,6 @@ def write_shards(
             path=folder, remedy="nobody must write into the corpus meanwhile: run the command again",
         )  # fmt: skip
     return entries, whole
-
-
-def write_shard(
-    path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch], **options: bool
-) -> tuple[RowDigest, dict[str, Any]]:
-    """Write a shard with these row groups; returns the digest of its rows, and what a manifest says of it.
-
-    ``options`` are those of ``ParquetWriter``.
-    """
-    digest = RowDigest()
-    with pq.ParquetWriter(path, schema, compression="zstd", **options) as writer:
-        for group in groups:
-            digest.add(group)
-            writer.write_batch(group, row_group_size=len(group))
-    return digest, asdict(FileFacts.of(path, digest.rows)) | {"digest": digest.hex()}
 
 
 SOURCE = pa.field("source", pa.list_(pa.string()))

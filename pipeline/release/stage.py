@@ -8,6 +8,7 @@ from pipeline.core.console import Meter, say, table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
+from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
@@ -21,7 +22,7 @@ from pipeline.release.package import (
     write_release,
 )
 from pipeline.release.settings import Release
-from pipeline.release.survey import Survey, declared, require_permission, survey
+from pipeline.release.survey import declared, require_permission, survey
 
 ALGORITHM = 1
 """Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""

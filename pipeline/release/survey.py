@@ -1,47 +1,18 @@
 """Counts the rows of a folder of candidates, and checks their runs and licences before a release."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
-from pipeline.core.parquet import MANIFEST, column_names, read_batches, value_counts
+from pipeline.core.parquet import MANIFEST, column_names, read_batches
+from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, terms
 from pipeline.corpus.rows import RELEASED_REJECTS, generations, listed_facts
 from pipeline.release.shards import CONFIGS
-
-
-@dataclass
-class Survey:
-    """Counts of rows.
-
-    Attributes:
-        rows: by configuration.
-        licenses: rows of both configurations by what their column ``license`` says.
-        generations: rows by key of a generation and configuration.
-        reasons: rejects by reason.
-    """
-
-    rows: Counter[str] = field(default_factory=Counter)
-    licenses: Counter[str] = field(default_factory=Counter)
-    generations: dict[str, Counter[str]] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    def counted(self, batches: Iterable[pa.RecordBatch], config: str) -> Iterator[pa.RecordBatch]:
-        """The same rows of a configuration, counted as they go by."""
-        for batch in batches:
-            self.rows[config] += len(batch)
-            self.licenses.update(value_counts(batch.column("license")))
-            if "generation" in batch.schema.names:
-                for key, count in value_counts(batch.column("generation")).items():
-                    self.generations.setdefault(key, Counter())[config] += count
-            if config == "rejected":
-                self.reasons.update(value_counts(batch.column("reason")))
-            yield batch
 
 
 def survey(shards: Shards) -> Survey:

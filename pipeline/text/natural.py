@@ -15,7 +15,8 @@ _NO_SPACE_BEFORE = frozenset(
     | {"'ve", "'ll", "'d", "'m", "N'T", "'S", "'RE", "'VE", "'LL", "'D", "'M"}
 )
 _NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
-_SHOWN = {"``": '"', "''": '"', "`": "'"}
+SHOWN = {"``": '"', "''": '"', "`": "'"}
+"""Words that stand in natural text as another sign."""
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _WORD = re.compile(r"\w+(?:[-'\u2019./]\w+)*|[^\w\s]")
@@ -66,7 +67,7 @@ def join_words(words: Sequence[str]) -> NaturalText:
         if not (glue_next or before):
             text += " "
         start = len(text)
-        text += _SHOWN.get(word, word)
+        text += SHOWN.get(word, word)
         offsets.append((start, len(text)))
         glue_next = after
     return NaturalText(text, tuple(offsets))

@@ -124,6 +124,27 @@ def until_listed(tab: Any, ids: list[str]) -> None:
     )
 
 
+def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: Corpus, file: str) -> None:
+    """The button shows the command for the filters as they stand; a page that is a file has none."""
+    visit(tab, url)
+    tab.click("label:has(input[name=label][value=VP])")
+    tab.click("#save")
+    tab.wait_for_selector("#saving[open]")
+    told = corpus.selection(View(label=["VP"]))
+    assert tab.text_content("#saving-command") == told["command"]
+    assert tab.text_content("#saving-note") == told["note"]
+    tab.keyboard.press("Escape")
+    tab.click("label:has(input[name=state][value=rejected])")
+    tab.click("#save")
+    tab.wait_for_function(
+        "() => document.querySelector('#saving-note').textContent.startsWith('Rejects')"
+    )
+    assert tab.is_hidden("#saving-command")
+    tab.goto(file)
+    settled(tab)
+    assert tab.is_hidden("#save")
+
+
 def test_rows_are_marked_and_a_script_tag_stays_text(tab: Any, url: str, corpus: Corpus) -> None:
     """The first page holds the corpus's first rows, their parts named; no corpus text becomes markup."""
     visit(tab, url)

@@ -17,6 +17,7 @@ from pipeline.core.schema import CANDIDATES
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
+from pipeline.text.columns import natural_columns
 from pipeline.text.lines import open_lines
 from pipeline.tools.export import command as export
 from pipeline.tools.predict.sentences import format_of, read_sentences
@@ -97,7 +98,11 @@ def test_jsonl_has_every_column(awkward: Path) -> None:
     assert len(made) == len(AWKWARD)
     for new, old in zip(made, rows_of(awkward), strict=True):
         spans = [[span["start"], span["end"]] for span in old["conjuncts"]]
-        assert new == old | {"conjuncts": spans, "reference": spans[0], "score_prepend": None}
+        natural = natural_columns(old["words"])
+        natural["offsets"] = [[span["start"], span["end"]] for span in natural["offsets"]]
+        assert new == old | natural | {
+            "conjuncts": spans, "reference": spans[0], "score_prepend": None,
+        }  # fmt: skip
 
 
 def test_brat_offsets_cut_the_text(awkward: Path) -> None:

@@ -25,6 +25,7 @@ from shared_corpora import candidate_folder
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
+from pipeline.corpus.rows import RELEASED
 from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate
@@ -172,7 +173,35 @@ def repeat(change: Callable[[Row], Row]) -> Damage:
 COUNT, DIGEST = "row count differs from manifest", "row digest differs from manifest"
 FILL = "fill differs from its conjunct"
 OTHER_CONFIG = {"train": "rejected", "rejected": "train"}
+
+
+def shifted(by: int) -> Damage:
+    """The offsets of all words after the second, moved."""
+
+    def change(old: Row) -> Row:
+        moved = [span(s["start"] + by, s["end"] + by) for s in old["offsets"][2:]]
+        return {"offsets": [*old["offsets"][:2], *moved]}
+
+    return row(change, keep_id=True)
+
+
+AT = RELEASED.get_field_index("coordinator")
+TEXT, OFFSETS = "text differs from its words", "offsets differ from the words"
+
 DAMAGE: list[tuple[str, Damage, set[str]]] = [
+    # Text.
+    ("another text", row(lambda old: {"text": old["text"].replace("door", "gate")}, keep_id=True), {TEXT}),
+    ("two spaces", row(lambda old: {"text": old["text"].replace(" ", "  ", 1)}, keep_id=True), {TEXT}),
+    ("more text", row(lambda old: {"text": old["text"] + " And more."}, keep_id=True), {TEXT}),
+    ("offsets moved", shifted(1), {OFFSETS}),
+    ("offsets of one word less", row(lambda old: {"offsets": old["offsets"][:-1]}, keep_id=True),
+     {OFFSETS}),
+    ("offsets before the text", shifted(-99), {OFFSETS, TEXT}),
+    ("text without offsets", value(offsets=None), {"null value"}),
+    ("offsets without text", value(text=None), {"null value"}),
+    ("a null among the offsets",
+     row(lambda old: {"offsets": [span(0, None), *old["offsets"][1:]]}, keep_id=True), {"null value"}),
+    ("neither text nor offsets", value(text=None, offsets=None), set()),
     # Spans.
     ("span beyond the sentence", conjuncts(lambda a, b, k: [a, span(b["start"], 99)]),
      {"span outside sentence"}),
@@ -244,10 +273,10 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
      columns(lambda t: t.rename_columns(["tag" if n == "label" else n for n in t.column_names])),
      {"missing column", "unexpected column"}),
     ("column of another type",
-     columns(lambda t: t.set_column(3, "coordinator", t["coordinator"].cast(pa.string()))),
+     columns(lambda t: t.set_column(AT, "coordinator", t["coordinator"].cast(pa.string()))),
      {"wrong column type"}),
     ("number too large",
-     columns(lambda t: t.set_column(3, "coordinator", pa.array([2**40] * len(t)))),
+     columns(lambda t: t.set_column(AT, "coordinator", pa.array([2**40] * len(t)))),
      {"wrong column type", DIGEST}),
     # Files.
     ("truncated shard", file(SHARD, lambda data: data[:-100]),

@@ -181,7 +181,11 @@
     $("back").addEventListener("click", () => page(-1));
     $("next").addEventListener("click", () => page(1));
     $("help-open").addEventListener("click", () => $("help").showModal());
-    $("copy").addEventListener("click", copyLink);
+    $("copy").addEventListener("click", () => { toLink(); copyText($("copy"), location.href, "The link of this view"); });
+    $("save").hidden = !source.selection;  // one file does not say where its rows are from
+    $("save").addEventListener("click", showSelection);
+    $("saving-copy").addEventListener("click", () =>
+      copyText($("saving-copy"), $("saving-command").textContent, "The command"));
     $("theme").addEventListener("click", nextTheme);
   }
 
@@ -215,15 +219,30 @@
     });
   }
 
-  async function copyLink() {
-    toLink();
+  async function copyText(button, text, what) {
+    const usualText = button.dataset.text ??= button.textContent;
     try {
-      await navigator.clipboard.writeText(location.href);
-      $("copy").textContent = "Copied";
-      setTimeout(() => { $("copy").textContent = "Copy link"; }, 1500);
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = usualText; }, 1500);
     } catch {
-      window.prompt("The link of this view", location.href);
+      window.prompt(what, text);
     }
+  }
+
+  // The page writes nothing: it says which command would.
+  async function showSelection() {
+    try {
+      const { command, note } = await source.selection(view);
+      for (const id of ["saving-what", "saving-command", "saving-copy"]) $(id).hidden = command === null;
+      $("saving-command").textContent = command ?? "";
+      $("saving-note").textContent = note;
+    } catch (error) {
+      for (const id of ["saving-what", "saving-command", "saving-copy"]) $(id).hidden = true;
+      $("saving-note").textContent = error instanceof TypeError
+        ? "No answer. Is `conjoin browse` still running in its terminal?" : error.message;
+    }
+    $("saving").showModal();
   }
 
   // --- themes and keys ------------------------------------------------------------------------

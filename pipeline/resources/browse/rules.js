@@ -36,6 +36,7 @@ conjoin.served = function () {
       asking = new AbortController();
       return get("api/view", conjoin.asParameters(view), asking.signal);
     },
+    selection: (view) => get("api/select", conjoin.asParameters(view)),
   };
 };
 

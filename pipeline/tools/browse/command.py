@@ -20,6 +20,7 @@ from pipeline.core.files import write_text
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.tools.browse.corpus import Corpus, describe
+from pipeline.tools.browse.selection import Origin
 from pipeline.tools.browse.server import address, export_page, listen, serve
 from pipeline.tools.browse.table import corpus_table, keep_sample
 from pipeline.tools.settings import Browse
@@ -97,7 +98,7 @@ def open_corpus(settings: Browse, shards: Shards) -> Iterator[Corpus]:
         about = describe(
             database, shards, predictor=settings.predictor, judged=judged, sample=sample
         )
-        yield Corpus(database, about, judge)
+        yield Corpus(database, about, judge, Origin(settings.place, settings.predictor))
 
 
 def _export(settings: Browse, shards: Shards) -> None:

@@ -10,6 +10,7 @@ import duckdb
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.rows import generations
+from pipeline.tools.browse.selection import Origin, selection_of
 from pipeline.tools.browse.table import BINS, View, bin_of, contents, rows_of_view, summary
 
 if TYPE_CHECKING:  # without a predictor there is no need of torch, which takes seconds
@@ -28,11 +29,13 @@ class Corpus:
         database: with the table ``corpus.rows``.
         about: what ``describe`` says.
         judge: the predictor; None without one.
+        origin: what a command that selects these rows names.
     """
 
     database: duckdb.DuckDBPyConnection
     about: Mapping[str, Any]
     judge: "Judge | None" = field(default=None)
+    origin: Origin | None = None
 
     def answer(self, view: View) -> dict[str, Any]:
         """What ``summary`` counts, and ``rows``, each with its ``bin``. May be called by many threads.
@@ -50,6 +53,12 @@ class Corpus:
         for row in rows:
             row["bin"] = bin_of(row["value"], top)
         return answer
+
+    def selection(self, view: View) -> dict[str, str | None]:
+        """The command that selects what a view lists; see ``selection_of``."""
+        if self.origin is None:
+            return {"command": None, "note": "Nothing says where these rows are."}
+        return selection_of(view, self.origin, self.about["top"])
 
     def everything(self) -> list[dict[str, Any]]:
         """All rows, as ``answer`` has them."""

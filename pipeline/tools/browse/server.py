@@ -109,7 +109,7 @@ def address(listener: socket.socket, token: str) -> str:
 
 
 def make_app(corpus: Corpus, token: str) -> FastAPI:
-    """The application: the page, its files, ``/api/corpus`` and ``/api/view``.
+    """The application: the page, its files, ``/api/corpus``, ``/api/view`` and ``/api/select``.
 
     Args:
         corpus: what is shown.
@@ -152,6 +152,10 @@ def make_app(corpus: Corpus, token: str) -> FastAPI:
     @app.get("/api/view")
     def view(asked: Annotated[View, Query()]) -> dict[str, Any]:
         return corpus.answer(asked)
+
+    @app.get("/api/select")
+    def select(asked: Annotated[View, Query()]) -> dict[str, str | None]:
+        return corpus.selection(asked)
 
     return app
 

@@ -17,6 +17,7 @@ from pipeline.core.tally import Tally
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.rows import RELEASED, generation_key, strays
+from pipeline.text.columns import with_text
 from pipeline.tools.export.formats import FORMATS, Row
 from pipeline.tools.settings import Export
 
@@ -92,8 +93,9 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
         for batch in read_batches(path, schema):
             check(batch.select(required), str(path), first)
             first += len(batch)
-            for row in batch.to_pylist():
-                row["conjuncts"] = [(span["start"], span["end"]) for span in row["conjuncts"]]
+            for row in with_text(batch).to_pylist():
+                for name in ("conjuncts", "offsets"):
+                    row[name] = [(span["start"], span["end"]) for span in row[name]]
                 row["reference"] = (row["reference"]["start"], row["reference"]["end"])
                 if row["donor"] is not None:
                     span = (row["donor"]["start"], row["donor"]["end"])

@@ -117,7 +117,9 @@ def _put_back() -> None:
     _KEPT.unlink()
 
 
-GRID = ("corpora", "lms", "generations", "releases", "labelled", "seeds", "lm_seeds", "systems")
+GRID = (
+    "corpora", "lms", "generations", "selections", "releases", "labelled", "seeds", "lm_seeds", "systems",
+)  # fmt: skip
 """The keys of params.yaml that span the matrix: a preset sets these and nothing else."""
 
 STAGES = (

@@ -20,10 +20,10 @@ Wrong = tuple[str, tuple[int, int], str]
 def sentences_of(shards: Shards) -> Path | None:
     """The sentences that a folder of candidates was made of; None where that cannot be known.
 
-    Those of the corpus folder around it; what was merged may be from several corpora, and a release may
-    lie anywhere.
+    Those of the corpus folder around it; what was merged or selected may be from several corpora, and a
+    release may lie anywhere.
     """
-    if shards.kind != "candidates" or "merged" in (shards.manifest or {}):
+    if shards.kind != "candidates" or {"merged", "selection"} & set(shards.manifest or {}):
         return None
     corpus = corpus_around(shards.place)
     if corpus is None:

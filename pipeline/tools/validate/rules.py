@@ -16,10 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import SPAN_RULES, Rule
+from pipeline.core.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
+from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
-from pipeline.text.natural import join_words, split_words
+from pipeline.text.natural import SHOWN, join_words, split_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,29 @@ _DONOR = [
 ]  # fmt: skip
 """What is asked of the donors of attested fills."""
 
+_SIGNS = "".join(f" WHEN {quoted(word)} THEN {quoted(sign)}" for word, sign in SHOWN.items())
+_PRINTED = f"list_transform(words, lambda w: CASE w{_SIGNS} ELSE w END)"
+_STARTS, _ENDS = (
+    f"""list_transform(offsets, lambda s: s."{end}"::BIGINT)""" for end in ("start", "end")
+)
+_SPACED = (
+    f"list_transform(list_zip({_PRINTED}, {_STARTS}[2:], {_ENDS}), "
+    "lambda s: s[1] || CASE WHEN s[2] > s[3] THEN ' ' ELSE '' END)"
+)
+_NATURAL = [
+    Rule("null value", "text offsets", "(text IS NULL) <> (offsets IS NULL)",
+         "one of text and offsets is null"),
+    Rule("offsets differ from the words", "offsets words",
+         f"len(offsets) <> n OR {_STARTS}[1] <> 0 OR "
+         + ANY(f"list_zip({_PRINTED}, {_STARTS}, {_ENDS})", "s[3] - s[2] <> length(s[1])") + " OR "
+         + ANY(f"list_zip({_STARTS}[2:], {_ENDS}[:-2])", "s[1] - s[2] NOT IN (0, 1)"),
+         "{offsets}, words: {words}"),
+    Rule("text differs from its words", "text offsets words",
+         f"offsets IS NOT NULL AND text <> array_to_string({_SPACED}, '')", "{text!r}, words: {words}"),
+]  # fmt: skip
+"""What is asked of the words as text: each stands at its offsets as it is printed, with one space or none
+between two. Where a space belongs is not asked, so that text by other rules passes."""
+
 _LABELS = ", ".join(f"'{label}'" for label in (*REFERENCE_LABELS, UNLABELLED))
 
 RULES = [
@@ -212,6 +236,7 @@ RULES = [
     *_DONOR,
     *_word_rules("words"),
     Rule("no words", "words", "n = 0", "a sentence without words"),
+    *_NATURAL,
     *_word_rules("fill_words"),
     *_text_rules("fill", "fill"),
     *_fill_rules("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",

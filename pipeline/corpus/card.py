@@ -1,0 +1,57 @@
+"""A short README.md of a folder of candidates, by which `datasets` loads it as it is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from pipeline.core.files import write_text
+
+CARD = "README.md"
+
+_CONFIGS = {
+    "default": ("candidates-*.parquet", {"default": True}),
+    "rejected": ("rejects-*.parquet", {}),
+}
+
+_BODY = """
+# Candidates
+
+{made}
+
+```python
+from datasets import load_dataset
+
+candidates = load_dataset("FOLDER", split="train")  # this one
+rejects = load_dataset("FOLDER", "rejected", split="train")  # with the reason of each
+```
+
+`manifest.json` says how the rows were made. This is no release: `conjoin release` makes one, with documents
+and licences, for others.
+"""
+
+
+def write_card(folder: Path, made: str, digests: Mapping[str, str]) -> None:
+    """Write the card, if it does not stand there already.
+
+    Args:
+        folder: where it goes, with the files of candidates and rejects.
+        made: a sentence on how the rows were made.
+        digests: of ``train`` and ``rejected``. `datasets` names its copy of a folder after the card alone,
+            so without them it would hand out the rows that stood there before.
+    """
+    parts = zip(_CONFIGS.items(), ("train", "rejected"), strict=True)
+    configs = [
+        {
+            "config_name": name,
+            "data_files": [{"split": "train", "path": pattern}],
+            **default,
+            "description": f"rows {digests[part]}",
+        }
+        for (name, (pattern, default)), part in parts
+    ]
+    front = yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True)
+    text = f"---\n{front}---\n{_BODY.format(made=made)}"
+    path = folder / CARD
+    if not (path.is_file() and path.read_text(encoding="utf-8") == text):
+        write_text(path, text)

@@ -1,0 +1,193 @@
+"""Folders of candidates made of the rows of other corpora: what `merge` and `select` have in common."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice, repeat
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts
+from pipeline.core.parquet import column_names, regroup
+from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.core.tally import Tally
+from pipeline.corpus.counts import Survey
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.engine import columns_of
+from pipeline.corpus.layout import Shards, apart
+from pipeline.corpus.origin import facts, find_corpus, foreign_rows
+from pipeline.corpus.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    generations,
+    read_accepted,
+    read_rejects,
+    require_whole,
+)
+
+SCHEMAS = {"train": RELEASED, "rejected": RELEASED_REJECTS}
+"""The columns of each kind of rows, candidates and rejects, by what manifests call it."""
+
+_NAMES = {"train": "candidates", "rejected": "rejects"}
+"""What the names of the files of a kind begin with."""
+
+_GROUP = 10_000  # rows of a row group; they are in memory at once
+_GROUPS = 20  # of a shard
+
+
+def vacant(out: Path, corpora: Sequence[Shards]) -> None:
+    """Check that a folder may be written.
+
+    Raises:
+        InputError: there is something in it, or it holds, or lies in, one of the corpora.
+    """
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InputError("there is something here already", path=out, remedy="name a new folder")
+    apart(out, *(shards.place for shards in corpora))
+
+
+def sound(shards: Shards) -> Shards:
+    """The corpus, if it has all columns of one and no others, which merging would lose."""
+    if shards.kind == "stand-off":
+        raise InputError(
+            "a stand-off release: its rows have no words to tell equal ones by",
+            path=shards.place, remedy="rebuild it with `conjoin rehydrate` first",
+        )  # fmt: skip
+    found = columns_of(replace(shards, rejects=()), CANDIDATES)
+    if shards.kind == "file" and "reason" in found:
+        shards = replace(shards, accepted=(), rejects=shards.accepted)
+    columns_of(replace(shards, accepted=()), REJECTS)
+    for files, schema in zip((shards.accepted, shards.rejects), SCHEMAS.values(), strict=True):
+        for path in files:
+            more = [name for name in column_names(path) if name not in schema.names]
+            if more:
+                raise InputError(
+                    f"column {more[0]!r} is none of a corpus of conjoin's", path=path,
+                    remedy="take it out, or merge corpora of one kind",
+                )  # fmt: skip
+    if shards.manifest is not None:  # a single file, or a stranger's folder, has none
+        require_whole(shards)
+    for read in (read_accepted, read_rejects):
+        next(read(shards), None)  # raises at once if it is not known which run made the rows
+    return shards
+
+
+def united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
+    """All generations by their key, without the numbers of rows that a release adds to them."""
+    runs: dict[str, dict[str, Any]] = {}
+    places: dict[str, Path] = {}
+    for shards in corpora:
+        for key, about in generations(shards).items():
+            plain = {name: value for name, value in about.items() if name != "rows"}
+            known = runs.setdefault(key, plain)
+            # The same rows may have been made in folders of other names, which the command shows.
+            if {**known, "command": None} != {**plain, "command": None}:
+                name = next(n for n in {**plain, **known} if plain.get(n) != known.get(n))
+                raise InputError(
+                    f"generation {key} is described otherwise than in {places[key]}: its {name!r} "
+                    "differs", path=shards.place, remedy="one of the two manifests is damaged",
+                )  # fmt: skip
+            places.setdefault(key, shards.place)
+    return runs
+
+
+def write_shard(
+    path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch], **options: bool
+) -> tuple[RowDigest, dict[str, Any]]:
+    """Write a shard with these row groups; returns the digest of its rows, and what a manifest says of it.
+
+    ``options`` are those of ``ParquetWriter``.
+    """
+    digest = RowDigest()
+    with pq.ParquetWriter(path, schema, compression="zstd", **options) as writer:
+        for group in groups:
+            digest.add(group)
+            writer.write_batch(group, row_group_size=len(group))
+    return digest, asdict(FileFacts.of(path, digest.rows)) | {"digest": digest.hex()}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows of one kind that were written.
+
+    Attributes:
+        rows: how many.
+        digest: their row digest.
+        shards: what a manifest says of each file.
+    """
+
+    rows: int
+    digest: str
+    shards: list[dict[str, Any]]
+
+
+def write_kind(folder: Path, config: str, batches: Iterable[pa.RecordBatch], rows: int) -> Written:
+    """Write all rows of one kind; a file without any if there are none.
+
+    Args:
+        folder: where the files go.
+        config: ``train`` for candidates, ``rejected`` for rejects.
+        batches: the rows, with the columns of ``SCHEMAS``, however cut.
+        rows: how many they are.
+
+    Raises:
+        InputError: ``batches`` does.
+    """
+    digests: list[RowDigest] = []
+    shards: list[dict[str, Any]] = []
+    groups = regroup(batches, repeat(_GROUP))  # so that files do not tell how they were read
+    count = max(-(-rows // (_GROUP * _GROUPS)), 1)
+    for index in range(count):
+        path = folder / f"{_NAMES[config]}-{index:05d}-of-{count:05d}.parquet"
+        digest, told = write_shard(path, SCHEMAS[config], islice(groups, _GROUPS))
+        digests.append(digest)
+        shards.append({"file": path.name, **told})
+    next(groups, None)  # reads what is left: batches without rows
+    whole = RowDigest.united(digests)
+    return Written(whole.rows, whole.hex(), shards)
+
+
+def told_of(
+    corpora: Sequence[Shards],
+    runs: Mapping[str, Mapping[str, Any]],
+    written: Mapping[str, Written],
+    counts: Survey,
+) -> dict[str, Any]:
+    """What every such folder's manifest says: runs, sources, and counts and files of its rows.
+
+    Args:
+        corpora: what it was made of.
+        runs: of ``united_runs``.
+        written: by kind.
+        counts: of the rows that were written.
+    """
+    return {
+        "generations": {
+            key: {**runs.get(key, {}), "rows": {part: rows[part] for part in written}}
+            for key in sorted({*runs, *counts.generations})
+            for rows in [counts.generations.get(key, Counter[str]())]
+        },
+        "rows": {part: each.rows for part, each in written.items()},
+        "digests": {part: each.digest for part, each in written.items()},
+        "sources": _sources(corpora),
+        "tally": Tally(written["train"].rows, counts.reasons).to_dict(),
+        "shards": [shard for each in written.values() for shard in each.shards],
+    }
+
+
+def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
+    """The source corpora behind the rows, each once, as releases tell them or as they are at hand."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for shards in corpora:
+        told = (shards.manifest or {}).get("sources")
+        if told is None:
+            corpus = find_corpus(shards.place, None)
+            at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
+            told = [facts(corpus)] if corpus is not None and at_hand else []
+        for source in told:
+            found.setdefault(str(source.get("sha256")), source)
+    return list(found.values())

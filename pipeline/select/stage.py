@@ -1,0 +1,152 @@
+"""The ``select`` stage: folders of candidates in, the chosen ones in a folder of the same form out.
+
+Every row that is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were; but
+what a licence keeps out is only counted, so that the result is under the licences that were asked for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.core.console import Meter, say, table
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.parquet import MANIFEST, row_count
+from pipeline.core.settings import shown_place
+from pipeline.corpus.card import write_card
+from pipeline.corpus.counts import Survey
+from pipeline.corpus.digest import RowDigest
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
+from pipeline.corpus.writing import sound, told_of, united_runs, vacant, write_kind
+from pipeline.select.choosing import UNPERMITTED, Choice, choose, kept_rows
+from pipeline.select.settings import Select
+from pipeline.text.columns import with_text
+
+ALGORITHM = 1
+"""Raise it when a code change changes what is chosen by the same settings (tests/test_golden.py)."""
+
+
+def run(settings: Select) -> None:
+    """Write the chosen rows, and print why the others are not among them.
+
+    Raises:
+        InputError: a corpus is damaged, or is not what it should be; no row is chosen; there is
+            something at ``out``.
+        SettingsError: a condition or a licence is none; ``delta`` without a predictor.
+        ModelError: the predictor cannot be loaded.
+    """
+    if settings.delta is not None and settings.predictor is None:
+        raise SettingsError(
+            "select.delta needs a predictor", remedy="name one with --predictor, or leave it out"
+        )
+    corpora = [find_shards(place) for place in settings.places]
+    vacant(settings.out, corpora)
+    corpora = [sound(shards) for shards in corpora]
+    total = sum(row_count(path) for shards in corpora for path in shards.accepted)
+    with (
+        atomic_folder(settings.out) as folder,
+        Meter("select, rows looked at", total * (1 + (settings.predictor is not None))) as meter,
+    ):
+        choice = choose(corpora, settings, folder, meter.advance)
+        _show(choice)
+        if not choice.kept:
+            raise InputError(
+                "no candidate is chosen", path=settings.out,
+                remedy="ask for less: the table says what the rows were left out for",
+            )  # fmt: skip
+        manifest = _write(folder, corpora, settings, choice)
+    rows = manifest["rows"]
+    say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
+
+
+def _show(choice: Choice) -> None:
+    counts = choice.counts()
+    refused = [(reason, count) for reason, count in counts.items() if count]
+    table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
+    if not len(choice.rejects):
+        return
+    told = [("taken over", int(np.count_nonzero(choice.rejects))), *choice.dropped.items()]
+    table("rejects that were there", ("outcome", "count"), told)
+
+
+def _write(
+    folder: Path, corpora: Sequence[Shards], settings: Select, choice: Choice
+) -> dict[str, Any]:
+    """Write candidates, rejects, manifest and card; returns the manifest."""
+    runs, counts = united_runs(corpora), Survey()
+    barred = choice.counts().get(UNPERMITTED, 0)
+    left_out = len(choice.verdicts) - choice.kept - barred
+    parts = {
+        "train": (map(with_text, kept_rows(corpora, choice.verdicts == 0)), choice.kept),
+        "rejected": (
+            map(with_text, _rejected(corpora, choice)),
+            int(np.count_nonzero(choice.rejects)) + left_out,
+        ),
+    }
+    written = {
+        config: write_kind(folder, config, counts.counted(rows, config), number)
+        for config, (rows, number) in parts.items()
+    }
+    dropped = {"train": {UNPERMITTED: barred} if barred else {}, "rejected": choice.dropped}
+    manifest = {
+        **told_of(corpora, runs, written, counts),
+        **_history(corpora),
+        "selection": {
+            "command": settings.shown_command(settings.usual() - {"places"}),
+            "algorithm": ALGORITHM,
+            "inputs": list(_inputs(corpora, choice)),
+            "left_out": choice.counts(),
+        },
+        "dropped": dropped,
+    }
+    write_json(folder / MANIFEST, manifest)
+    made = f"Chosen by `{manifest['selection']['command']}`."
+    write_card(folder, made, manifest["digests"])
+    return manifest
+
+
+def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBatch]:
+    """The corpora's own rejects, and then the candidates that were left out, with the reason."""
+    begin = 0
+    for shards in corpora:
+        for batch in read_rejects(shards):
+            yield batch.filter(pa.array(choice.rejects[begin : begin + len(batch)]))
+            begin += len(batch)
+    codes = choice.verdicts
+    out = codes > 0
+    if UNPERMITTED in choice.reasons:
+        out &= codes != choice.number(UNPERMITTED)
+    reasons, begin = pa.array(choice.reasons, pa.string()), 0
+    places = np.flatnonzero(out)
+    for batch in kept_rows(corpora, out):
+        own = reasons.take(pa.array(codes[places[begin : begin + len(batch)]]))
+        begin += len(batch)
+        yield pa.RecordBatch.from_arrays([*batch.columns, own], schema=RELEASED_REJECTS)
+
+
+def _inputs(corpora: Sequence[Shards], choice: Choice) -> Iterator[dict[str, Any]]:
+    """What the manifest says of each input, as that of a merged folder does."""
+    begin = {"train": 0, "rejected": 0}
+    kept = {"train": choice.verdicts == 0, "rejected": choice.rejects}
+    for shards in corpora:
+        told: dict[str, dict[str, Any]] = {"rows": {}, "kept": {}, "digests": {}}
+        for part, read in (("train", read_accepted), ("rejected", read_rejects)):
+            digest = RowDigest()
+            for batch in read(shards):
+                digest.add(batch)
+            rows = slice(begin[part], begin[part] + digest.rows)
+            begin[part] = rows.stop
+            told["rows"][part], told["digests"][part] = digest.rows, digest.hex()
+            told["kept"][part] = int(np.count_nonzero(kept[part][rows]))
+        # The whole path would tell how this machine is arranged.
+        yield {"place": shown_place(shards.place.absolute()), "kind": shards.kind, **told}
+
+
+def _history(corpora: Sequence[Shards]) -> Mapping[str, Any]:
+    """What the manifest of a single input says of where that was merged from."""
+    told = corpora[0].manifest or {}
+    return {"merged": told["merged"]} if len(corpora) == 1 and "merged" in told else {}

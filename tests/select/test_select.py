@@ -1,0 +1,404 @@
+"""``conjoin select``: which candidates are chosen, why others are not, and what can be done with them."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+from shared_corpora import candidate_folder
+from typer.testing import CliRunner
+
+from pipeline.cli import app
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError, ModelError, SettingsError
+from pipeline.core.parquet import read_batches
+from pipeline.core.schema import PROBABILITIES
+from pipeline.core.types import Span
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
+from pipeline.corpus.statistics import summarise
+from pipeline.predictor.model import Predictor
+from pipeline.release import stage as release
+from pipeline.release.settings import Release
+from pipeline.select.settings import Select
+from pipeline.select.stage import run
+from pipeline.text.columns import natural_columns
+from pipeline.tools.browse.command import open_corpus
+from pipeline.tools.merge import DROPPED, merge
+from pipeline.tools.settings import Browse, Validate
+from pipeline.tools.validate import command as validate
+from pipeline.train.candidate_location import find_location
+
+Row = dict[str, Any]
+LICENCES = ("CC-BY-4.0", "CC-BY-4.0 AND CC-BY-SA-3.0", "CC-BY-NC-SA-4.0", "CC0-1.0 OR CC-BY-NC-4.0")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return candidate_folder(tmp_path_factory.mktemp("select") / "toy", 90)
+
+
+@pytest.fixture(scope="module")
+def licensed(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders of sentences of their own under four licences."""
+    home = tmp_path_factory.mktemp("licences")
+    return [
+        candidate_folder(home / str(n), 21, first=30 * n, seed=n, license_=name)
+        for n, name in enumerate(LICENCES)
+    ]
+
+
+def rows(place: Path) -> list[Row]:
+    return [row for batch in read_accepted(find_shards(place)) for row in batch.to_pylist()]
+
+
+def rejects(place: Path) -> list[Row]:
+    return [row for batch in read_rejects(find_shards(place)) for row in batch.to_pylist()]
+
+
+def ids(found: list[Row]) -> list[str]:
+    return [row["candidate_id"] for row in found]
+
+
+def selected(out: Path, *places: Path, **given: Any) -> list[Row]:
+    run(Select(places=list(places), out=out, **given))
+    return rows(out)
+
+
+def manifest(place: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(place / "manifest.json")
+    return found
+
+
+def fill_words(row: Row) -> int:
+    return int(row["conjuncts"][-1]["end"] - row["conjuncts"][-1]["start"])
+
+
+@pytest.mark.parametrize(
+    ("given", "keeps"),
+    [
+        ({}, lambda row: True),
+        ({"label": ["VP"]}, lambda row: row["label"] == "VP"),
+        ({"label": ["VP,PP", "X"]}, lambda row: row["label"] == "VP"),
+        ({"words": "2-3"}, lambda row: 2 <= fill_words(row) <= 3),
+        ({"words": "4-"}, lambda row: fill_words(row) >= 4),
+        ({"words": "-2"}, lambda row: fill_words(row) <= 2),
+        ({"words": "1"}, lambda row: fill_words(row) == 1),
+        ({"min_score": -1.5}, lambda row: row["score"] >= -1.5),
+        ({"min_score": -2.0, "max_score": -1.5}, lambda row: -2 <= row["score"] <= -1.5),
+        ({"where": "score > -2 AND label = 'NP'"}, lambda row: row["score"] > -2 and row["label"] == "NP"),
+        ({"where": "list_contains(words, 'boat') -- any"}, lambda row: "boat" in row["words"]),
+        ({"where": "fill_words = 3 AND sentence_words > 15 AND word = 'and'"},
+         lambda row: fill_words(row) == 3 and len(row["words"]) > 15),
+        ({"where": "text LIKE '%door%' AND offsets[1].end = 3 AND donor IS NULL"}, lambda row: True),
+    ],
+)  # fmt: skip
+def test_rows_are_chosen_by_what_they_say(
+    given: dict[str, Any], keeps: Any, folder: Path, tmp_path: Path
+) -> None:
+    """Those for which plain Python says the same, in their order; all the others are rejects."""
+    every = rows(folder)
+    expected = [row for row in every if keeps(row)]
+    assert len(expected) > 0
+    assert selected(tmp_path / "out", folder, **given) == expected
+    left_out = [row for row in every if row not in expected]
+    own = rejects(folder)
+    found = rejects(tmp_path / "out")
+    assert ids(found) == ids(own) + ids(left_out)
+    assert [row["reason"] for row in found[: len(own)]] == [row["reason"] for row in own]
+    told = manifest(tmp_path / "out")
+    assert sum(told["selection"]["left_out"].values()) == len(left_out)
+    assert told["tally"]["refused"] == Counter(row["reason"] for row in found)
+
+
+def test_the_first_thing_that_a_row_fails_is_its_reason(folder: Path, tmp_path: Path) -> None:
+    """Label, words, score, condition, limit, in this order."""
+    given = {"words": "2-4", "min_score": -2.0, "where": "fill_words < 4", "limit": 3}
+    found = selected(tmp_path / "out", folder, label=["NP"], **given)
+    assert len(found) == 3
+    reasons = {row["candidate_id"]: row["reason"] for row in rejects(tmp_path / "out")}
+    kept = 0
+    for row in rows(folder):
+        why = (
+            "label not among NP" if row["label"] != "NP"
+            else "words of the fill not 2-4" if not 2 <= fill_words(row) <= 4
+            else "score below -2" if row["score"] < -2
+            else "condition not met" if fill_words(row) == 4
+            else "beyond the first 3" if kept == 3
+            else None
+        )  # fmt: skip
+        assert reasons.get(row["candidate_id"]) == why
+        kept += why is None
+
+
+def test_scores_that_are_no_numbers_pass_no_bound(folder: Path, tmp_path: Path) -> None:
+    """Null, NaN and infinite ones have the reason "no score"."""
+    path = tmp_path / "rows.parquet"
+    table = pa.Table.from_batches(read_accepted(find_shards(folder)))
+    scores = [None, math.nan, math.inf, -math.inf, *table["score"].to_pylist()[4:]]
+    at = table.schema.get_field_index("score")
+    pq.write_table(
+        table.set_column(at, table.schema.field(at), pa.array(scores, pa.float32())), path
+    )
+    found = selected(tmp_path / "out", path, min_score=-99.0)
+    assert ids(found) == ids(rows(folder))[4:]
+    told = manifest(tmp_path / "out")["selection"]["left_out"]
+    assert told == {"no score": 4, "score below -99": 0, DROPPED: 0}
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"),
+    [
+        (["CC-BY-4.0"], {0}),
+        (["cc-by-4.0", "CC-BY-SA-3.0"], {0, 1}),
+        (["CC-BY-4.0,CC-BY-SA-3.0,CC-BY-2.5"], {0, 1}),
+        (["CC0-1.0"], {3}),
+        (["CC-BY-NC-4.0", "CC-BY-NC-SA-4.0"], {2, 3}),
+    ],
+)
+def test_only_rows_that_the_licences_permit(
+    named: list[str], kept: set[int], licensed: list[Path], tmp_path: Path
+) -> None:
+    """Of A AND B both must be named, of A OR B one; the others are in no file, and are counted."""
+    found = selected(tmp_path / "out", *licensed, license=named)
+    permitted = {LICENCES[n] for n in kept}
+    assert {row["license"] for row in found} == permitted
+    assert ids(found) == [i for n in sorted(kept) for i in ids(rows(licensed[n]))]
+    assert {row["license"] for row in rejects(tmp_path / "out")} <= permitted
+    told = manifest(tmp_path / "out")
+    gone = [n for n in range(4) if n not in kept]
+    why = "licence not among those asked for"
+    assert told["dropped"] == {
+        "train": {why: sum(len(rows(licensed[n])) for n in gone)},
+        "rejected": {why: sum(len(rejects(licensed[n])) for n in gone)},
+    }
+    release.run(Release(candidates=tmp_path / "out", out=tmp_path / "release", name="open"))
+    assert set(manifest(tmp_path / "release")["licenses"]) == permitted
+
+
+def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
+    """One that fails a condition is no reason to leave out an equal one that does not."""
+    low, high = (
+        candidate_folder(tmp_path / name, 30, seed=seed, shift=-9.0 * (1 - seed))
+        for seed, name in enumerate(("low", "high"))
+    )
+    both = selected(tmp_path / "both", low, high)
+    assert ids(both) == ids(rows(low))
+    assert Counter(row["reason"] for row in rejects(tmp_path / "both"))[DROPPED] == len(rows(high))
+    best = selected(tmp_path / "best", low, high, min_score=-5.0)
+    assert best == rows(high)
+    validate.run(Validate(place=tmp_path / "both"))
+
+
+@pytest.mark.parametrize("kind", ["release", "merged", "selected", "file"])
+def test_whatever_holds_candidates_is_read(kind: str, folder: Path, tmp_path: Path) -> None:
+    """A release, a merged folder, a selection and a file give the same rows as the folder."""
+    place = tmp_path / kind
+    if kind == "release":
+        release.run(Release(candidates=folder, out=place))
+    elif kind == "merged":
+        merge([find_shards(folder), find_shards(folder)], place)
+    elif kind == "selected":
+        run(Select(places=[folder], out=place))
+    else:
+        place = tmp_path / "rows.parquet"
+        pq.write_table(pa.Table.from_batches(read_accepted(find_shards(folder))), place)
+    found = selected(tmp_path / "out", place, label=["VP"])
+    assert sorted(ids(found)) == sorted(ids([r for r in rows(folder) if r["label"] == "VP"]))
+
+
+def test_the_result_is_a_corpus_like_any_other(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Valid, counted, browsed, trained on, merged, released and selected from; its rows have text."""
+    out = tmp_path / "out"
+    found = selected(out, folder, words="2-4")
+    for row in (*found, *rejects(out)):
+        assert {name: row[name] for name in ("text", "offsets")} == natural_columns(row["words"])
+    capsys.readouterr()
+    validate.run(Validate(place=out))
+    assert "no violations" in capsys.readouterr().out
+    counted = summarise(find_shards(out), None)
+    assert counted["rows"] == {"accepted": len(found), "rejected": len(rejects(out))}
+    with open_corpus(Browse(place=out), find_shards(out)) as corpus:
+        assert corpus.about["usable"] == len(found)
+    assert sum(len(batch) for *_, batch in find_location(out).pieces()) == len(found)
+    both = merge([find_shards(out), find_shards(folder)], tmp_path / "m")
+    assert both["rows"]["train"] == len(rows(folder))
+    release.run(Release(candidates=out, out=tmp_path / "release"))
+    validate.run(Validate(place=tmp_path / "release"))
+    card = (tmp_path / "release/README.md").read_text()
+    assert "conjoin select" in card
+    assert "--words 2-4" in card
+
+
+def test_equal_inputs_give_equal_files(folder: Path, tmp_path: Path) -> None:
+    """Whatever the paths; and the manifest tells no path of this machine."""
+    for name in ("one", "two"):
+        selected(tmp_path / name / "out", folder, min_score=-2.0)
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / name / "out").iterdir()}
+        for name in ("one", "two")
+    )
+    changed = {name for name in one if one[name] != two[name]}
+    assert changed == {"README.md", "manifest.json"}  # their --out
+    assert str(tmp_path).encode() not in one["manifest.json"] + one["README.md"]
+
+
+@pytest.fixture(scope="module")
+def predictor(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("run") / "predictor"
+    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=0).save(made)
+    return made
+
+
+def test_a_predictor_keeps_what_reaches_delta(
+    folder: Path, predictor: Path, tmp_path: Path
+) -> None:
+    """All rows that all else lets pass have a probability on file; those below δ are rejects."""
+    asked = [row for row in rows(folder) if row["label"] == "NP"]
+    ends = [(row["conjuncts"][0]["start"], row["conjuncts"][-1]["end"]) for row in asked]
+    run(Select(places=[folder], out=tmp_path / "all", label=["NP"], predictor=predictor, delta=0))
+    (batch,) = read_batches(tmp_path / "all/probabilities.parquet", PROBABILITIES)
+    told = dict(zip(*(batch.column(n).to_pylist() for n in batch.schema.names), strict=True))
+    assert list(told) == ids(asked)
+    for row, (start, end) in list(zip(asked, ends, strict=True))[:5]:
+        (alone,) = Predictor.load(predictor).probability(
+            [tuple(row["words"])], [row["coordinator"]], [Span(start, end)]
+        )
+        assert told[row["candidate_id"]] == pytest.approx(alone, abs=1e-5)
+    delta = float(np.median(list(told.values())))
+    found = selected(tmp_path / "out", folder, label=["NP"], predictor=predictor, delta=delta)
+    assert ids(found) == [i for i, probability in told.items() if probability >= delta]
+    reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
+    assert reasons[f"probability below {delta:g}"] == len(asked) - len(found)
+    validate.run(Validate(place=tmp_path / "out"))
+
+
+def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_path: Path) -> None:
+    """0.7, which no boundary reaches by a predictor that has learned nothing."""
+    with pytest.raises(InputError, match="no candidate is chosen"):
+        selected(tmp_path / "out", folder, predictor=predictor)
+    assert not (tmp_path / "out").exists()
+
+
+WHERE = [
+    ("score >", "syntax error"),
+    ("", "empty"),
+    ("scor > 1", "not found"),
+    ("score", "FLOAT, neither true nor false"),
+    ("true) ORDER BY (1", "more than one condition"),
+    ("true) UNION SELECT (1", "more than one condition"),
+    ("true) LIMIT (1", "more than one condition"),
+    ("true; DROP TABLE batch", "syntax error"),
+    ("score > (SELECT avg(score) FROM batch)", "columns of one row"),
+    ("EXISTS (FROM '/etc/passwd')", "columns of one row"),
+    ("row_number() OVER () < 3", "columns of one row"),
+    ("score > ?", "columns of one row"),
+    ("count(*) > 1", "cannot contain aggregates"),
+    ("random() < 0.5", "does not always say the same"),
+    ("now() > '2020-01-01'", "does not always say the same"),
+    ("current_date > '2020-01-01'", "does not always say the same"),
+    ("read_text('/etc/passwd') = ''", "table function"),
+    ("getenv('HOME') = ''", "does not exist"),
+    ("strlen(text) > 3 AND nosuch(label)", "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("condition", "why"), WHERE, ids=[case[0] for case in WHERE])
+def test_what_is_no_condition_is_one_line(
+    condition: str, why: str, folder: Path, tmp_path: Path
+) -> None:
+    """Before any row is read, and nothing is written."""
+    with pytest.raises(SettingsError, match=why) as raised:
+        selected(tmp_path / "out", folder, where=condition)
+    assert "\n" not in str(raised.value)
+    assert str(raised.value).startswith("select.where = ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_condition_that_a_row_cannot_answer_is_one_line(folder: Path, tmp_path: Path) -> None:
+    """With what to do about it."""
+    with pytest.raises(InputError, match=r"select\.where: Could not convert .* TRY_CAST"):
+        selected(tmp_path / "out", folder, where="label::INT = 1")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "why"),
+    [
+        ({"words": "8-2"}, SettingsError, "must not be above"),
+        ({"words": "many"}, SettingsError, "such as 2-8"),
+        ({"words": "-"}, SettingsError, "such as 2-8"),
+        ({"license": ["CC-BY4"]}, SettingsError, r"select\.license = 'CC-BY4'"),
+        ({"delta": 0.5}, SettingsError, "needs a predictor"),
+        ({"delta": 1.5}, SettingsError, "less than or equal to 1"),
+        ({"limit": 0}, SettingsError, "greater than or equal to 1"),
+        ({"predictor": "nowhere"}, ModelError, "predictor"),
+        ({"label": ["QP"]}, InputError, "no candidate is chosen"),
+        ({"min_score": 0.0, "max_score": -1.0}, InputError, "no candidate is chosen"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_selected_is_one_line(
+    given: dict[str, Any], error: type[Exception], why: str, folder: Path, tmp_path: Path
+) -> None:
+    """And nothing is written."""
+    with pytest.raises(error, match=why):
+        run(Select.build({"places": [folder], "out": tmp_path / "out", **given}, None))
+    assert not (tmp_path / "out").exists()
+
+
+def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    """Neither what stands at --out nor an input; and a stand-off release has no words to go by."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/note.txt").write_text("mine")
+    with pytest.raises(InputError, match="something here already"):
+        selected(tmp_path / "out", folder)
+    with pytest.raises(InputError, match="inside its input"):
+        selected(folder / "out", folder)
+    release.run(Release(candidates=folder, out=tmp_path / "bare", stand_off=True))
+    with pytest.raises(InputError, match="rehydrate"):
+        selected(tmp_path / "new", tmp_path / "bare")
+
+
+def called(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["select", *map(str, arguments)])
+
+
+def test_the_command_says_what_was_left_out_and_why(folder: Path, tmp_path: Path) -> None:
+    """A table of reasons, several labels with a comma, and settings from params.yaml."""
+    params = tmp_path / "params.yaml"
+    params.write_text("select: {default: {words: 2-4, license: [CC0-1.0]}}\n")
+    result = called(folder, "--out", tmp_path / "out", "--label", "NP,PP", "--params", params)
+    assert result.exit_code == 0, result.output
+    assert "label not among NP, PP" in result.output
+    assert "words of the fill not 2-4" in result.output
+    told = manifest(tmp_path / "out")["selection"]["command"]
+    assert "--label NP --label PP --words 2-4 --license CC0-1.0" in told
+    assert RELEASED_REJECTS.equals(
+        pq.read_schema(next((tmp_path / "out").glob("rejects-*"))).remove_metadata()
+    )
+
+
+def test_probabilities_are_documented() -> None:
+    """docs/schema.md has the columns."""
+    text = (Path(__file__).resolve().parents[2] / "docs/schema.md").read_text()
+    section = text.split("## Probabilities:")[1].split("\n## ")[0]
+    assert all(f"| `{name}` |" in section for name in PROBABILITIES.names)
+
+
+def test_rows_do_not_depend_on_the_shards(folder: Path, tmp_path: Path) -> None:
+    """The same rows in one file and in three give the same selection, digests and all."""
+    release.run(Release(candidates=folder, out=tmp_path / "r", shards=1))
+    release.run(Release(candidates=folder, out=tmp_path / "s", shards=7))
+    digests = []
+    for name in ("r", "s"):
+        selected(tmp_path / f"of-{name}", tmp_path / name, min_score=-2.0, where="fill_words > 1")
+        digests.append(manifest(tmp_path / f"of-{name}")["shards"])
+    assert json.dumps(digests[0]) == json.dumps(digests[1])
