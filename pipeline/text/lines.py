@@ -129,5 +129,8 @@ def open_lines(
     """
     typed = str(path) == "-"
     name = "standard input" if typed else str(path)
-    with nullcontext(cast(io.BufferedReader, sys.stdin.buffer)) if typed else opened(path) as raw:
+    given = nullcontext(cast(io.BufferedReader, sys.stdin.buffer)) if typed else opened(path)
+    if path.parent == Path("/dev/fd"):  # a shell's <(command), a pipe that somebody writes to
+        given = path.open("rb")
+    with given as raw:
         yield Lines(name, unpacked(raw, path, allowance), cast(BinaryIO, raw), longest)
