@@ -21,6 +21,7 @@ one of these where it has no other ("[alone] or [in combination]").
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
@@ -103,12 +104,13 @@ def _candidates(children: list[Element]) -> set[int]:
     raised = [
         {n.get("ref") for n in child.iter("cons") if n.get("null") == "RNR"} for child in children
     ]
+    times = Counter(ref for refs in raised for ref in refs)
     return {
         i
         for i, child in enumerate(children)
         if child.tag == "cons"
         and child.get("cat") != "CONJP"
-        and not any(child.get("id", "") in refs for j, refs in enumerate(raised) if j != i)
+        and times[child.get("id", "")] == (child.get("id", "") in raised[i])
     }
 
 

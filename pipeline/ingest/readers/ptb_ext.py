@@ -125,8 +125,17 @@ def _free_trailing(tree: Tree) -> None:
             first, second = node[i], node[i + 1]
             if not (_is_conjunct(first) and _is_conjunct(second)) or is_tag(first):
                 continue
-            if first.leaves()[-1] in _TRAILING and len(first.leaves()) > 1:
+            if _ends_with_separator(first):
                 node.insert(i + 1, _pop_last(first))
+
+
+def _ends_with_separator(node: Tree) -> bool:
+    """Whether the last of a constituent's words is a separator, and not its only one."""
+    several = False
+    while not is_tag(node):
+        several = several or len(node) > 1
+        node = node[-1]
+    return several and node[0] in _TRAILING
 
 
 def _pop_last(node: Tree) -> Tree:
