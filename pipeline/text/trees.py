@@ -22,7 +22,9 @@ from pipeline.text.unpacking import read_whole
 DEEPEST = 400
 """Levels that a tree may have; those of GENIA have at most 31."""
 
-_LONGEST = 1 << 20  # characters of a tree
+LONGEST = 1 << 20
+"""Characters that the bracketing of a tree may have."""
+
 _BRACKET = re.compile(r"[()]")
 
 _ESCAPES = (
@@ -90,8 +92,8 @@ def _require_bounded(text: str, path: Path | str | None, line: int | None) -> No
     Raises:
         InputError: it has.
     """
-    if len(text) > _LONGEST:
-        what = f"a tree of more than {_LONGEST:,} characters"
+    if len(text) > LONGEST:
+        what = f"a tree of more than {LONGEST:,} characters"
         raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
     if text.count("(") <= DEEPEST:
         return
@@ -143,7 +145,7 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
         buffer.append(line)
         if depth < 0:
             raise InputError("a ')' too many", path=path, line=number, remedy="mend the brackets")
-        if depth and size > _LONGEST:
+        if depth and size > LONGEST:
             break  # without its ')' a tree would swallow all that follows
         if depth == 0:
             yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
