@@ -15,7 +15,7 @@ import socket
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +212,40 @@ def require_regular(path: Path) -> None:
         return  # the reader says what is wrong
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError("not a regular file", path=path, remedy="replace it by a file")
+
+
+def files_within(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """What is to be read of a source folder: those of its paths that are no folders, sorted.
+
+    The folder itself may be a link, and files in it may be links to others in it.
+
+    Raises:
+        InputError: a link leads out of the folder, to a file that nobody meant to read.
+    """
+    home = folder.resolve()
+    found = []
+    for path in sorted(paths):
+        if path.is_dir():
+            continue
+        if path.is_symlink() and not _end_of(path).is_relative_to(home):
+            raise InputError(
+                "a link that leads out of the source folder", path=path,
+                remedy="replace it by a copy of the file, or remove it",
+            )  # fmt: skip
+        found.append(path)
+    return found
+
+
+def _end_of(link: Path) -> Path:
+    """Where a link leads.
+
+    Raises:
+        InputError: to itself.
+    """
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError) as error:  # by the version of Python
+        raise InputError("a link that leads to itself", path=link, remedy="remove it") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -33,7 +33,7 @@ from defusedxml.ElementTree import fromstring
 from pipeline.core.console import Meter, track
 from pipeline.core.corpora import CORPORA
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import files_within, require_regular
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
@@ -190,8 +190,8 @@ def read_genia(
         allowance: what an archive may unpack to; None: the usual.
 
     Raises:
-        InputError: nothing to read, malformed XML, more than is allowed, or a missing or inconsistent
-            split list.
+        InputError: nothing to read, a link out of the folder, malformed XML, more than is allowed, or a
+            missing or inconsistent split list.
     """
     splits = read_split_lists(split_lists or SHIPPED_SPLIT)
     absent = set(splits)
@@ -255,12 +255,12 @@ def _articles(source: Path, allowance: Allowance) -> Iterator[tuple[str, bytes]]
     require_regular(source)
     if source.is_dir():
         # Below text/ lies what only language models read.
-        every = sorted(source.rglob("*.xml"))
-        files = [path for path in every if path.relative_to(source).parts[0] != "text"]
+        every = (p for p in source.rglob("*.xml") if p.relative_to(source).parts[0] != "text")
+        files = files_within(source, every)
         if files:
             yield from ((str(path), _content(path)) for path in track(files, _WORK))
             return
-        archives = sorted([*source.glob("*.tar.gz"), *source.glob("*.tgz")])
+        archives = files_within(source, [*source.glob("*.tar.gz"), *source.glob("*.tgz")])
         if len(archives) != 1:
             raise InputError(
                 f"expected .xml files or one .tar.gz, found {len(archives)} archives",

@@ -13,6 +13,7 @@ from nltk.tree import Tree
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
+from pipeline.core.files import files_within
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence
 from pipeline.text.trees import (
@@ -73,7 +74,10 @@ def read_ptb_ext(
         InputError: missing or short file, malformed brackets, a mark of a coordinator on a constituent.
     """
     layout = layout or Layout()
-    path = source / "PTB.ext" if source.is_dir() else source
+    path = source
+    if source.is_dir():
+        path = source / "PTB.ext"
+        files_within(source, [path])
     lines = read_whole(path).rstrip("\n").split("\n")
     if len(lines) < layout.total:
         raise InputError(
