@@ -44,11 +44,12 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
         "ok",
     )
     yield "40,000 empty siblings", f"(S (NN a) {'(NP (-NONE- *)) ' * 40_000})\n", "ok"
-    yield "20,000 conjuncts", f"(NP (NP (NN a)) {'(CC and) (NP (NN b)) ' * 20_000})\n", "ok"
+    # A corpus of so few coordinations has no draws, which is refused in the end.
+    yield "10,000 conjuncts", f"(NP (NP (NN a)) {'(CC and) (NP (NN b)) ' * 10_000})\n", "any"
     yield (
         "380 coordinations in each other",
         f"{'(NP (NP (NN a)) (CC and) ' * 380}(NN b){')' * 380}",
-        "ok",
+        "any",
     )
     yield "a word just below a megabyte", f"(NN {'x' * (2**20 - 10)})\n", "ok"
     for text in (
@@ -85,7 +86,8 @@ def _marks() -> Iterator[str]:
         yield f"{'(NP-COORD ' * depth}(NN x){')' * depth}"
     yield "(NN " + "x" * 2**21 + ")"
     pair = "(NN-COORD a) (NN-COORD b)"
-    yield f"{'(NP-CCP-COORD ' * 380}{pair * 10_000}{' (NN-COORD c))' * 380}"
+    # The next line is refused, so that the others need not be read.
+    yield f"{'(NP-CCP-COORD ' * 380}{pair * 10_000}{' (NN-COORD c))' * 380}\n)"
 
 
 def _linking(target: str) -> Callable[[Path], None]:
