@@ -29,5 +29,5 @@ def test_code_in_the_folder_at_hand_is_not_run(
     assert (
         subprocess.run([*started[0][:3], "--help"], capture_output=True, check=False).returncode
         == 0
-    )  # noqa: S603
+    )
     assert not Path("pwned").exists()

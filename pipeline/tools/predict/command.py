@@ -12,6 +12,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.predictor.model import Predictor, best_device
 from pipeline.text.lines import Lines, open_lines
+from pipeline.text.unpacking import Allowance
 from pipeline.tools.predict.answers import BLOCK, FORMS, Found, answers
 from pipeline.tools.predict.sentences import format_of, read_sentences
 from pipeline.tools.settings import Predict
@@ -29,7 +30,8 @@ def run(settings: Predict) -> None:
     # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
     out = sys.stdout
     try:
-        with open_lines(settings.text) as lines:
+        allowance = Allowance(settings.largest_unpacked)
+        with open_lines(settings.text, allowance=allowance) as lines:
             _predict(settings, lines, out)
     except BrokenPipeError:
         # The interpreter would flush the broken stream once more on its way out.
