@@ -104,10 +104,15 @@ def parse_json(
         raise InputError(
             f"not JSON that can be read: {_first_line(error)}", path=path, line=line, remedy=remedy
         ) from error
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value):
-        # Some hundred levels are read, but not written again.
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deeper(value, _DEEPEST):
+        # Some hundred levels can be read, but not written again.
+        entries = value.items() if isinstance(value, dict) else ()
+        keys = [f"{key[:40]}: " for key, part in entries if _is_deeper(part, _DEEPEST - 1)]
         raise InputError(
-            f"nested more than {_DEEPEST} levels deep", path=path, line=line, remedy=remedy
+            f"{(keys or [''])[0]}nested more than {_DEEPEST} levels deep",
+            path=path,
+            line=line,
+            remedy=remedy,
         )
     try:
         if "\\ud" in text.lower():  # half a character can be written so, and never again
@@ -118,10 +123,10 @@ def parse_json(
     return value
 
 
-def _is_deep(value: Any) -> bool:
-    """Whether a JSON value has more levels than a document may have."""
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value has more levels of lists and objects than that."""
     level = _containers([value])
-    for _ in range(_DEEPEST):
+    for _ in range(levels):
         level = [
             part
             for each in level
