@@ -121,7 +121,9 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        free = shutil.disk_usage(path.parent).free / 2**20
+        # Where folders could not even be made, the disk is that of the nearest one there is.
+        there = next(folder for folder in path.absolute().parents if os.path.isdir(folder))
+        free = shutil.disk_usage(there).free / 2**20
         raise InputError(
             f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
             path=path,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import read_json
+from pipeline.core.documents import read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
@@ -253,8 +253,12 @@ class SumLine:
 
 
 def read_sums(path: Path) -> list[SumLine]:
-    """The lines of a file of checksums; raises OSError as reading does."""
-    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    """The lines of a file of checksums.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    text = read_document_text(path, remedy=_REMEDY, errors="replace").removesuffix("\n")
     return [_line(number, line) for number, line in enumerate(text.split("\n"), 1)] if text else []
 
 

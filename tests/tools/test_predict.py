@@ -342,6 +342,23 @@ def test_progress_takes_no_output_away(ask: Ask, monkeypatch: pytest.MonkeyPatch
     assert "the man" not in screen.getvalue()
 
 
+@pytest.mark.parametrize("output", ["tsv", "jsonl"])
+def test_words_do_not_steer_a_terminal(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    """They are shown escaped there, in JSON as JSON has it; a file has them as they are."""
+    text = "the m\x9b2Jan and a d\u202eog\n"
+    (whole,) = ask(text, output=output)
+    assert "m\x9b2Jan" in whole
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    (shown,) = ask(text, output=output)
+    assert not set(shown) & set("\x1b\x9b\u202e")
+    if output == "jsonl":
+        assert json.loads(shown) == json.loads(whole)
+    else:
+        assert r"m\x9b2Jan" in shown
+
+
 def test_a_closed_pipe_ends_it_quietly(
     folder: Path,
     tmp_path: Path,
