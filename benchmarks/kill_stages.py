@@ -176,10 +176,14 @@ def campaign(name: str, before: Path, scratch: Path, rounds: int) -> Counter[str
             names = sorted(
                 k for k in found.keys() | expected.keys() if found.get(k) != expected.get(k)
             )
-            one = names[0]
+            one = names[-1]
+            before_, after_ = (each.get(one, b"none").splitlines() for each in (expected, found))
+            line = next(
+                (pair for pair in zip(before_, after_, strict=False) if len(set(pair)) > 1), ""
+            )
             raise SystemExit(
                 f"FAILED: {name}, round {number}: a rerun made other bytes of {len(names)} files: "
-                f"{names[:5]}\n{expected.get(one, b'none')[:600]!r}\n{found.get(one, b'none')[:600]!r}"
+                f"{names[:5]}; of {one}: {line}"
             )
         counts["rerun: the same bytes"] += 1
     return counts

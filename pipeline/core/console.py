@@ -41,6 +41,11 @@ def plain(text: str) -> str:
     return _STEERING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def plain_json(text: str) -> str:
+    """The same of JSON, which stays JSON and says what it said."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def one_line(text: str) -> str:
     """The same on one line: a line feed is shown as well."""
     return plain(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -6,16 +6,16 @@ reader names the form that it goes on to use.
 """
 
 import json
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterable
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
-from pipeline.core.files import require_regular
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """In a form: a number of things."""
@@ -29,8 +29,21 @@ PlaceName = Annotated[str, Field(pattern=r"^[^\x00-\x1f]*$", max_length=4096)]
 FileName = Annotated[str, Field(pattern=r"^[^\x00-\x1f/]+$", max_length=255)]
 """In a form: the name of a file in the folder at hand."""
 
+
+def _below(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError("leads out of the folder at hand")
+    return name
+
+
+RelativeName = Annotated[
+    str, Field(pattern=r"^[^\x00-\x1f]+$", max_length=4096), AfterValidator(_below)
+]
+"""In a form: the name of a file in the folder at hand or below it."""
+
 _LARGEST = 64 * 2**20  # bytes: conjoin writes 3 MiB at most, a manifest of 10,000 shards
-_DEEPEST = 50  # levels of YAML; params.yaml has six
+_DEEPEST = 50  # levels; params.yaml has six, and so has a manifest
 _MOST_NODES = 100_000  # of YAML, aliases counted each time they are used
 _REMEDY = "run the stage that writes it"
 _MAPPING = dict[str, Any]
@@ -48,9 +61,24 @@ def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any
         remedy: for the errors.
 
     Raises:
-        InputError: it is missing, not a file, too large, not JSON in UTF-8, or of another form.
+        InputError: it is missing, cannot be read, too large, not JSON in UTF-8, nested too deep, or
+            of another form.
     """
     return parse_json(_text(path, remedy, InputError), form, path=path, remedy=remedy)
+
+
+def read_document_text(path: Path, *, remedy: str = "", errors: str = "strict") -> str:
+    """Read the text of a document that is neither JSON nor YAML, or JSON line by line.
+
+    Args:
+        path: the file.
+        remedy: for the errors.
+        errors: what becomes of bytes that are not UTF-8, as ``bytes.decode`` has it.
+
+    Raises:
+        InputError: it is missing, cannot be read, too large, or not UTF-8.
+    """
+    return _text(path, remedy, InputError, errors)
 
 
 def parse_json(
@@ -64,7 +92,7 @@ def parse_json(
     """The value of a JSON text; ``path`` and ``line`` say where it stands, for the errors.
 
     Raises:
-        InputError: it is not JSON, or of another form.
+        InputError: it is not JSON, nested too deep, or of another form.
     """
     try:
         value = json.loads(text)
@@ -76,6 +104,16 @@ def parse_json(
         raise InputError(
             f"not JSON that can be read: {_first_line(error)}", path=path, line=line, remedy=remedy
         ) from error
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deeper(value, _DEEPEST):
+        # Some hundred levels can be read, but not written again.
+        entries = value.items() if isinstance(value, dict) else ()
+        keys = [f"{key[:40]}: " for key, part in entries if _is_deeper(part, _DEEPEST - 1)]
+        raise InputError(
+            f"{(keys or [''])[0]}nested more than {_DEEPEST} levels deep",
+            path=path,
+            line=line,
+            remedy=remedy,
+        )
     try:
         if "\\ud" in text.lower():  # half a character can be written so, and never again
             json.dumps(value, ensure_ascii=False).encode()
@@ -83,6 +121,22 @@ def parse_json(
         raise InputError("holds half a character", path=path, line=line, remedy=remedy) from error
     check_form(value, form, path=path, line=line, remedy=remedy)
     return value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a JSON value has more levels of lists and objects than that."""
+    level = _containers([value])
+    for _ in range(levels):
+        level = [
+            part
+            for each in level
+            for part in _containers(each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
+
+
+def _containers(values: Iterable[Any]) -> list[Any]:
+    return [each for each in values if isinstance(each, dict | list)]
 
 
 def check_form(
@@ -121,7 +175,7 @@ def read_yaml(path: Path) -> Any:
     """Read a YAML file; None if it is empty.
 
     Raises:
-        SettingsError: it is missing, not a file, too large, or not YAML that can be read.
+        SettingsError: it is missing, cannot be read, too large, or not YAML that can be read.
     """
     return parse_yaml(_text(path, "", SettingsError), path=path)
 
@@ -220,18 +274,25 @@ def _parts(each: Any) -> tuple[yaml.Node, ...]:
     return each if isinstance(each, tuple) else (each,)
 
 
-def _text(path: Path, remedy: str, refusal: Callable[..., ConjoinError]) -> str:
+def _text(
+    path: Path, remedy: str, refusal: Callable[..., ConjoinError], errors: str = "strict"
+) -> str:
     try:
-        require_regular(path)
-        if (size := path.stat().st_size) > _LARGEST:
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):  # a pipe would be waited for
+            what = "a folder, not a file" if stat.S_ISDIR(facts.st_mode) else "not a regular file"
+            raise refusal(what, path=path, remedy=remedy or "put a file there")
+        if (size := facts.st_size) > _LARGEST:
             raise refusal(
                 f"{size / 2**20:,.0f} MiB, where {_LARGEST // 2**20} are the most",
                 path=path,
                 remedy=remedy,
             )
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors=errors)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise refusal("no such file", path=path, remedy=remedy) from error
+    except OSError as error:
+        raise refusal(f"cannot be read: {error.strerror}", path=path, remedy=remedy) from error
     except UnicodeDecodeError as error:
         raise refusal("not UTF-8 text", path=path, remedy=remedy) from error
 

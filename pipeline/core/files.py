@@ -15,7 +15,7 @@ import socket
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +121,9 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        free = shutil.disk_usage(path.parent).free / 2**20
+        # Where folders could not even be made, the disk is that of the nearest one there is.
+        there = next(folder for folder in path.absolute().parents if os.path.isdir(folder))
+        free = shutil.disk_usage(there).free / 2**20
         raise InputError(
             f"cannot write: {os.strerror(error.errno or 0)} ({free:,.0f} MiB free)",
             path=path,
@@ -266,6 +268,27 @@ def utf8_name(name: str, path: Path) -> str:
             "the name of this file is not UTF-8", path=ascii(str(path)), remedy="rename it"
         ) from error
     return name
+
+
+def files_within(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """What is to be read of a source folder: those of its paths that are no folders, sorted.
+
+    The folder itself may be a link, and files in it may be links to others in it.
+
+    Raises:
+        InputError: a link leads out of the folder, to a file that nobody meant to read.
+    """
+    found = []
+    for path in sorted(paths):
+        if path.is_dir():
+            continue
+        if path.is_symlink() and leads_out(folder, path):
+            raise InputError(
+                "a link that leads out of the source folder", path=path,
+                remedy="replace it by a copy of the file, or remove it",
+            )  # fmt: skip
+        found.append(path)
+    return found
 
 
 def sha256_of(path: Path) -> str:

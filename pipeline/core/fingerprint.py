@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import read_json
+from pipeline.core.documents import RelativeName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 
@@ -107,7 +107,7 @@ class _Body(TypedDict):
     """A record as it stands in its file."""
 
     fingerprint: str
-    files: dict[str, _Facts]
+    files: dict[RelativeName, _Facts]
     digest: str
 
 
@@ -183,7 +183,7 @@ class Output:
                 raise ValueError
             files = {name: FileFacts(**facts) for name, facts in body["files"].items()}
             return Record(body["fingerprint"], files, body)
-        except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (InputError, ValueError, TypeError) as error:
             raise InputError("commit record unreadable", path=self.record) from error
 
     def finished(self) -> Record | None:

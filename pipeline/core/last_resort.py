@@ -53,7 +53,7 @@ def ending_in_one_line() -> Iterator[None]:
         # Files that cannot be opened or read are for the user to put right as well.
         _end(" ".join(str(error).split()), FOR_THE_USER, error)
     except Exception as error:
-        if _is_short_of_memory(error):
+        if is_short_of_memory(error):
             said = f"out of memory: {_words(error)}; {_MORE_MEMORY}"
             _end(said, FOR_THE_USER, error)
         _end(f"unexpected {_words(error)}; {_PLEASE} {_kept(error)}", DEFECT, error)
@@ -65,12 +65,11 @@ _MORE_MEMORY = (
 )
 
 
-def _is_short_of_memory(error: Exception) -> bool:
+def is_short_of_memory(error: Exception) -> bool:
     """Whether Python, NumPy, Arrow or torch (of which only the name is known here) asked in vain."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"MemoryError", "OutOfMemoryError"}) or "can't allocate memory" in str(
-        error
-    )
+    # A CPU's allocator says "can't", the system "Cannot".
+    return bool(names & {"MemoryError", "OutOfMemoryError"}) or "allocate memory" in str(error)
 
 
 def _words(error: BaseException) -> str:

@@ -13,7 +13,14 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from pipeline.core.candidates import candidate_shards
-from pipeline.core.documents import Count, Number, PlaceName, parse_json, read_json
+from pipeline.core.documents import (
+    Count,
+    Number,
+    PlaceName,
+    parse_json,
+    read_document_text,
+    read_json,
+)
 from pipeline.core.errors import InputError
 
 
@@ -34,14 +41,11 @@ def read_records(
         read: makes a record of such an object.
 
     Raises:
-        InputError: a line is not what it should be.
+        InputError: the file cannot be read, or a line is not what it should be.
     """
     if not path.is_file():
         return ()
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy=remedy) from error
+    lines = read_document_text(path, remedy=remedy).split("\n")
     records = []
     for number, line in enumerate(lines, 1):
         if not line and number == len(lines):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import read_json
+from pipeline.core.documents import read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
@@ -169,9 +169,6 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
         manifest: a JSON object, whatever is in it.
         released: it is of a release, of which more is required.
     """
-    for key, value in manifest.items():
-        if why := _unfit(value):
-            return [ManifestFault(ascii(key)[1:-1], False, f"{ascii(key)[1:-1]}: {why}")]
     shape: type[_Shape] = _Candidates
     if released:
         shape = _StandOff if manifest.get("stand_off") else _Release
@@ -180,25 +177,6 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
     except ValidationError as error:
         return [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors()]
     return []
-
-
-_DEEPEST = 50  # levels: what conjoin writes has six
-
-
-def _unfit(value: Any) -> str | None:
-    """Why a value cannot be shown; None if it can."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [part for each in level for part in _parts(each)]
-        if not level:
-            return None
-    return f"nested more than {_DEEPEST} levels deep"
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return value if isinstance(value, list) else []
 
 
 def _fault(places: tuple[int | str, ...], kind: str, why: str) -> ManifestFault:
@@ -262,8 +240,12 @@ class SumLine:
 
 
 def read_sums(path: Path) -> list[SumLine]:
-    """The lines of a file of checksums; raises OSError as reading does."""
-    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    """The lines of a file of checksums.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    text = read_document_text(path, remedy=_REMEDY, errors="replace").removesuffix("\n")
     return [_line(number, line) for number, line in enumerate(text.split("\n"), 1)] if text else []
 
 

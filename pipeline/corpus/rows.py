@@ -5,11 +5,13 @@ The columns are those of candidates and which generation made each row; docs/rel
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from pipeline.core.candidate_checks import null_rows
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import MANIFEST, column_names, read_batches, read_schema
@@ -81,7 +83,8 @@ def read_accepted(shards: Shards) -> Iterator[pa.RecordBatch]:
     """Stream the usable candidates, with the columns of ``RELEASED``, in the order of the files.
 
     Raises:
-        InputError: a file is damaged or has other columns, or nothing says who made its rows.
+        InputError: a file is damaged, has other columns or a null where none may be, or nothing says who
+            made its rows.
     """
     return _read(shards, shards.accepted, CANDIDATES, RELEASED)
 
@@ -101,7 +104,7 @@ def _read(
     known = generations(shards)
     for path in files:
         if "generation" in column_names(path):
-            yield from read_batches(path, full)
+            yield from map(partial(_require_values, path), read_batches(path, full))
             continue
         if len(known) != 1:
             raise InputError(
@@ -113,7 +116,20 @@ def _read(
         for batch in read_batches(path, bare):
             keys = pa.array([key] * len(batch), pa.string())
             columns = [keys if f.name == "generation" else batch.column(f.name) for f in full]
-            yield pa.RecordBatch.from_arrays(columns, schema=full)
+            yield _require_values(path, pa.RecordBatch.from_arrays(columns, schema=full))
+
+
+def _require_values(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if nothing is null in it that may not be: what reads a shard does not ask that."""
+    for field in batch.schema:
+        if field.nullable:
+            continue
+        if len(null_rows(batch.column(field.name))):
+            raise InputError(
+                f"a null in column {field.name!r}", path=path,
+                remedy="`conjoin validate` says in which rows",
+            )  # fmt: skip
+    return batch
 
 
 _FINGERPRINT = b"conjoin.fingerprint"

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Annotated, Any
 
-from typing_extensions import TypedDict
+from pydantic import AfterValidator
 
 from pipeline.core.console import say, table, track
-from pipeline.core.corpus_folder import require_ingested
+from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
@@ -32,7 +32,7 @@ from pipeline.core.metrics import (
     mean_sd,
 )
 from pipeline.core.parquet import read_rows, write_rows
-from pipeline.core.runs import System
+from pipeline.core.runs import Card, System
 from pipeline.core.schema import PREDICTIONS, read_sentences, sentence_row
 from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
 from pipeline.evaluate.settings import Evaluate
@@ -43,21 +43,20 @@ ALGORITHM = 1
 _COLUMNS = [*CATEGORIES, "overall"]
 
 
-class _Card(TypedDict):
-    """What of a ``run.json`` is read here."""
+_COUNTS = ("best_step", "steps", "seen", "accepted")
 
-    system: str
-    mode: str
-    labelled: int
-    seed: int
-    best_validation_accuracy: float | None
-    best_step: int
-    steps: int
-    seen: int
-    accepted: int
-    draw: NotRequired[str | int]
-    settings: NotRequired[dict[str, Any]]
-    shown_as: NotRequired[dict[str, str]]
+
+def _whole(card: dict[str, Any]) -> dict[str, Any]:
+    missing = [key for key in _COUNTS if card.get(key) is None]
+    if "best_validation_accuracy" not in card:  # null where no validation sentence can be scored
+        missing.append("best_validation_accuracy")
+    if missing:
+        raise ValueError(f"lacks {missing[0]}")
+    return card
+
+
+_Card = Annotated[Card, AfterValidator(_whole)]
+"""The card of a run of this version; other readers make do with less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _card_of(path: Path) -> dict[str, Any]:
     """A run's card, whose names make file names here."""
     remedy = "train it again, or remove the run's folder"
     card: dict[str, Any] = read_json(path, _Card, remedy=remedy)
-    if "/" in card["system"] or {"name", "mode"} & card.get("shown_as", {}).keys():
+    if "/" in card["system"]:
         raise InputError(
             f"not the card of a run: its system is {card['system']!r}", path=path, remedy=remedy
         )
@@ -177,7 +176,7 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
 
 def _instances(settings: Evaluate) -> list[_Instance]:
     require_ingested(settings.corpus)
-    path = settings.corpus / "sentences.parquet"
+    path = settings.corpus / SENTENCES_FILE
     found = list(read_sentences(path, lambda sentence: sentence.split == settings.split))
     sentences = found[: settings.limit]
     instances = [_Instance(s, c) for s in sentences for c in s.coordinations if c.is_evaluable]
@@ -242,7 +241,7 @@ def _score(
         "accuracy": accuracy_by_category(labels, right),
         "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
         "validation_accuracy": card["best_validation_accuracy"],
-        **{key: card[key] for key in ("best_step", "steps", "seen", "accepted")},
+        **{key: card[key] for key in _COUNTS},
         "unscored": sum(not row["predicted"] for row in rows),
     }, right
 

@@ -103,6 +103,9 @@ def launch(
         # Of a worker that is gone torch's C++ tells the others in a stack of fifty frames.
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         os.environ[_LAUNCHER] = str(os.getpid())
+        if Path.cwd() != Path(__file__).resolve().parents[2]:
+            # -m would look for modules in the folder at hand first, which may be anybody's.
+            os.environ["PYTHONSAFEPATH"] = "1"
         os.execv(sys.executable, python)  # noqa: S606
 
 

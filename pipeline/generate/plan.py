@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
     TREES_FOLDER,
     SeedsManifest,
     TreeRows,
@@ -154,7 +155,7 @@ def make_plan(settings: Generate) -> Plan:
         )
     folder = settings.corpus / TREES_FOLDER
     require_ingested(settings.corpus)
-    sentences = settings.corpus / "sentences.parquet"
+    sentences = settings.corpus / SENTENCES_FILE
     gold = settings.trees == "treebank"
     trees = find_gold_trees(sentences, folder) if gold else find_trees(folder, sentences)
     count = min(settings.limit or len(trees), len(trees))

@@ -17,7 +17,6 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import Count, parse_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
 from pipeline.core.types import (
     LABEL,
     REFERENCE_LABELS,
@@ -27,6 +26,7 @@ from pipeline.core.types import (
     Span,
 )
 from pipeline.text.trees import constituents
+from pipeline.text.unpacking import read_whole
 
 _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
 """Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""
@@ -113,19 +113,11 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
     ``start`` and ``end`` are half-open word indices; ``label``, of the form ``LABEL``, may be left out.
 
     Raises:
-        InputError: there is no such file, no line in it, or a line is not such an object.
+        InputError: there is no such file, it is no text in UTF-8, has no line, or one that is no such object.
     """
     found: dict[str, list[GivenSpan]] = {}
-    try:
-        require_regular(path)
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise InputError(
-            "no such file of given spans", path=path, remedy="name it with --given"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", path=path, remedy=_REMEDY) from error
-    for number, line in enumerate(lines, 1):
+    known: set[tuple[str, int, int]] = set()
+    for number, line in enumerate(read_whole(path).split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -141,13 +133,13 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
                 f"{label[:40]!r} is no label", path=path, line=number, sentence_id=sentence_id,
                 remedy="give 1 to 16 characters A-Z, 0-9, - and $, the first a letter, or leave it out",
             )  # fmt: skip
-        known = found.setdefault(sentence_id, [])
-        if any((each.start, each.end) == (start, end) for each in known):
+        if (sentence_id, start, end) in known:
             raise InputError(
                 f"span [{start}, {end}) is given twice", path=path, line=number,
                 sentence_id=sentence_id, remedy="leave one of the lines out",
             )  # fmt: skip
-        known.append(GivenSpan(start, end, label, number))
+        known.add((sentence_id, start, end))
+        found.setdefault(sentence_id, []).append(GivenSpan(start, end, label, number))
     if not found:
         raise InputError(
             "no given spans in the file", path=path, remedy="write one JSON object a line"

@@ -4,7 +4,6 @@ A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer)
 (the encoder's), the tokenizer's files, and ``predictor.json``, which has the digests of the others.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from transformers import PretrainedConfig, PreTrainedTokenizerBase
 from typing_extensions import TypedDict
 
 from pipeline.core.disk import disk_faults
-from pipeline.core.documents import read_json
+from pipeline.core.documents import RelativeName, check_form, read_json
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, sha256_of, write_json
 from pipeline.core.types import Span
@@ -57,7 +56,7 @@ class _Card(TypedDict):
 
     mlp_hidden: int
     dropout: float | int
-    files: NotRequired[dict[str, str]]
+    files: NotRequired[dict[RelativeName, str]]
 
 
 def best_device() -> torch.device:
@@ -94,7 +93,8 @@ def _read_card(folder: Path) -> _Card:
             path=folder,
             remedy="train it again with this version of conjoin",
         )
-    card: _Card = read_json(path, _Card, remedy=again)
+    check_form(found, _Card, path=path, remedy=again)
+    card: _Card = found
     if card["mlp_hidden"] < 1 or not 0 <= card["dropout"] < 1:
         raise ModelError("sizes that no predictor has", path=path, remedy=again)
     if "files" in card:
@@ -192,8 +192,6 @@ class Predictor(nn.Module):
             write_json(
                 temporary / _CARD, card | {"mlp_hidden": self.mlp_hidden, "dropout": self.dropout}
             )
-            # safetensors makes its file readable by the owner alone, unlike all others.
-            shutil.copymode(temporary / _CARD, temporary / _WEIGHTS)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -201,7 +199,7 @@ class Predictor(nn.Module):
 
         Raises:
             ModelError: no predictor is there, one of another format version, or a damaged one.
-        InputError: its card is not JSON, or not of this form.
+            InputError: its card is not JSON, or not of this form.
         """
         card = _read_card(folder)
         where = str(folder)

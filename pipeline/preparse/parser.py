@@ -21,6 +21,7 @@ from stanza.models.constituency.trainer import Trainer
 from typing_extensions import TypedDict
 
 from pipeline.core.console import say
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import Count, Number, PlaceName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
@@ -292,7 +293,7 @@ def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
     fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
-        inputs={"sentences": sha256_of(settings.corpus / "sentences.parquet")},
+        inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
         algorithm=algorithm,
         versions=versions_of("stanza", "torch"),
     )
@@ -385,7 +386,7 @@ def _draw(sentences: list[Sentence], count: int, seed: str) -> list[Sentence]:
 
 
 def _train(settings: Preparse) -> dict[str, Any]:
-    train, dev = _examples(settings, settings.corpus / "sentences.parquet")
+    train, dev = _examples(settings, settings.corpus / SENTENCES_FILE)
     folder, tagged = settings.corpus / "parser", settings.tags == "treebank"
     best = train_parser(
         folder,

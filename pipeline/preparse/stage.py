@@ -10,7 +10,12 @@ import torch
 from accelerate import PartialState
 
 from pipeline.core import console
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER, require_ingested
+from pipeline.core.corpus_folder import (
+    COORDINATED_FOLDER,
+    SENTENCES_FILE,
+    TREES_FOLDER,
+    require_ingested,
+)
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -51,7 +56,7 @@ def run(settings: Preparse) -> None:
         ModelError: the parser cannot be loaded or parses nothing.
     """
     require_ingested(settings.corpus)
-    source, out = settings.corpus / "sentences.parquet", settings.corpus / TREES_FOLDER
+    source, out = settings.corpus / SENTENCES_FILE, settings.corpus / TREES_FOLDER
     plans = [unlabelled_plan(source, settings)]
     if settings.coordinated:
         plans.append(coordinated_plan(source, settings))
@@ -96,7 +101,7 @@ def _parse(
     Raises:
         ModelError: not one sentence could be parsed.
     """
-    source = settings.corpus / "sentences.parquet"
+    source = settings.corpus / SENTENCES_FILE
     schemas = {"trees": TREES, "rejects": UNPARSED}
     made_of = _fingerprint(settings, card, plan)
     folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, made_of)
@@ -152,7 +157,7 @@ def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
-        inputs={"sentences": sha256_of(settings.corpus / "sentences.parquet")},
+        inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
         model=parser_identity(card),
         algorithm=ALGORITHM,
         versions=versions_of("pyarrow", "stanza", "torch"),

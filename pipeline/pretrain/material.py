@@ -16,7 +16,12 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, TEXT_FILE, require_ingested
+from pipeline.core.corpus_folder import (
+    COORDINATED_FOLDER,
+    SENTENCES_FILE,
+    TEXT_FILE,
+    require_ingested,
+)
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, sha256_of
@@ -64,7 +69,7 @@ class Material:
 def held_out_sentences(corpus: Path) -> Overlap | None:
     """The dev and test split, on which models are evaluated; None without a corpus of sentences."""
     require_ingested(corpus)
-    path = corpus / "sentences.parquet"
+    path = corpus / SENTENCES_FILE
     if not path.is_file():
         return None
     return Overlap(s.words for s in read_sentences(path) if s.split != "train")
@@ -111,7 +116,7 @@ def text_material(
     training, validation = _parted(len(texts), texts.own, settings)
     tally = Tally(store.tally.kept, prepared.tally.refused + store.tally.refused)
     overlap = None
-    if (settings.corpus / "sentences.parquet").is_file():  # else there was no split to compare with
+    if (settings.corpus / SENTENCES_FILE).is_file():  # else there was no split to compare with
         counts = prepared.noted + prepared.tally.refused
         overlap = {reason: counts[reason] for reason in REASONS if counts[reason]}
     return Material(
@@ -193,7 +198,7 @@ def twin_material(settings: Pretrain, base: Base) -> Material:
     if held_out is None:
         raise InputError(
             "no such file",
-            path=settings.corpus / "sentences.parquet",
+            path=settings.corpus / SENTENCES_FILE,
             remedy="run `conjoin ingest`",
         )
     limit = min(settings.max_length, tokenizer.model_max_length)

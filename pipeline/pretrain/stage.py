@@ -12,6 +12,7 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.core.console import say, table
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.disk import disk_faults
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
@@ -131,7 +132,7 @@ def _fingerprint(
 
 def _probe(settings: Pretrain, material: Material) -> Probing | None:
     """The fill probe of the dev split; None where none is wanted or there is no such split."""
-    if not settings.probe or not (settings.corpus / "sentences.parquet").is_file():
+    if not settings.probe or not (settings.corpus / SENTENCES_FILE).is_file():
         return None
     probe = build_probe(settings.corpus, settings.probe, seed=0)
     if probe is None:

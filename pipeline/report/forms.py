@@ -180,14 +180,29 @@ class _Comparison(TypedDict):
     by_seed: NotRequired[list[Number]]
 
 
-class Evaluated(TypedDict):
-    """``evaluation/metrics.json``."""
-
+class _Evaluated(TypedDict):
     split: str
     instances: Annotated[_Counts, AfterValidator(_by_category)]
     runs: list[_EvaluatedRun]
     summary: list[_Summary]
     comparisons: NotRequired[list[_Comparison]]
+
+
+def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
+    runs = {(run["system"], run["labelled"]) for run in value["runs"]}
+    systems = {system for system, _ in runs}
+    if not {(each["system"], each["labelled"]) for each in value["summary"]} <= runs:
+        raise ValueError("the summary has a system without a run")
+    if not {one[key] for one in value.get("comparisons", ()) for key in _COMPARED} <= systems:
+        raise ValueError("the comparisons have a system without a run")
+    return value
+
+
+_COMPARED = ("system", "against")
+
+
+Evaluated = Annotated[_Evaluated, AfterValidator(_of_its_runs)]
+"""``evaluation/metrics.json``."""
 
 
 class _Judged(TypedDict):
@@ -242,14 +257,3 @@ class WithoutOracle(TypedDict):
     """``audit/audit.json`` of another corpus."""
 
     oracle: Literal[False]
-
-
-class _Timed(TypedDict):
-    stage: str
-    command: str
-    seconds: Number
-    cpu_seconds: Number
-
-
-Times = dict[str, _Timed]
-"""``times.json``, which `repro` keeps."""

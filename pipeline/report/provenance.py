@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import percent
+from pipeline.core.parquet import MANIFEST
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally
+from pipeline.core.times import Times
 from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
-from pipeline.report.forms import Counted, Ingested, Parsed, Times
+from pipeline.report.forms import Counted, Ingested, Parsed
 from pipeline.report.language_models import read_models
 from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.results import (
@@ -44,7 +47,7 @@ _USED = {
 
 def corpus_table(corpus: Path) -> Table | None:
     """Table 1's counts and the labels of evaluable instances; None without ``ingest.json``."""
-    path = corpus / "ingest.json"
+    path = corpus / INGEST_RECORD
     if not path.is_file():
         return None
     card = read_json(path, Ingested)
@@ -84,7 +87,7 @@ def generation_table(corpus: Path) -> Table | None:
         return None
     tallies = {
         kind: Tally.merged(
-            Tally.from_dict(read_json(f / "manifest.json", Counted)["tally"]) for f in found
+            Tally.from_dict(read_json(f / MANIFEST, Counted)["tally"]) for f in found
         )
         for kind, found in sorted(folders.items())
     }
@@ -189,7 +192,7 @@ def differences(corpus: Path, runs: Sequence[Run]) -> list[str]:
 
 
 def _corpus(corpus: Path) -> str:
-    path = corpus / "ingest.json"
+    path = corpus / INGEST_RECORD
     if not path.is_file():
         return ""
     card = read_json(path, Ingested)
@@ -369,5 +372,7 @@ def times_table(corpus: Path) -> Table | None:
 
 
 def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:
-    seconds, cpu = (sum(cell[key] for cell in cells) for key in ("seconds", "cpu_seconds"))
-    return Row((name, f"{len(cells):,}", f"{seconds:,.0f}", f"{cpu:,.0f}"), begins=begins)
+    seconds = sum(cell["seconds"] for cell in cells)
+    known = [cell["cpu_seconds"] for cell in cells if "cpu_seconds" in cell]
+    cpu = f"{sum(known):,.0f}" if len(known) == len(cells) else "–"
+    return Row((name, f"{len(cells):,}", f"{seconds:,.0f}", cpu), begins=begins)

@@ -218,11 +218,8 @@ class Metrics:
         """Read the document; ``comparisons``, and the draws' names, may be missing from it.
 
         Args:
-            document: ``evaluation/metrics.json``.
+            document: ``evaluation/metrics.json``, of the form ``Evaluated``.
             systems: those that are known with their fields; others have their name and mode.
-
-        Raises:
-            KeyError, TypeError: it is not what ``evaluate`` writes.
         """
         known = {
             run["system"]: System(run["system"], run.get("mode", "")) for run in document["runs"]
@@ -249,13 +246,11 @@ class Metrics:
         results.sort(key=lambda result: (result.labelled, system_key(result.system)))
         comparisons = tuple(
             Comparison(
-                **{
-                    **one,
-                    "system": known[one["system"]],
-                    "against": known[one["against"]],
-                    "seeds": tuple(one["seeds"]),
-                    "by_seed": tuple(one.get("by_seed", ())),
-                }
+                **{key: one[key] for key in ("labelled", "gain", "low", "high")},
+                system=known[one["system"]],
+                against=known[one["against"]],
+                seeds=tuple(one["seeds"]),
+                by_seed=tuple(one.get("by_seed", ())),
             )
             for one in document.get("comparisons", ())
         )

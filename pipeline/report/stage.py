@@ -116,12 +116,7 @@ def _tell(metrics: Metrics) -> None:
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     path = corpus / "evaluation" / "metrics.json"
     document = read_json(path, Evaluated, remedy="run `conjoin evaluate` first")
-    try:
-        metrics = Metrics.parse(document, systems)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"not what `conjoin evaluate` writes: {error!r}", path=path, remedy="run it again"
-        ) from error
+    metrics = Metrics.parse(document, systems)
     if not metrics.results:
         raise InputError("has no result", path=path, remedy="run `conjoin evaluate` again")
     return metrics

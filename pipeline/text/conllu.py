@@ -13,6 +13,7 @@ from pipeline.text.lines import Given, Lines
 _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _COLUMNS = 10
+_LONGEST = 1 << 20  # characters of a sentence's lines, as of a tree
 
 
 def looks_like_conllu(line: str) -> bool:
@@ -25,13 +26,14 @@ def read_conllu(lines: Lines) -> Iterator[Given]:
     """Yield sentences with their ``sent_id`` and their lines as they stand.
 
     Raises:
-        InputError: a line of the wrong form, with its number.
+        InputError: a line of the wrong form, with its number, or a sentence of more than a MiB.
     """
     words: list[str] = []
     rows: list[str] = []
-    name, begun = None, 0
+    name, begun, size = None, 0, 0
     for number, line in lines:
-        begun = begun if rows else number
+        if not rows:
+            begun, size = number, 0
         if not line.strip():
             if rows:
                 yield _finished(lines, begun, name, words, rows)
@@ -45,6 +47,12 @@ def read_conllu(lines: Lines) -> Iterator[Given]:
         else:
             words += _word(lines, line, len(words))
         rows.append(line)
+        size += len(line) + 1
+        if size > _LONGEST:
+            raise lines.problem(
+                f"the sentence that begins on line {begun:,} has more than {_LONGEST:,} characters",
+                "a blank line ends a sentence",
+            )
     if rows:
         yield _finished(lines, begun, name, words, rows)
 

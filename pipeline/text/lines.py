@@ -6,7 +6,7 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -129,5 +129,10 @@ def open_lines(
     """
     typed = str(path) == "-"
     name = "standard input" if typed else str(path)
-    with nullcontext(cast(io.BufferedReader, sys.stdin.buffer)) if typed else opened(path) as raw:
+    given: AbstractContextManager[io.BufferedReader] = opened(path)
+    if typed:
+        given = nullcontext(cast(io.BufferedReader, sys.stdin.buffer))
+    elif path.parent == Path("/dev/fd"):  # a shell's <(command), a pipe that somebody writes to
+        given = path.open("rb")
+    with given as raw:
         yield Lines(name, unpacked(raw, path, allowance), cast(BinaryIO, raw), longest)

@@ -7,7 +7,7 @@ from pathlib import Path
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTrainer
 
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import require_regular, utf8_name
+from pipeline.core.files import files_within, require_regular, utf8_name
 
 PUNKT_SAMPLE = 5_000_000
 """Characters punkt learns abbreviations from: beyond a few million it finds hardly any more."""
@@ -28,7 +28,8 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
     Names are relative to the folder; files come in the order of their paths.
 
     Raises:
-        InputError: there is no such file or folder, or no text in the folder, or a name is not UTF-8.
+        InputError: there is no such file or folder, or no text in the folder, a name is not UTF-8, or a
+            link leads out of the folder.
     """
     require_regular(source)
     if source.is_file():
@@ -36,7 +37,7 @@ def text_files(source: Path) -> list[tuple[str, Path]]:
     if not source.is_dir():
         raise InputError("no such file or folder", path=source, remedy="see `conjoin corpora`")
     patterns = ("*.txt", "*.txt.gz", "*.txt.xz")
-    paths = sorted(path for pattern in patterns for path in source.rglob(pattern))
+    paths = files_within(source, (path for each in patterns for path in source.rglob(each)))
     if not paths:
         raise InputError(
             "no .txt, .txt.gz or .txt.xz file in the folder", path=source, remedy="put one there"

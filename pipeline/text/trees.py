@@ -22,7 +22,9 @@ from pipeline.text.unpacking import read_whole
 DEEPEST = 400
 """Levels that a tree may have; those of GENIA have at most 31."""
 
-_LONGEST = 1 << 20  # characters of a tree
+LONGEST = 1 << 20
+"""Characters that the bracketing of a tree may have."""
+
 _BRACKET = re.compile(r"[()]")
 
 _ESCAPES = (
@@ -90,8 +92,8 @@ def _require_bounded(text: str, path: Path | str | None, line: int | None) -> No
     Raises:
         InputError: it has.
     """
-    if len(text) > _LONGEST:
-        what = f"a tree of more than {_LONGEST:,} characters"
+    if len(text) > LONGEST:
+        what = f"a tree of more than {LONGEST:,} characters"
         raise InputError(what, path=path, line=line, remedy="mend or remove the tree")
     if text.count("(") <= DEEPEST:
         return
@@ -143,7 +145,7 @@ def trees_of(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tup
         buffer.append(line)
         if depth < 0:
             raise InputError("a ')' too many", path=path, line=number, remedy="mend the brackets")
-        if depth and size > _LONGEST:
+        if depth and size > LONGEST:
             break  # without its ')' a tree would swallow all that follows
         if depth == 0:
             yield begun, parse_tree("\n".join(buffer), path=path, line=begun)
@@ -192,6 +194,7 @@ def is_tag(node: Tree) -> bool:
 
 def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
     """Each constituent above the tags in pre-order, with the spans of its children (at least one)."""
+    counts = _word_counts(tree)
     todo = [(tree, 0)]
     while todo:
         node, start = todo.pop()
@@ -199,10 +202,23 @@ def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
             continue
         spans = []
         for child in node:
-            spans.append(Span(start, start + len(child.leaves())))
+            spans.append(Span(start, start + counts[id(child)]))
             start = spans[-1].end
         yield node, spans
         todo += [(child, span.start) for child, span in zip(node, spans, strict=True)][::-1]
+
+
+def _word_counts(tree: Tree) -> dict[int, int]:
+    """How many words each node of a tree covers, by ``id``: counted once, not anew on every level."""
+    order = [tree]
+    for node in order:  # grows as it is walked: a node comes before those in it
+        order += [child for child in node if isinstance(child, Tree)]
+    counts: dict[int, int] = {}
+    for node in reversed(order):
+        counts[id(node)] = sum(
+            counts[id(child)] if isinstance(child, Tree) else 1 for child in node
+        )
+    return counts
 
 
 def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
@@ -215,7 +231,7 @@ def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
     """
     top = Tree("", [])
     todo = [(tree, top)]  # nodes of the tree, and where what is kept of them goes
-    order: list[tuple[Tree, Tree]] = []
+    order = [top]
     while todo:
         node, above = todo.pop()
         if is_tag(node):
@@ -224,16 +240,15 @@ def without_empty(tree: Tree, path: Path | str, line: int) -> Tree | None:
             continue
         kept = Tree(node.label(), [])
         above.append(kept)
-        order.append((kept, above))
+        order.append(kept)
         for child in node:
             if not isinstance(child, Tree):
                 raise InputError(
                     f"the word {child!r} has no tag", path=path, line=line, remedy="mend the tree"
                 )
         todo += [(child, kept) for child in reversed(node)]
-    for kept, above in reversed(order):  # a constituent comes after those in it
-        if not len(kept):
-            above[:] = [each for each in above if each is not kept]
+    for kept in reversed(order):  # those in a constituent go before it
+        kept[:] = [each for each in kept if len(each)]
     return top[0] if len(top) else None
 
 

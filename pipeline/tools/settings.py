@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from pipeline.core.settings import MOST_PROCESSES, DecodingSettings, Settings, is_model_name
 from pipeline.core.types import COORDINATORS, LABEL
+from pipeline.text.unpacking import Size
 
 
 class _OfPlace(Settings):
@@ -131,6 +132,9 @@ class Predict(Settings):
     )
     batch_tokens: int = Field(
         2048, ge=1, description="Subwords encoded together, padding included."
+    )
+    largest_unpacked: Size = Field(
+        "16GiB", description="Refuse packed input that unpacks to more: 16GiB, 1TiB."
     )
 
     @field_validator("coordinators")

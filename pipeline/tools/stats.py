@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.console import say, table, warn
+from pipeline.core.console import plain_json, say, table, warn
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import generations, strays
 from pipeline.corpus.statistics import find_reference, summarise
@@ -33,7 +33,7 @@ def run(settings: Stats) -> None:
     reference = settings.reference or find_reference(settings.place)
     summary = summarise(shards, reference)
     if settings.json_:
-        print(json.dumps(summary, indent=2, ensure_ascii=False))
+        print(plain_json(json.dumps(summary, indent=2, ensure_ascii=False)))
         return
     _overview(shards, summary)
     _counts(summary, "labels", "label", "category of the coordinated phrase")

@@ -12,6 +12,7 @@ import torch
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
+from pipeline.core.last_resort import is_short_of_memory
 from pipeline.core.runs import System
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
@@ -69,8 +70,8 @@ def run(settings: Train) -> None:
                 # The first process mostly meets the same and says so; then this one ends waiting.
                 time.sleep(_COURTESY)
             raise
-        except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+        except (RuntimeError, MemoryError) as error:
+            if is_short_of_memory(error):
                 raise ModelError(
                     f"the memory of {group.device} is full",
                     remedy="take a smaller --n-batch or --mlp-hidden, or a smaller encoder",

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-import yaml
-
-from pipeline.core.errors import InputError
+from pipeline.core.documents import read_yaml
+from pipeline.core.errors import InputError, SettingsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,9 @@ _FORM = re.compile(r"[A-Za-z][a-z]*(-[a-z]+)*")
 _LEAST = 4
 """Fewest words of a noun class: a three-item list and one mention more must find different nouns."""
 
+_HEAVIEST = 1000
+"""Most of a weight: a subject stands in its table as often as it weighs."""
+
 
 class _Reader:
     """Reads sections of the file; every complaint names the section and the file."""
@@ -92,15 +94,9 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError("no such file", path=path, remedy="name the world's folder") from error
-        except UnicodeDecodeError as error:
-            raise InputError("not UTF-8 text", path=path, remedy="convert the file") from error
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line = mark.line + 1 if mark else None
-            raise InputError(f"not YAML: {error}", path=path, line=line) from error
+            self.document = read_yaml(path)
+        except SettingsError as error:  # it is data here, and so named by all who read it
+            raise InputError(str(error)) from error
         if not isinstance(self.document, dict):
             self.fail("the file is not a mapping of sections")
         self.classes: dict[str, tuple[str, ...]] = {}
@@ -111,7 +107,7 @@ class _Reader:
     def section(self, name: str, kind: type, parent: Any = None) -> Any:
         found = (self.document if parent is None else parent).get(name)
         if not isinstance(found, kind) or not found:
-            self.fail(f"section {name!r} must be a non-empty {kind.__name__}, was {found!r}")
+            self.fail(f"section {name!r} must be a non-empty {kind.__name__}, was {found!r:.60}")
         return found
 
     def forms(self, text: Any, place: str, least: int = 1) -> tuple[str, ...]:
@@ -134,8 +130,8 @@ class _Reader:
     def weights(self, name: str, parent: Any = None) -> dict[str, int]:
         section: dict[str, int] = self.section(name, dict, parent)
         for key, weight in section.items():
-            if not isinstance(weight, int) or weight < 1:
-                self.fail(f"{name}.{key}: a whole number above 0 wanted, was {weight!r}")
+            if not isinstance(weight, int) or not 1 <= weight <= _HEAVIEST:
+                self.fail(f"{name}.{key}: a whole number, 1 to {_HEAVIEST}, wanted, was {weight!r}")
         return section
 
     def expand(self, text: Any, place: str) -> tuple[str, ...]:
@@ -165,6 +161,9 @@ def _verbs(reader: _Reader) -> list[tuple[str, Verb]]:
         if len(forms) != 3 or not (objects or "frame" in record):
             reader.fail(f"{place}: three forms and 'what' or 'frame' wanted, was {record!r}")
         using, complements = record.get("using"), record.get("pp", {})
+        frame = record.get("frame", "transitive")
+        if not isinstance(complements, dict) or not isinstance(frame, str):
+            reader.fail(f"{place}: 'pp' must be a mapping and 'frame' a word, was {record!r}")
         verb = Verb(
             lemma=forms[0],
             past=forms[1],
@@ -176,7 +175,7 @@ def _verbs(reader: _Reader) -> list[tuple[str, Verb]]:
                 (reader.modifier(word, take, place) for word, take in complements.items()), None
             ),
         )
-        found.append((record.get("frame", "transitive"), verb))
+        found.append((frame, verb))
     return found
 
 
@@ -185,19 +184,19 @@ _V = TypeVar("_V")
 
 
 def _by_class(entries: Iterable[tuple[tuple[_K, ...], _V]]) -> dict[_K, tuple[_V, ...]]:
-    table: dict[_K, tuple[_V, ...]] = {}
+    table: dict[_K, list[_V]] = {}
     for classes, entry in entries:
         for name in classes:
-            table[name] = (*table.get(name, ()), entry)
-    return table
+            table.setdefault(name, []).append(entry)
+    return {name: tuple(found) for name, found in table.items()}
 
 
 def load_lexicon(path: Path) -> Lexicon:
     """Read ``lexicon.yaml``.
 
     Raises:
-        InputError: the file is missing, is not YAML, lacks a section, or an entry names a class
-            that does not exist or holds something that is not a word.
+        InputError: the file is missing, is not YAML that can be read, lacks a section, or an entry names a
+            class that does not exist or holds something that is not a word.
     """
     reader = _Reader(path)
     nouns = {

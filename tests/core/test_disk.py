@@ -1,6 +1,7 @@
 """A full disk, as torch, safetensors and tokenizers tell of it: an OSError, and one line of the command."""
 
 import errno
+import os
 import resource
 import signal
 from collections.abc import Callable
@@ -13,9 +14,23 @@ import torch
 
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
+from pipeline.core.files import write_text
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.predictor.model import Predictor
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is free is then asked of the nearest folder that there is."""
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(InputError, match=r"x: cannot write: No space .* MiB free"):
+        write_text(tmp_path / "a/b/x", "")
 
 
 class RustError(Exception):

@@ -1,13 +1,31 @@
 """JSON and YAML of any make: a value of the form asked for, or one line that says where and why not."""
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import Number, parse_yaml, read_json, read_yaml
-from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.documents import (
+    Number,
+    RelativeName,
+    check_form,
+    parse_yaml,
+    read_document_text,
+    read_json,
+    read_yaml,
+)
+from pipeline.core.errors import ConjoinError, InputError, SettingsError
+from pipeline.core.runs import read_records
+from pipeline.corpus.manifest import read_sums
+
+
+def histories(path: Path) -> object:
+    """Read a file as JSON lines."""
+    return read_records(path, dict[str, object], "a line", "")
 
 
 class Card(TypedDict):
@@ -27,6 +45,10 @@ class Card(TypedDict):
         ('{"name": "x", "sizes": ["1"]}', r"sizes\.0: input should be a valid integer"),
         ('{"name": "x", "sizes": [%s]}' % ("9" * 5000), "not JSON that can be read"),
         ("[" * 100_000, "not JSON that can be read"),
+        ('{"a": %s}' % ("[" * 900 + "]" * 900), "c: a: nested more than 50 levels deep"),
+        ('{"a": %s}' % ("[" * 50 + "]" * 50), "c: a: nested more than 50 levels deep"),
+        ('{"a": %s}' % ("[" * 49 + "]" * 49), "name: field required"),
+        ('"%s"' % ("[" * 60), "input should be a valid dictionary"),
     ],
 )
 def test_json_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -55,13 +77,53 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="not a regular file"):
         read_json(tmp_path / "pipe")
-    with pytest.raises(InputError, match="not a regular file"):
+    with pytest.raises(SettingsError, match="pipe: not a regular file"):
         read_yaml(tmp_path / "pipe")
+    with pytest.raises(InputError, match="a folder, not a file; run the stage"):
+        read_json(tmp_path)
+    with pytest.raises(SettingsError, match="a folder, not a file"):
+        read_yaml(tmp_path)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):
         read_json(tmp_path / "bytes")
     with pytest.raises(SettingsError, match="no such file"):
         read_yaml(tmp_path / "none")
+
+
+def test_a_file_that_must_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without permission, in a round of links, on a disk that fails: the same refusal."""
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(SettingsError, match="round: cannot be read: Too many levels"):
+        read_yaml(tmp_path / "round")
+    (tmp_path / "locked").write_text("{}")
+
+    def denied(*_: Any, **__: Any) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "read_text", denied)  # the tests may run as root
+    with pytest.raises(InputError, match="locked: cannot be read: Permission denied"):
+        read_json(tmp_path / "locked")
+    with pytest.raises(SettingsError, match="locked: cannot be read: Permission denied"):
+        read_yaml(tmp_path / "locked")
+
+
+@pytest.mark.parametrize("read", [read_json, read_yaml, read_document_text, read_sums, histories])
+def test_what_is_too_large_is_not_read(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    """Whatever kind of document it is."""
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(2**27)
+    with pytest.raises(ConjoinError, match="long: 128 MiB, where 64 are the most"):
+        read(tmp_path / "long")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../../x", "..", "a\0b", ""])
+def test_names_in_a_document_stay_in_its_folder(name: str) -> None:
+    """A record that lists another file would have it read."""
+    with pytest.raises(InputError, match=r"leads out of|should match|at least 1"):
+        check_form({name: 1}, dict[RelativeName, int])
+    check_form({"a/b..c/..d": 1, "x": 2}, dict[RelativeName, int])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core import fingerprint
+from pipeline.core.corpus_folder import ingest_output, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, write_json
@@ -42,6 +43,26 @@ def test_what_is_finished_is_current(output: Output) -> None:
     assert output.state(["b"]) == State("stale", "no commit record")
     with pytest.raises(InputError, match="this is not finished; run the same command again"):
         output.require()
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../beside"])
+def test_a_record_lists_nothing_outside_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whoever wrote it would have other files read; a corpus from elsewhere is refused for it, too."""
+    (tmp_path / "beside").write_text("x")
+    corpus = tmp_path / "corpus"
+    made = ingest_output(corpus)
+    corpus.mkdir()
+    made.finish({name: FileFacts.of(corpus / name)}, {})
+    asked: list[Path] = []
+    monkeypatch.setattr(FileFacts, "fault", lambda _, path, **__: asked.append(path))
+    with pytest.raises(InputError, match="commit record unreadable"):
+        made.read()
+    with pytest.raises(InputError, match=r"ingest\.json: not as ingest wrote it"):
+        require_ingested(corpus)
+    assert made.state().kind == "damaged"
+    assert not asked
 
 
 @pytest.mark.parametrize(

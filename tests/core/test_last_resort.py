@@ -53,6 +53,8 @@ def ended(
         (RuntimeError("x" * 9999), 70, "unexpected RuntimeError: xxx"),
         (MemoryError(), 2, "out of memory: MemoryError; give smaller batches"),
         (OutOfMemoryError("CUDA"), 2, "out of memory: OutOfMemoryError: CUDA; give smaller"),
+        (RuntimeError("[enforce fail] can't allocate memory: you"), 2, "out of memory: RuntimeError"),
+        (RuntimeError("mmap: Cannot allocate memory (12)"), 2, "out of memory: RuntimeError"),
         (KeyboardInterrupt(), 130, "interrupted; what is finished is kept"),
         (InputError("no"), 2, "no"),
         (FileNotFoundError(2, "No such file", "x\x1b[31m\udcff"), 2, r"'x\x1b[31m\udcff'"),

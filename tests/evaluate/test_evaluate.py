@@ -244,6 +244,7 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     [
         [], {"system": 3}, {"system": "../../x"}, {"labelled": "40"}, {"seed": None}, {"settings": []},
         {"shown_as": {"caption": 3}}, {"shown_as": {"name": "x"}}, {"best_step": {}}, {"draw": []},
+        {"seen": None},
     ],
 )  # fmt: skip
 def test_a_card_of_another_form_is_one_line(tmp_path: Path, changed: Any) -> None:
@@ -261,6 +262,15 @@ def test_a_card_of_another_form_is_one_line(tmp_path: Path, changed: Any) -> Non
     with pytest.raises(InputError, match=r"run\.json: not ") as caught:
         evaluate.run(Evaluate(corpus=tmp_path))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["name", "mode"])
+def test_the_key_that_is_wrong_is_named(tmp_path: Path, key: str) -> None:
+    """A field that no system has, and would stand for the name or mode of this one."""
+    path = tmp_path / "runs/x/40/seed-0/run.json"
+    write_json(path, CARD | {"shown_as": {key: "y"}})
+    with pytest.raises(InputError, match=rf"run\.json: .*shown_as\.{key}"):
+        evaluate.run(Evaluate(corpus=tmp_path))
 
 
 def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:

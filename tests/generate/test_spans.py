@@ -122,6 +122,18 @@ def test_wrong_given_span_names_file_and_line(tmp_path: Path, line: str, message
     assert f"{path}:2:" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"\ncaf\xe9", "not UTF-8"), (b"\na\0", "a NUL character")]
+)
+def test_given_spans_that_are_no_text_name_the_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    """They are read as all text is."""
+    (tmp_path / "given.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match=rf"given\.jsonl:2: .*{message}"):
+        read_given_spans(tmp_path / "given.jsonl")
+
+
 def test_twins_put_the_mask_after_and_before() -> None:
     """S′(1) reads "X and mask", S′(2) "mask and X" (§3.1), in natural spacing."""
     reference = Reference("s1", WORDS, Span(5, 8), "PP", "CC0")

@@ -1,7 +1,8 @@
 """Penn Treebank brackets: depth, balance, marks of PTB.ext, and names of files."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from hostile.case import Case, damaged, piping, writing
 
@@ -39,6 +40,20 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "two megabytes in a line", "(NN " + "x" * 2**21 + ")\n", "refused"
     yield "two megabytes of blanks", "(NN" + " " * 2**21 + "x)\n", "refused"
     yield "two megabytes, never closed", "(NN x\n" * 400_000, "refused"
+    yield (
+        "380 deep, over 20,000 words",
+        f"{'(NP (NN y) ' * 380}{'(NN x) ' * 20_000}{')' * 380}\n",
+        "ok",
+    )
+    yield "40,000 empty siblings", f"(S (NN a) {'(NP (-NONE- *)) ' * 40_000})\n", "ok"
+    # A corpus of so few coordinations has no draws, which is refused in the end.
+    yield "10,000 conjuncts", f"(NP (NP (NN a)) {'(CC and) (NP (NN b)) ' * 10_000})\n", "any"
+    yield (
+        "380 coordinations in each other",
+        f"{'(NP (NP (NN a)) (CC and) ' * 380}(NN b){')' * 380}",
+        "any",
+    )
+    yield "a word just below a megabyte", f"(NN {'x' * (2**20 - 10)})\n", "ok"
     for text in (
         "(", ")", "()", "(())", "( )", "((NP))", "(NP)", "(NP ())", ")(", "(NN x))", "((NN x)", "x",
         "x (NN y)", "(NN x) y", "(NP (NN x) y)", "(NP y (NN x))", "(S (NP (NN x)) z)", "(NN x y)",
@@ -72,6 +87,18 @@ def _marks() -> Iterator[str]:
         yield _deep(depth).strip()
         yield f"{'(NP-COORD ' * depth}(NN x){')' * depth}"
     yield "(NN " + "x" * 2**21 + ")"
+    pair = "(NN-COORD a) (NN-COORD b)"
+    # The next line is refused, so that the others need not be read.
+    yield f"{'(NP-CCP-COORD ' * 380}{pair * 10_000}{' (NN-COORD c))' * 380}\n)"
+
+
+def _linking(target: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / "p").mkdir()
+        writing(f"p/{target}", GOOD)(folder)
+        (folder / _NAME).symlink_to(target)
+
+    return make
 
 
 def cases(n: int, seed: int) -> Iterator[Case]:
@@ -91,12 +118,14 @@ def cases(n: int, seed: int) -> Iterator[Case]:
     yield Case("brackets: PTB.ext is short", _EXT, writing("PTB.ext", GOOD))
     yield Case("brackets: PTB.ext is a pipe", _EXT, piping("PTB.ext"))
     yield Case("brackets: PTB.ext is a folder", _EXT, lambda folder: os.mkdir(folder / "PTB.ext"))
+    yield Case("brackets: a link out of the folder", _COMMAND, _linking("../else.mrg"))
+    yield Case("brackets: a link inside the folder", _COMMAND, _linking("deep/else"), "ok")
     yield Case("brackets: the source is a pipe", _COMMAND, piping("p"))
     name = os.fsdecode(b"p/wsj_0201caf\xe9.mrg")
     yield Case("brackets: a name that is not UTF-8", _COMMAND, writing(name, GOOD))
     folder = os.fsdecode(b"p/caf\xe9/wsj_0201.mrg")
     yield Case("brackets: a folder that is not UTF-8", _COMMAND, writing(folder, GOOD), "ok")
-    for number in range(count + 6, n):
+    for number in range(count + 8, n):
         content = damaged(GOOD.encode() * 3, number, seed)
         command = (_COMMAND, _ANY, _STRICT)[number % 3]
         yield Case(f"brackets: damaged {number}", command, writing(_NAME, content), "any")

@@ -55,7 +55,12 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "a comment inside", row("1") + "# text\n" + row("2"), "refused"
     yield "a comment without words", "# sent_id = x\n\n", "refused"
     yield "comments without end", "# x\n" * 100_000 + GOOD, "ok"
-    yield "a sent_id of a megabyte", f"# sent_id = {'x' * (2**20 - 100)}\n" + GOOD, "ok"
+    yield "a sent_id of a megabyte", f"# sent_id = {'x' * (2**20 - 300)}\n" + GOOD, "ok"
+    yield "a sentence just below a megabyte", "# x\n" * (2**18 - 100) + GOOD, "ok"
+    yield "a sentence of more than a megabyte", "# x\n" * (2**18 + 100) + GOOD, "refused"
+    yield "a bomb of comments", gzip.compress(b"#\n" * 2**23), "refused"
+    yield "20,000 words", "".join(row(str(n), "and") for n in range(1, 20_000)), "ok"
+    yield "more than is allowed", gzip.compress(GOOD.encode() * 2**16), "refused"
     yield "a line of two megabytes", row("1", "x" * 2**21), "refused"
     yield "no end of line", GOOD.strip(), "ok"
     yield "blank lines alone", "\n" * 1_000, "refused"
@@ -79,7 +84,8 @@ def cases(n: int, seed: int) -> Iterator[Case]:
     count = 0
     for name, content, expect in _table():
         count += 1
-        yield Case(f"conllu: {name}", command, writing("in.conllu", content), expect)  # type: ignore[arg-type]
+        limit = ["--largest-unpacked", "2MiB"] if "allowed" in name else []
+        yield Case(f"conllu: {name}", [*command, *limit], writing("in.conllu", content), expect)  # type: ignore[arg-type]
     yield Case("conllu: a named pipe", command, piping("in.conllu"))
     yield Case("conllu: a folder", command, lambda folder: (folder / "in.conllu").mkdir())
     for number in range(count + 2, n):

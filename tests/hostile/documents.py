@@ -4,6 +4,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,11 @@ def _spans(number: int, seed: int) -> Case:
 def _table() -> Iterator[Case]:
     line = ["report", "corpus", "--examples", "0"]
     yield Case("a whole corpus", line, lambda folder: corpus(folder, documents()), "ok")
+    large = json.dumps(_MADE["corpus/ingest.json"] | {"more": "x" * (2**26 - 2**10)}).encode()
+    for size, expect in (("just below", "ok"), ("more than", "refused")):
+        content = large + b" " * 2**11 * (expect == "refused")
+        make = partial(corpus, documents=documents() | {"corpus/ingest.json": content})
+        yield Case(f"{size} 64 MiB of JSON", line, make, expect)  # type: ignore[arg-type]
     yield Case("params from a pipe", [*line, "--params", "p"], piping("p"))
     for name in ("evaluation/metrics.json", "ingest.json", "sheet.csv"):
         rest = {n: c for n, c in documents().items() if not n.endswith(name)}
@@ -230,10 +236,31 @@ def _table() -> Iterator[Case]:
         yield Case(f"a pipe for {name}", [*line, *more], make, wanted)  # type: ignore[arg-type]
 
 
+def _worlds() -> Iterator[Case]:
+    """The world's lexicon, which is YAML as well."""
+    line = ["ingest", "world", "w", "--sentences", "9", "--out", "out"]
+    good = (Path(__file__).parents[2] / "data/raw/world/lexicon.yaml").read_text()
+    yield Case("a lexicon", line, writing("w/lexicon.yaml", good), "ok")
+    texts = {"nothing": "", "a list": "- 1", "a bomb": BOMB, "UTF-16": good.encode("utf-16"),
+             "a number": "a: !!int x", "brackets": "[" * 3_000, "a NUL": good + "a: \0"}  # fmt: skip
+    for what, text in texts.items():
+        yield Case(f"a lexicon of {what}", line, writing("w/lexicon.yaml", text))
+    for value in _VALUES:
+        text = good.replace("license: Apache-2.0", f"license: {value}")
+        yield Case(f"a lexicon with {value[:30]}", line, writing("w/lexicon.yaml", text), "any")
+
+    def pipe(folder: Path) -> None:
+        (folder / "w").mkdir()
+        piping("w/lexicon.yaml")(folder)
+
+    yield Case("a lexicon that is a pipe", line, pipe)
+
+
 def cases(count: int, seed: int) -> Iterator[Case]:
     """The table, the params of every command, and ``count`` documents with something else in them."""
     yield from _table()
     yield from _params()
+    yield from _worlds()
     for number in range(count):
         kind = (_report, _manifests, _spans)[number % 3]
         yield kind(number // 3, seed)

@@ -22,6 +22,7 @@ _COMMANDS: dict[str, list[str]] = {
     "validate": [],
     "stats": [],
     "merge": [_OTHER, "--out", "merged"],
+    "release": ["--out", "released"],
     "export --format jsonl": ["--out", "x.jsonl"],
     "export --format conllu": ["--out", "x.conllu"],
     "export --format ptb-ext": ["--out", "x.ext"],
@@ -46,8 +47,8 @@ _VALUES: dict[str, list[Any]] = {
     "license": [None, "", "CC0-1.0 AND", "(((", _MARKUP],
     "donor": [{"sentence_id": None, "start": 0, "end": 1}, {"sentence_id": "", "start": 9, "end": 1}],
 }  # fmt: skip
-"""By column, what the first row has there instead; of ``None`` and of spans beyond the words none may pass
-``validate``."""
+"""By column, what the first row has there instead. Only a score may be null, which nothing that checks or
+writes rows lets pass."""
 
 _TYPES: dict[str, pa.DataType] = {
     "words": pa.string(), "coordinator": pa.string(), "conjuncts": pa.list_(pa.list_(pa.int64())),
@@ -147,8 +148,11 @@ def _table(good: Path) -> Iterator[Case]:
             what = f"{column} {value!r:.60}"
             # Each is validated, and read by one of the other commands in turn.
             for command in ("validate", commands[1:][number % (len(commands) - 1)]):
-                # A score may be null, a licence unknown, an empty fill a reject's.
-                must = command == "validate" and value is None and column != "score"
+                must = (
+                    value is None
+                    and column != "score"
+                    and command in ("validate", "merge", "release")
+                )
                 yield Case(
                     f"{command}: {what}", _line(command, _LONE), _lone(good, _with_value(column, value)),
                     "refused" if must else "any",

@@ -50,6 +50,7 @@ def _table() -> Iterator[tuple[str, str, str | bytes, str]]:
     yield "UTF-16 without its mark", "a.txt", GOOD.encode("utf-16-le"), "refused"
     yield "a line of two megabytes", "a.txt", "the dog " * 2**18, "refused"
     yield "a word of two megabytes", "a.txt", "x" * 2**21, "refused"
+    yield "a line just below a megabyte", "a.txt", "the dog " * (2**17 - 1), "ok"
     yield "a word of 100,000 letters", "a.txt", "x" * 100_000, "any"
     for mark in "'\"().,-/`$%&":
         yield f"20,000 times {mark}", "a.txt", mark * 20_000, "any"
@@ -79,8 +80,13 @@ def _names() -> Iterator[Case]:
                 path.symlink_to("nowhere")
             case "circle":
                 path.symlink_to("a.txt")
+            case "link out":
+                writing("else.txt", GOOD)(folder)
+                path.symlink_to("../else.txt")
+            case "link to a file of the system":
+                path.symlink_to("/etc/passwd")
 
-    for what in ("pipe", "folder", "link", "circle"):
+    for what in ("pipe", "folder", "link", "circle", "link out", "link to a file of the system"):
         yield Case(
             f"text: a {what} in the folder", _COMMAND, lambda folder, what=what: odd(folder, what)
         )

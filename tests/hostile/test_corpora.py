@@ -4,13 +4,12 @@
 """
 
 import os
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from damaged import make_release
 from hostile import parquet
-from hostile.case import run
+from hostile.case import run_all
 
 _COUNT = int(os.environ.get("CONJOIN_HOSTILE", "60"))
 _SEED = 0
@@ -24,13 +23,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_hostile_corpora(good: Path, tmp_path: Path) -> None:
     """Every case; those that fail are named together."""
-    counts: Counter[str] = Counter()
-    failed: list[str] = []
-    for number, case in enumerate(parquet.cases(_COUNT, _SEED, good)):
-        outcome = run(case, tmp_path / str(number))
-        counts[outcome.kind] += 1
-        if outcome.kind not in ("ok", "refused"):
-            failed.append(f"{case.name}: {outcome.kind}: {outcome.said[-600:]}")
+    counts, failed = run_all(parquet.cases(_COUNT, _SEED, good), tmp_path)
     assert not failed, "\n".join([f"{counts}: {len(failed)} failed", *failed[:20]])
     assert counts["ok"] >= 20
     assert counts["refused"] >= 100

@@ -4,13 +4,12 @@
 """
 
 import os
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hostile import documents, names
-from hostile.case import run
+from hostile.case import run_all
 
 _COUNT = int(os.environ.get("CONJOIN_HOSTILE", "60"))
 _SEED = 0
@@ -19,14 +18,8 @@ _SEED = 0
 @pytest.mark.parametrize("kind", [documents, names], ids=lambda k: k.__name__)
 def test_hostile_documents_and_names(kind: ModuleType, tmp_path: Path) -> None:
     """Every case of a kind; those that fail are named together."""
-    counts: Counter[str] = Counter()
-    failed: list[str] = []
-    for number, case in enumerate(kind.cases(_COUNT, _SEED)):
-        outcome = run(case, tmp_path / str(number))
-        counts[outcome.kind] += 1
-        if outcome.kind not in ("ok", "refused"):
-            failed.append(f"{case.name}: {outcome.kind}: {outcome.said[-600:]}")
-        assert not list(tmp_path.rglob("pwned"))
+    counts, failed = run_all(kind.cases(_COUNT, _SEED), tmp_path)
+    assert not list(tmp_path.rglob("pwned"))
     assert not failed, "\n".join([f"{counts}", *failed[:20]])
     assert counts.total() >= 100
     assert counts["ok"]

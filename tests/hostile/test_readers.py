@@ -4,13 +4,12 @@
 """
 
 import os
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hostile import archives, brackets, conllu, raw_text, xml
-from hostile.case import run
+from hostile.case import run_all
 
 _COUNT = int(os.environ.get("CONJOIN_HOSTILE", "80"))
 _SEED = 0
@@ -21,13 +20,7 @@ _SEED = 0
 )
 def test_hostile_input_is_taken_or_refused_in_one_line(kind: ModuleType, tmp_path: Path) -> None:
     """Every case of a kind; those that fail are named together."""
-    counts: Counter[str] = Counter()
-    failed: list[str] = []
-    for number, case in enumerate(kind.cases(_COUNT, _SEED)):
-        outcome = run(case, tmp_path / str(number))
-        counts[outcome.kind] += 1
-        if outcome.kind not in ("ok", "refused"):
-            failed.append(f"{case.name}: {outcome.kind}: {outcome.said[-600:]}")
+    counts, failed = run_all(kind.cases(_COUNT, _SEED), tmp_path)
     assert not failed, "\n".join([f"{counts}", *failed[:20]])
     assert counts.total() >= min(_COUNT, 50)
     assert counts["ok"]

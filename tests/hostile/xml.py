@@ -31,6 +31,10 @@ _LAUGHS = (
 )
 
 
+_COOD = '<cons cat="NP" syn="COOD">'
+_AND = '<tok cat="CC">and</tok>'
+
+
 def _nested(depth: int, *, close: bool = True, more: str = "") -> str:
     cons = f'<cons cat="NP"{more}>' * depth
     return article(cons + '<tok cat="NN">x</tok>' + "</cons>" * depth * close)
@@ -84,7 +88,19 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
     yield "UTF-16", good.replace("utf-8", "utf-16").encode("utf-16"), "ok"
     yield "an unknown encoding", good.replace("utf-8", "x-klingon"), "refused"
     yield "not in its encoding", good.encode().replace(b"dogs", b"d\xffgs"), "refused"
-    yield "a word of a megabyte", article(f'<tok cat="NN">{"x" * 2**20}</tok>'), "any"
+    yield "a word of a megabyte", article(f'<tok cat="NN">{"x" * 2**20}</tok>'), "refused"
+    yield "a word just below", article(f'<tok cat="NN">{"x" * (2**20 - 50)}</tok>'), "ok"
+    # A corpus of so few coordinations has no draws, which is refused in the end.
+    yield "20,000 conjuncts", article(_COOD + DOGS * 20_000 + _AND + DOGS + "</cons>"), "any"
+    nested = (_COOD + DOGS + _AND) * 380 + DOGS * 5_000 + "</cons>" * 380
+    yield "380 coordinations of 5,000 words in each other", article(nested), "any"
+    raised = '<cons cat="NP" null="RNR" ref="r"/><cons cat="NP" id="r"><tok cat="NN">x</tok></cons>'
+    yield (
+        "5,000 raised from each other",
+        article(_COOD + raised * 5_000 + _AND + DOGS + "</cons>"),
+        "any",
+    )
+    yield "just below 16 MiB of blanks", good + " " * (2**24 - len(good)), "ok"
     yield "20,000 words", article('<tok cat="NN">x</tok>' * 20_000), "ok"
     yield "an attribute of a megabyte", article(f'<tok cat="NN" lex="{"x" * 2**20}">x</tok>'), "ok"
     many = " ".join(f'a{n}=""' for n in range(10_000))
@@ -105,6 +121,9 @@ def _elsewhere(where: str) -> Case:
                 path.symlink_to("nowhere")
             case "a link to itself":
                 path.symlink_to(path)
+            case "a link out of the folder":
+                writing("else.xml", article(DOGS))(folder)
+                path.symlink_to("../else.xml")
             case "/dev/zero":
                 path.symlink_to("/dev/zero")
 
@@ -117,7 +136,8 @@ def cases(n: int, seed: int) -> Iterator[Case]:
     for name, content, expect in _table():
         count += 1
         yield Case(f"xml: {name}", _COMMAND, writing(_NAME, content), expect)  # type: ignore[arg-type]
-    for where in ("a named pipe", "a folder", "a link to nothing", "a link to itself", "/dev/zero"):
+    odd_places = ("a named pipe", "a folder", "a link to nothing", "a link to itself", "/dev/zero")
+    for where in (*odd_places, "a link out of the folder"):
         count += 1
         yield _elsewhere(where)
     yield Case("xml: a named pipe as the source", _COMMAND, piping("g"))

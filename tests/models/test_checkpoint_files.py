@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
-from pipeline.models import loading
+from pipeline.models import checkpoint_files, loading
 from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import from_pretrained, identity, load_encoder, load_tokenizer, locate
 
@@ -71,6 +71,20 @@ def test_files_are_those_that_pretrain_recorded(bert: Path, name: str) -> None:
 
 
 CODE = 'open({!r}, "w").write("ran")\nclass Evil: pass\n'
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../beside"])
+def test_a_record_names_no_file_elsewhere(
+    bert: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What lies outside the folder is not even read."""
+    (bert.parent / "beside").write_text("x")
+    record = Output(bert, bert / "finished.json", Fingerprint())
+    record.finish({name: FileFacts.of(bert / name)}, {})
+    read: list[Path] = []
+    monkeypatch.setattr(checkpoint_files, "content_digest", lambda path: read.append(path) or "")
+    one_line(lambda: load_encoder(str(bert)), "not a record of pretrain")
+    assert not read
 
 
 @pytest.mark.parametrize("kind", ["config", "tokenizer", "kernel"])

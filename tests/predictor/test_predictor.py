@@ -9,8 +9,10 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from pipeline.core.errors import ConjoinError, ModelError
+from pipeline.core.errors import ConjoinError, InputError, ModelError
+from pipeline.core.files import write_json
 from pipeline.core.types import Span
+from pipeline.models import checkpoint_files
 from pipeline.predictor.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
 from pipeline.predictor.model import Predictor
 from pipeline.predictor.scorer import EndpointScorer, batches
@@ -290,6 +292,21 @@ def test_a_card_of_another_form_is_one_line(model: Predictor, tmp_path: Path, te
         Predictor.load(tmp_path / "predictor")
     assert "\n" not in str(caught.value)
     assert "predictor" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../beside"])
+def test_a_card_names_no_file_elsewhere(
+    model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What lies outside the folder is not even read."""
+    path = older(model, tmp_path / "predictor")
+    (tmp_path / "beside").write_text("x")
+    write_json(path, json.loads(path.read_text()) | {"files": {name: "0" * 64}})
+    read: list[Path] = []
+    monkeypatch.setattr(checkpoint_files, "content_digest", lambda path: read.append(path) or "")
+    with pytest.raises(InputError, match="leads out of the folder"):
+        Predictor.load(tmp_path / "predictor")
+    assert not read
 
 
 def test_weights_that_are_no_numbers_are_refused(model: Predictor, tmp_path: Path) -> None:

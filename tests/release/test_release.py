@@ -136,6 +136,11 @@ def test_what_made_it_goes_along(
         assert (tmp_path / "r/provenance" / name).read_bytes() == (ROOT / name).read_bytes()
     release(candidates_of(corpus), tmp_path / "r")
     assert not (tmp_path / "r/provenance").exists()
+    (project / "dvc.yaml").unlink()
+    (project / "dvc.yaml").mkdir()  # what cannot be read is nobody's
+    release(candidates_of(project / "data/toy"), tmp_path / "r")
+    assert not (tmp_path / "r/provenance").exists()
+    (project / "dvc.yaml").rmdir()
     (project / "dvc.yaml").write_text("stages: {bake: {cmd: bread}}")
     release(candidates_of(project / "data/toy"), tmp_path / "r")
     assert not (tmp_path / "r/provenance").exists()

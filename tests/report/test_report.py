@@ -917,6 +917,11 @@ def test_times_are_those_of_this_corpus(corpus: Path, tmp_path: Path) -> None:
         ("ingest", "1", "1", "1"), ("train", "2", "31", "28"), ("all", "3", "32", "29"),
     ]  # fmt: skip
     assert times_table(tmp_path / "none") is None
+    old = {"stage": "train", "command": "conjoin train data/old", "seconds": 2}
+    write_json(tmp_path / "times.json", {"train@1": old})  # without CPU seconds, as once
+    found = times_table(tmp_path / "old")
+    assert found is not None
+    assert found.rows[-1].cells == ("all", "1", "2", "–")
     write_json(tmp_path / "times.json", {"train@1": {"stage": "train"}})
     with pytest.raises(InputError, match=r"times\.json: not as conjoin writes it"):
         times_table(tmp_path / "tiny")
@@ -1172,6 +1177,14 @@ def test_damaged_input_is_named_with_its_place(tmp_path: Path) -> None:
     write_json(tmp_path / "evaluation/metrics.json", {"split": "test"})
     with pytest.raises(InputError, match=r"metrics\.json: not as conjoin writes it"):
         run(Report(corpus=tmp_path))
+    known = metrics_of({"baseline": [0.5]})
+    alone = metrics_of({"other": [0.5]})["summary"]
+    gain = {"system": "baseline", "against": "other", "labelled": 100, "seeds": [0], "gain": 0.1,
+            "low": 0.0, "high": 0.2}  # fmt: skip
+    for changed in ({"summary": alone}, {"comparisons": [gain]}):
+        write_json(tmp_path / "evaluation/metrics.json", known | changed)
+        with pytest.raises(InputError, match=r"metrics\.json: not as .* a system without a run"):
+            run(Report(corpus=tmp_path))
     folder = build(tmp_path / "broken", {"baseline": [0.5]})
     with (folder / "runs/baseline/100/seed-0/history.jsonl").open("a") as file:
         file.write("{oops\n")

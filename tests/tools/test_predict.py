@@ -211,6 +211,24 @@ def test_sentences_are_read_block_by_block(model: Predictor) -> None:
     assert seen == [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 9)]
 
 
+def test_a_block_ends_where_sentences_are_very_long(model: Predictor) -> None:
+    """A few megabytes are kept, not a thousand sentences of one megabyte each."""
+    read = 0
+
+    def endless() -> Iterator[Given]:
+        nonlocal read
+        while read < 50:
+            read += 1
+            yield (
+                Given(("dogs",), read, rows=("#" * (1 << 20),))
+                if read % 2
+                else Given(("a",) * (1 << 19), read)
+            )
+
+    assert next(answers(model, endless())).sentence.line == 1
+    assert read <= 8
+
+
 def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
     """What is malformed at the end of a file harms no sentence before it."""
     for form, content in (("conllu", CONLLU), ("ptb", TREES), ("text", "a dog\n" * 3)):
@@ -324,6 +342,23 @@ def test_progress_takes_no_output_away(ask: Ask, monkeypatch: pytest.MonkeyPatch
     assert "the man" not in screen.getvalue()
 
 
+@pytest.mark.parametrize("output", ["tsv", "jsonl"])
+def test_words_do_not_steer_a_terminal(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    """They are shown escaped there, in JSON as JSON has it; a file has them as they are."""
+    text = "the m\x9b2Jan and a d\u202eog\n"
+    (whole,) = ask(text, output=output)
+    assert "m\x9b2Jan" in whole
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    (shown,) = ask(text, output=output)
+    assert not set(shown) & set("\x1b\x9b\u202e")
+    if output == "jsonl":
+        assert json.loads(shown) == json.loads(whole)
+    else:
+        assert r"m\x9b2Jan" in shown
+
+
 def test_a_closed_pipe_ends_it_quietly(
     folder: Path,
     tmp_path: Path,
@@ -367,6 +402,7 @@ ROW = "{}\ta\ta\tX\tX\t_\t0\troot\t_\t_\n"
         ("f.conllu", (ROW.format("2-1")).encode(), "f.conllu:1: ID 2-1 out of order"),
         ("f.conllu", (ROW.format(1) + "# x\n").encode(), "f.conllu:2: a comment inside a sentence"),
         ("f.conllu", b"# text = a\n\n", "f.conllu:2: a sentence without words ends here"),
+        ("f.conllu", b"\n" + b"#\n" * (1 << 19) + b"#\n", "the sentence that begins on line 2 has more"),
         ("f.conllu", ROW.format(1).replace("\ta", "\t ", 1).encode(), "1: a word without FORM"),
     ],
 )  # fmt: skip
@@ -375,6 +411,14 @@ def test_bad_input_is_one_line(ask: Ask, name: str, content: bytes, message: str
     with pytest.raises(ConjoinError, match=message) as error:
         ask(content, name)
     assert "\n" not in str(error.value)
+
+
+def test_packed_input_has_an_allowance(ask: Ask) -> None:
+    """What it unpacks to is counted, and the option named."""
+    packed = gzip.compress(b"a dog\n\n" * (1 << 18))
+    with pytest.raises(ConjoinError, match=r"unpack to more than 1MiB; .*--largest-unpacked"):
+        ask(packed, largest_unpacked="1MiB")
+    assert ask(b"a dog\n" * 3, largest_unpacked="1MiB")
 
 
 def test_bad_calls_are_one_line(ask: Ask, folder: Path, tmp_path: Path) -> None:

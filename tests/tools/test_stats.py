@@ -29,6 +29,7 @@ from pipeline.corpus.statistics import (
     find_reference,
     summarise,
 )
+from pipeline.tools import stats
 from pipeline.tools.settings import Stats
 from pipeline.tools.stats import run
 
@@ -216,6 +217,19 @@ def test_json_is_the_dictionary_and_nothing_else(
     bank = treebank(tmp_path / "bank")
     run(Stats(place=folder, reference=bank, json_=True))
     assert json.loads(capsys.readouterr().out) == summarise(find_shards(folder), bank)
+
+
+def test_json_steers_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Control characters are escaped, which in JSON says the same."""
+    odd = {"a\x1b[2J": "\x9b2J\u202e", "é": 1}
+    monkeypatch.setattr(stats, "summarise", lambda *_: odd)
+    run(Stats(place=candidate_folder(tmp_path / "toy"), json_=True))
+    out = capsys.readouterr().out
+    assert not set(out) & set("\x1b\x9b\u202e")
+    assert "é" in out
+    assert json.loads(out) == odd
 
 
 def test_the_tables_show_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """``conjoin validate``: a good release has no violation, and each of these kinds of damage is named."""
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -301,6 +302,9 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
      {"document missing"}),
     ("empty card", lambda folder: [(folder / "README.md").write_text(" "), write_checksums(folder)],
      {"document empty"}),
+    ("card without end",
+     lambda folder: [os.truncate(folder / "README.md", 2**27), write_checksums(folder)],
+     {"document unreadable"}),
     ("empty licence", lambda folder: [(folder / "LICENSE").write_text(""), write_checksums(folder)],
      {"document empty"}),
     ("Croissant cut short",

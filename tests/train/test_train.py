@@ -353,6 +353,22 @@ def test_temperature_reads_numbers_as_flags_and_yaml_write_them() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce fail at alloc_cpu.cpp] can't allocate memory")]
+)
+def test_too_little_memory_is_one_line_with_what_to_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Whoever ran out of it: torch, NumPy, Arrow or Python."""
+
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(train._Run, "train", fail)
+    with pytest.raises(ModelError, match="the memory of cpu is full; take a smaller --n-batch"):
+        train.run(settings(build(tmp_path / "tiny")))
+
+
 def refusal(kind: type[ConjoinError], corpus: Path, out: Path, **given: Any) -> str:
     """The message training stops with; nothing may have been written."""
     ingested(corpus)

@@ -204,6 +204,15 @@ def test_the_world_is_fixed_for_ever() -> None:
         ("\nnouns:", "\nnouns:\n  void: one two", "void"),
         ("\nnouns:", "\nnouns:\n  metal: iron gold tin lead", "metal"),
         ("  degree: very", "  grade: very", "degree"),
+        ("license: Apache-2.0", "license: !!int x", "cannot be read"),
+        ("license: Apache-2.0", "license: " + "[" * 3000, "levels deep"),
+        ("person: 14,", "person: 999999999999,", "1 to 1000"),
+        ("verb: examine examined examined", "verb: examine examined examined, pp: 3", "'pp'"),
+        (
+            "verb: examine examined examined",
+            "verb: examine examined examined, frame: [1]",
+            "'frame'",
+        ),
     ],
 )
 def test_a_malformed_lexicon_is_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:

@@ -21,7 +21,9 @@ one of these where it has no other ("[alone] or [in combination]").
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
 
@@ -31,12 +33,12 @@ from defusedxml.ElementTree import fromstring
 from pipeline.core.console import Meter, track
 from pipeline.core.corpora import CORPORA
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular
+from pipeline.core.files import files_within, require_regular
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
-from pipeline.text.trees import DEEPEST, escape
+from pipeline.text.trees import DEEPEST, LONGEST, escape
 from pipeline.text.unpacking import Allowance, opened, read_whole
 
 LARGEST = 16 * 2**20
@@ -56,18 +58,25 @@ def genia_coordinations(sentence: Element, spans: Mapping[Element, Span]) -> lis
         sentence: a ``sentence`` element.
         spans: the words each ``cons`` and ``tok`` in it covers; empty for null elements.
     """
-    marked = (node for node in sentence.iter("cons") if node.get("syn") == "COOD")
-    found = (_coordination(node, spans) for node in marked)
+    marked = [node for node in sentence.iter("cons") if node.get("syn") == "COOD"]
+    raised = _raised(sentence, spans) if marked else set()
+    found = (_coordination(node, spans, raised) for node in marked)
     return sorted((c for c in found if c is not None), key=lambda c: c.coordinator)
 
 
-def _coordination(node: Element, spans: Mapping[Element, Span]) -> Coordination | None:
+def _coordination(
+    node: Element, spans: Mapping[Element, Span], raised: Set[Element]
+) -> Coordination | None:
     children = [child for child in node if len(spans[child])]
     coordinators = [i for i, child in enumerate(children) if _coordinates(child)]
     if not coordinators:
         return None
     category, coordinator = node.get("cat", ""), coordinators[-1]
-    candidates = _candidates(children)
+    candidates = {
+        i
+        for i, child in enumerate(children)
+        if child.tag == "cons" and child.get("cat") != "CONJP" and child not in raised
+    }
     own = {i for i in candidates if category in ("UCP", children[i].get("cat"))}
     if not any(i > coordinator for i in own) and category in _EXCHANGEABLE:
         own |= candidates & _neighbour(children, coordinator)
@@ -98,18 +107,39 @@ def _separates(child: Element) -> bool:
     return child.get("cat") == "CONJP"
 
 
-def _candidates(children: list[Element]) -> set[int]:
-    """Constituents that are neither CONJP nor raised out of a sibling."""
-    raised = [
-        {n.get("ref") for n in child.iter("cons") if n.get("null") == "RNR"} for child in children
-    ]
-    return {
-        i
-        for i, child in enumerate(children)
-        if child.tag == "cons"
-        and child.get("cat") != "CONJP"
-        and not any(child.get("id", "") in refs for j, refs in enumerate(raised) if j != i)
-    }
+def _raised(sentence: Element, spans: Mapping[Element, Span]) -> set[Element]:
+    """Children of marked constituents that a ``null="RNR"`` node inside a sibling refers to.
+
+    Siblings without words do not count. Where nodes begin and end in the text tells what is inside what, so
+    that deep and wide sentences take no longer than others of their length.
+    """
+    order = list(sentence.iter())
+    begin = {node: place for place, node in enumerate(order)}
+    end: dict[Element, int] = {}
+    for node in reversed(order):
+        end[node] = end[node[-1]] if len(node) else begin[node]
+    around = {sentence: sentence}  # the innermost node with words
+    referring: dict[str | None, list[int]] = defaultdict(list)
+    for node in order:
+        around |= {child: child if spans.get(child) else around[node] for child in node}
+        if node.tag == "cons" and node.get("null") == "RNR":
+            referring[node.get("ref")].append(begin[around[node]])
+    for places in referring.values():
+        places.sort()
+
+    def times(ref: str, first: int, last: int) -> int:
+        places = referring.get(ref, [])
+        return bisect_right(places, last) - bisect_left(places, first)
+
+    found = set()
+    for node in sentence.iter("cons"):
+        if node.get("syn") == "COOD":
+            for child in node:
+                ref = child.get("id", "")
+                everywhere = times(ref, begin[node] + 1, end[node])
+                if everywhere > times(ref, begin[child], end[child]):
+                    found.add(child)
+    return found
 
 
 def _neighbour(children: list[Element], coordinator: int) -> set[int]:
@@ -160,8 +190,8 @@ def read_genia(
         allowance: what an archive may unpack to; None: the usual.
 
     Raises:
-        InputError: nothing to read, malformed XML, more than is allowed, or a missing or inconsistent
-            split list.
+        InputError: nothing to read, a link out of the folder, malformed XML, more than is allowed, or a
+            missing or inconsistent split list.
     """
     splits = read_split_lists(split_lists or SHIPPED_SPLIT)
     absent = set(splits)
@@ -225,12 +255,12 @@ def _articles(source: Path, allowance: Allowance) -> Iterator[tuple[str, bytes]]
     require_regular(source)
     if source.is_dir():
         # Below text/ lies what only language models read.
-        every = sorted(source.rglob("*.xml"))
-        files = [path for path in every if path.relative_to(source).parts[0] != "text"]
+        every = (p for p in source.rglob("*.xml") if p.relative_to(source).parts[0] != "text")
+        files = files_within(source, every)
         if files:
             yield from ((str(path), _content(path)) for path in track(files, _WORK))
             return
-        archives = sorted([*source.glob("*.tar.gz"), *source.glob("*.tgz")])
+        archives = files_within(source, [*source.glob("*.tar.gz"), *source.glob("*.tgz")])
         if len(archives) != 1:
             raise InputError(
                 f"expected .xml files or one .tar.gz, found {len(archives)} archives",
@@ -294,6 +324,7 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
     words: list[str] = []
     tags: list[str] = []
     spans: dict[Element, Span] = {}
+    size = 0  # about as many characters as the bracketing has
 
     def problem(what: str) -> InputError:
         remedy = "is it the GENIA Treebank v1?"
@@ -322,6 +353,9 @@ def _sentence(path: str, pmid: str, split: str, element: Element) -> Sentence | 
                 raise problem(f"unexpected element <{child.tag}>, or one without cat")
             if not _CATEGORY.fullmatch(category):
                 raise problem(f"no category of a treebank: {category[:40]!r}")
+            size += len(category) + len(child.text or "") + 4
+            if size > LONGEST:
+                raise problem(f"a tree of more than {LONGEST:,} characters")
             if child.tag == "tok":
                 inner += filter(None, [token(child, category)])
             elif len(open_) > DEEPEST - 2:  # above it stands S1, below it a tag

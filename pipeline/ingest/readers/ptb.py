@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.core.console import track
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular, utf8_name
+from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.text.coordinations import ptb_coordinations
@@ -30,8 +30,8 @@ def read_ptb(source: Path, tally: Tally, *, license_: str) -> Iterator[Sentence]
         license_: recorded with every sentence.
 
     Raises:
-        InputError: no .mrg file, one whose name is not UTF-8, malformed brackets, or a file without
-            trees.
+        InputError: no .mrg file, one whose name is not UTF-8, a link out of the folder, malformed
+            brackets, or a file without trees.
     """
     for path in track(_files(source), "ingest ptb"):
         split = _split(path)
@@ -61,7 +61,7 @@ def _files(source: Path) -> list[Path]:
     if source.is_file():
         utf8_name(source.stem, source)
         return [source]
-    files = sorted(source.rglob("*.mrg"), key=lambda path: (path.name, path))
+    files = sorted(files_within(source, source.rglob("*.mrg")), key=lambda path: (path.name, path))
     if not files:
         what = "no .mrg file in the folder" if source.is_dir() else "no such file or folder"
         raise InputError(what, path=source, remedy="see `conjoin corpora`")

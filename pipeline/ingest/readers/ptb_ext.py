@@ -13,6 +13,7 @@ from nltk.tree import Tree
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
+from pipeline.core.files import files_within
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Sentence
 from pipeline.text.trees import (
@@ -73,7 +74,10 @@ def read_ptb_ext(
         InputError: missing or short file, malformed brackets, a mark of a coordinator on a constituent.
     """
     layout = layout or Layout()
-    path = source / "PTB.ext" if source.is_dir() else source
+    path = source
+    if source.is_dir():
+        path = source / "PTB.ext"
+        files_within(source, [path])
     lines = read_whole(path).rstrip("\n").split("\n")
     if len(lines) < layout.total:
         raise InputError(
@@ -125,8 +129,17 @@ def _free_trailing(tree: Tree) -> None:
             first, second = node[i], node[i + 1]
             if not (_is_conjunct(first) and _is_conjunct(second)) or is_tag(first):
                 continue
-            if first.leaves()[-1] in _TRAILING and len(first.leaves()) > 1:
+            if _ends_with_separator(first):
                 node.insert(i + 1, _pop_last(first))
+
+
+def _ends_with_separator(node: Tree) -> bool:
+    """Whether the last of a constituent's words is a separator, and not its only one."""
+    several = False
+    while not is_tag(node):
+        several = several or len(node) > 1
+        node = node[-1]
+    return several and node[0] in _TRAILING
 
 
 def _pop_last(node: Tree) -> Tree:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Family
@@ -210,7 +211,7 @@ def build_probe(corpus: Path, count: int, seed: int) -> Probe | None:
     """
     splits: dict[str, list[Sentence]] = {"train": [], "dev": []}
     for sentence in read_sentences(
-        corpus / "sentences.parquet", lambda s: s.split in splits and bool(s.coordinations)
+        corpus / SENTENCES_FILE, lambda s: s.split in splits and bool(s.coordinations)
     ):
         splits[sentence.split].append(sentence)
     held, tally = held_out(splits["dev"])

@@ -21,6 +21,9 @@ from pipeline.text.lines import Given
 BLOCK = 1024
 """Sentences read before they are predicted together: enough to sort by length, little memory."""
 
+_LARGEST = 1 << 22
+"""Characters that a block may have before it ends all the same: a sentence may have a MiB."""
+
 NONE = "no coordinator"
 NO_WORDS = "no words"
 
@@ -62,14 +65,13 @@ def answers(
 
     Args:
         predictor: on the device that shall do the work.
-        sentences: any number, of which ``block`` are kept at a time.
+        sentences: any number, of which ``block`` are kept at a time, or fewer if they are very long.
         coordinators: words that count, in lower case.
         n: how many structures each coordinator gets, if it has as many.
         batch_tokens: subwords encoded together.
         block: sentences predicted together; probabilities depend on it in their last digits.
     """
-    source = iter(sentences)
-    while given := list(islice(source, block)):
+    for given in _blocks(sentences, block):
         places = [
             [k for k, word in enumerate(sentence.words) if word.lower() in coordinators]
             for sentence in given
@@ -92,6 +94,21 @@ def answers(
         for sentence, own, left_out in zip(given, places, long, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
             yield Answer(sentence, tuple(islice(entries, len(own))) or (Skipped(None, reason),))
+
+
+def _blocks(sentences: Iterable[Given], block: int) -> Iterator[list[Given]]:
+    """Yield sentences together, ``block`` at a time, or fewer where they are very long."""
+    found: list[Given] = []
+    size = 0
+    for sentence in sentences:
+        found.append(sentence)
+        size += sum(map(len, sentence.words)) + len(sentence.words)
+        size += sum(map(len, sentence.rows)) + len(sentence.rows)
+        if len(found) == block or size > _LARGEST:
+            yield found
+            found, size = [], 0
+    if found:
+        yield found
 
 
 def n_best(

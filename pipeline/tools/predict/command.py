@@ -7,11 +7,12 @@ import time
 from contextlib import nullcontext
 from typing import TextIO
 
-from pipeline.core.console import Meter
+from pipeline.core.console import Meter, plain, plain_json
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
 from pipeline.predictor.model import Predictor, best_device
 from pipeline.text.lines import Lines, open_lines
+from pipeline.text.unpacking import Allowance
 from pipeline.tools.predict.answers import BLOCK, FORMS, Found, answers
 from pipeline.tools.predict.sentences import format_of, read_sentences
 from pipeline.tools.settings import Predict
@@ -29,7 +30,8 @@ def run(settings: Predict) -> None:
     # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
     out = sys.stdout
     try:
-        with open_lines(settings.text) as lines:
+        allowance = Allowance(settings.largest_unpacked)
+        with open_lines(settings.text, allowance=allowance) as lines:
             _predict(settings, lines, out)
     except BrokenPipeError:
         # The interpreter would flush the broken stream once more on its way out.
@@ -55,7 +57,9 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
     )
-    size = None if out.isatty() else lines.size
+    screen = out.isatty()  # words may be of any make; a file has them as they are
+    shown = plain_json if settings.output == "jsonl" else plain
+    size = None if screen else lines.size
     with Meter("predict, bytes", size) if size else nullcontext() as meter:
         for answer in found:
             sentences += 1
@@ -64,7 +68,8 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
                     tally.keep()
                 else:
                     tally.refuse(entry.reason)
-            out.write(FORMS[settings.output](answer))
+            text = FORMS[settings.output](answer)
+            out.write(shown(text) if screen else text)
             if lines.interactive or sentences % BLOCK == 0:
                 out.flush()
                 if meter:

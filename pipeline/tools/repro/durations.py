@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
-from typing_extensions import TypedDict
-
-from pipeline.core.documents import Count, Number, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.files import digest_of, write_json
+from pipeline.core.times import Times
 from pipeline.tools.repro.cells import Cell
 
 TIMES = Path("data/times.json")
@@ -39,15 +38,6 @@ _GUESSES = (
 _UNKNOWN = 60.0  # seconds, where only the order and a rough share of the whole matter
 
 
-class _Took(TypedDict):
-    stage: str
-    command: str
-    seconds: Number
-    cpu_seconds: NotRequired[Number]
-    settings: NotRequired[str]
-    runs: NotRequired[Count]
-
-
 @dataclass(frozen=True, slots=True)
 class Duration:
     """Wall seconds of a cell, and where the figure is from."""
@@ -67,7 +57,7 @@ class Durations:
     def __init__(self, document: Mapping[str, Any], path: Path = TIMES) -> None:
         self._document, self._path = document, path
         self._known: dict[str, Any] = (
-            read_json(path, dict[str, _Took], remedy="remove it") if path.is_file() else {}
+            read_json(path, Times, remedy="remove it") if path.is_file() else {}
         )
 
     def known(self, cell: Cell, runs: int | None = None) -> Duration | None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from typing_extensions import TypedDict
 
-from pipeline.core.corpus_folder import require_ingested
+from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
@@ -93,7 +93,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         ModelError: the encoder is not there.
     """
     require_ingested(settings.corpus)
-    path = settings.corpus / "sentences.parquet"
+    path = settings.corpus / SENTENCES_FILE
     sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
     size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
     chosen = draw(sentences, size, settings.seed)
@@ -330,7 +330,7 @@ def _out(settings: Train) -> Path:
 
 
 def _counts(corpus: Path) -> dict[str, Any]:
-    path = corpus / "ingest.json"
+    path = corpus / INGEST_RECORD
     counts: dict[str, Any] = read_json(path, _Ingested) if path.is_file() else {}
     return counts
 

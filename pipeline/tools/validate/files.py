@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.candidate_checks import Fault
-from pipeline.core.documents import parse_json, read_json
+from pipeline.core.documents import parse_json, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import leads_out, require_regular, sha256_of
 from pipeline.core.parquet import LATER, MANIFEST, RECORDS, require_columns
@@ -54,7 +54,7 @@ def _manifest(path: Path, found: Violations) -> Mapping[str, Any] | None:
         return None
     try:
         manifest = read_json(path, object, remedy="")
-    except (OSError, InputError) as error:
+    except InputError as error:
         found.add("manifest unreadable", MANIFEST, str(error).removeprefix(f"{path}: "))
         return None
     if not isinstance(manifest, dict):
@@ -113,21 +113,21 @@ def _check_document(path: Path, found: Violations) -> None:
         found.add("document missing", path.name, "every release has it")
         return
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_document_text(path)
         if not text.strip():
             found.add("document empty", path.name, "nothing stands in it")
         elif path.suffix == ".json":
             parse_json(text, remedy="")
-    except (OSError, ValueError, InputError) as error:
-        found.add("document unreadable", path.name, str(error))
+    except InputError as error:
+        found.add("document unreadable", path.name, str(error).removeprefix(f"{path}: "))
 
 
 def _check_sums(place: Path, sum_of: SumOf, found: Violations) -> None:
     listed = set()
     try:
         lines = read_sums(place / CHECKSUMS)
-    except OSError as error:
-        found.add("unreadable file", CHECKSUMS, str(error.strerror))
+    except InputError as error:
+        found.add("unreadable file", CHECKSUMS, str(error).removeprefix(f"{place / CHECKSUMS}: "))
         return
     for line in lines:
         if line.name is None:

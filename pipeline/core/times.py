@@ -1,0 +1,22 @@
+"""The form of ``times.json``: what every cell took when it last ran, as ``repro`` keeps it."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count, Number
+
+
+class Took(TypedDict):
+    """What a cell took, and of what settings and how many runs; earlier versions kept less."""
+
+    stage: str
+    command: str
+    seconds: Number
+    cpu_seconds: NotRequired[Number]
+    settings: NotRequired[str]
+    runs: NotRequired[Count]
+
+
+Times = dict[str, Took]
+"""By the cell's name."""
