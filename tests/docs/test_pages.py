@@ -1,4 +1,4 @@
-"""The pages of the documentation: how long they are, where their links lead, and what their commands are called."""
+"""The pages of the documentation: how long they are, where links lead, which commands are named."""
 
 import re
 import shlex
@@ -24,7 +24,12 @@ NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 # Other branches bring these.
 COMING_PAGES = {ROOT / "docs/python.md"}
 COMING = "select" not in COMMANDS or "split_fractions" not in Ingest.model_fields
-USES_COMING = {"README.md", "docs/sharing.md", "docs/tutorials/own-treebank.md", "docs/tutorials/share.md"}
+USES_COMING = {
+    "README.md",
+    "docs/sharing.md",
+    "docs/tutorials/own-treebank.md",
+    "docs/tutorials/share.md",
+}
 
 
 def words(*pages: Path) -> int:
@@ -50,7 +55,9 @@ def anchors(page: Path) -> set[str]:
     """The anchors of its headings, as GitHub makes them."""
     found: dict[str, int] = {}
     names = set()
-    for heading in re.findall(r"^#+ +(.+?) *$", without_code(page.read_text(encoding="utf-8")), re.M):
+    for heading in re.findall(
+        r"^#+ +(.+?) *$", without_code(page.read_text(encoding="utf-8")), re.M
+    ):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
         name = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
         count = found.get(name, 0)
@@ -78,8 +85,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def commands(text: str) -> Iterator[list[str]]:
     """The words of each call of conjoin in the `sh` blocks; of the commands in one line, of each."""
     for block in re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL):
-        block = re.sub(r"<<'END'.*?^END$", "", block, flags=re.MULTILINE | re.DOTALL)
-        for line in block.replace("\\\n", " ").splitlines():
+        typed = re.sub(r"<<'END'.*?^END$", "", block, flags=re.MULTILINE | re.DOTALL)
+        for line in typed.replace("\\\n", " ").splitlines():
             if "conjoin " not in line:
                 continue
             lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&<>()")
@@ -102,7 +109,10 @@ def test_commands_exist(page: Path) -> None:
     for call in commands(page.read_text(encoding="utf-8")):
         assert call[0] in COMMANDS, call
         fields = COMMANDS[call[0]][0].model_fields
-        known = {f"--{no}{flag_of(name)}" for name in fields for no in ("", "no-")} | {"--params", "--help"}
+        known = {f"--{no}{flag_of(name)}" for name in fields for no in ("", "no-")} | {
+            "--params",
+            "--help",
+        }
         given = {word.partition("=")[0] for word in call if word.startswith("--")}
         assert given <= known, (call, given - known)
         if call[0] == "ingest":
