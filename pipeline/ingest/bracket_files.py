@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
-from pipeline.core.files import require_regular, utf8_name
+from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.ingest.archives import members, zip_members
 from pipeline.text.unpacking import Allowance, decoded, opened, read_whole
@@ -80,7 +80,7 @@ def bracket_files(
 def _of_folder(
     folder: Path, tally: Tally, allowance: Allowance, strict: bool
 ) -> Iterator[BracketFile]:
-    paths = sorted(p for p in folder.rglob("*") if not p.is_dir())
+    paths = files_within(folder, folder.rglob("*"))
     named = [(path.relative_to(folder).as_posix(), path) for path in paths]
     archives = [path for name, path in named if _ARCHIVE.search(name) and not _why_not(name)]
     found = False

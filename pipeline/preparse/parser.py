@@ -275,7 +275,7 @@ def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
     """
     folder = settings.corpus / "parser"
     if settings.parser != "train":
-        card = {"source": settings.parser, "wrapper": None, "training": None}
+        card = {"source": _source(settings.parser), "wrapper": None, "training": None}
         write_json(folder / CARD, card)
         return card
     output = Output(folder, folder / CARD, _fingerprint(settings, algorithm))
@@ -286,6 +286,35 @@ def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
         facts = _train(settings)
         output.finish({name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN)}, facts)
     return dict(read_json(folder / CARD, Card, remedy=_REMEDY))
+
+
+def _source(given: str) -> str:
+    """What stanza is to load; for the folder of another corpus what its own parser is loaded from.
+
+    Raises:
+        InputError: that corpus has no parser.
+        ModelError: it took the treebank's own trees.
+    """
+    corpus = Path(given)
+    if not corpus.is_dir():
+        return given
+    if not (corpus / "parser" / CARD).is_file():
+        raise InputError(
+            "this corpus has no parser", path=corpus, remedy=f"{_REMEDY} there, with --parser train"
+        )
+    return _of_corpus(corpus / "parser")
+
+
+def _of_corpus(folder: Path) -> str:
+    card = read_json(folder / CARD, Card, remedy=_REMEDY)
+    source = str(card["source"])
+    if source == TREEBANK:
+        raise ModelError(
+            "this corpus took its trees from the treebank and has no parser",
+            path=folder,
+            remedy=f"{_REMEDY} with --parser train",
+        )
+    return str(folder / MODEL) if "files" in card else source
 
 
 def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
@@ -329,15 +358,7 @@ def corpus_parser(folder: Path) -> Parser:
         InputError: preparse has not run.
         ModelError: it took the treebank's own trees, or the parser cannot be loaded.
     """
-    card = read_json(folder / CARD, Card, remedy=_REMEDY)
-    source = str(card["source"])
-    if source == TREEBANK:
-        raise ModelError(
-            "this corpus took its trees from the treebank and has no parser",
-            path=folder,
-            remedy="run `conjoin preparse` with --parser train",
-        )
-    return load_parser(str(folder / MODEL) if "files" in card else source)
+    return load_parser(_of_corpus(folder))
 
 
 def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
@@ -371,7 +392,8 @@ def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Se
         raise InputError(
             "no training trees outside the unlabelled sentences to learn from",
             path=source,
-            remedy="name a stanza package with --parser, e.g. ptb3-revised_charlm",
+            remedy="name another with --parser: a corpus that has one (data/world), or a stanza package "
+            "(ptb3-revised_charlm)",
         )
     train = _draw(train, settings.parser_trees + (0 if dev else _DEV), f"parser/{settings.seed}")
     if not dev:

@@ -18,7 +18,8 @@ class Preparse(Settings):
     parser: str = Field(
         "train",
         description="'train': train a stanza parser on this treebank's trees outside U; 'treebank': "
-        "take the gold trees; else a stanza package (ptb3-revised_charlm) or a .pt file.",
+        "take the gold trees; else another corpus's folder, for the parser trained there, a stanza package "
+        "(ptb3-revised_charlm) or a .pt file.",
     )
     tags: Literal["none", "treebank"] = Field(
         "none", description="train: whether the parser sees the treebank's part-of-speech tags."

@@ -304,6 +304,24 @@ def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
     assert [s["rows"] for s in kept if s["file"].startswith("trees-")] == [8, 8, 4]
 
 
+def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
+    """Raw text is parsed offline: --parser may name a corpus, which must have a parser of its own."""
+    words = "The old man near the harbor sold the small lamp yesterday ."
+    text = Sentence("n/1", "n", "train", tuple(words.split()), None, None, (), "CC0-1.0")
+    corpus = _corpus(tmp_path / "notes", [text])
+    preparse.run(Preparse(corpus=corpus, parser=str(trained)))
+    (row,) = tree_rows(corpus)
+    assert row["words"] == words.split()
+    assert row["parser"] == tree_rows(trained)[0]["parser"]
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(InputError, match="bare: this corpus has no parser"):
+        preparse.run(Preparse(corpus=corpus, parser=str(tmp_path / "bare")))
+    gold = _corpus(tmp_path / "gold")
+    preparse.run(Preparse(corpus=gold, parser="treebank", limit=5))
+    with pytest.raises(ModelError, match="took its trees from the treebank and has no parser"):
+        preparse.run(Preparse(corpus=corpus, parser=str(gold)))
+
+
 def test_the_temporary_folder_may_have_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
