@@ -7,20 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-import typer
 from hostile import flags, model_folders
 from hostile.case import run_all
 
-from pipeline import cli
 from pipeline.predictor.model import Predictor
 
 MORE = int(os.environ.get("CONJOIN_HOSTILE", "0"))
-
-
-@pytest.fixture(autouse=True)
-def _made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Typer makes all commands anew for each call, which takes longer than refusing one."""
-    monkeypatch.setattr(cli, "app", typer.main.get_command(cli.app))
 
 
 def test_flags(tmp_path: Path) -> None:
