@@ -220,7 +220,32 @@ def parse_yaml(text: str, *, path: Path | None = None, what: str = "") -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses whole numbers that nothing can use, and that Python may not even be able to print."""
+    """Refuses what nests too deep and has too many values, as it is read, and whole numbers of no use.
+
+    A number of over 64 bits is none that anything here takes, and Python may not even be able to print it.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node of the document.
+
+        Raises:
+            RecursionError: it lies too deep.
+            ValueError: there are too many.
+        """
+        self._depth += 1
+        self._nodes += 1
+        if self._depth > _DEEPEST + 1:
+            raise RecursionError
+        if self._nodes > _MOST_NODES:
+            raise ValueError(f"more than {_MOST_NODES:,} values")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """The number of a node.
@@ -242,7 +267,8 @@ def _bounded(node: yaml.Node) -> None:
     """Refuse what grows without measure when its aliases are followed.
 
     Raises:
-        ValueError: it nests too deep, contains itself, or has too many nodes.
+        ValueError: it contains itself, or has too many nodes.
+        RecursionError: it nests too deep.
     """
     sizes: dict[int, int] = {}
     above: set[int] = set()

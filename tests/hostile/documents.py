@@ -238,7 +238,7 @@ def _table() -> Iterator[Case]:
 
 def _worlds() -> Iterator[Case]:
     """The world's lexicon, which is YAML as well."""
-    line = ["ingest", "world", "w", "--sentences", "9", "--out", "out"]
+    line = ["ingest", "world", "w", "--sentences", "30", "--out", "out"]
     good = (Path(__file__).parents[2] / "data/raw/world/lexicon.yaml").read_text()
     yield Case("a lexicon", line, writing("w/lexicon.yaml", good), "ok")
     texts = {"nothing": "", "a list": "- 1", "a bomb": BOMB, "UTF-16": good.encode("utf-16"),
