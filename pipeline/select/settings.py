@@ -19,7 +19,9 @@ class Select(Settings):
 
     stage: ClassVar[str] = "select"
     arguments: ClassVar[tuple[str, ...]] = ("places",)
-    corpus_field: ClassVar[str] = "out"
+    corpus_field: ClassVar[str] = (
+        ""  # it may choose from several corpora, and has no section for each
+    )
 
     places: list[Path] = Field(
         description="Folders of candidates or releases, or Parquet files of these; of equal rows the "

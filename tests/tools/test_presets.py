@@ -15,9 +15,12 @@ from dvc.utils.hydra import apply_overrides
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.settings import is_model_name
+from pipeline.corpus.licences import terms
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out
 from pipeline.pretrain.settings import Pretrain
+from pipeline.release.settings import Release
+from pipeline.select.settings import Select
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.grid import as_exp_run, grid, params_over, preset_values
 from pipeline.tools.settings import Repro
@@ -137,12 +140,12 @@ def test_no_command_has_two_spaces(cells: dict[str, list[Cell]]) -> None:
     assert not [command for command in commands if "  " in command]
 
 
-@pytest.mark.parametrize("names", [("", *PRESETS), GENIA], ids=["any corpus", "GENIA"])
+@pytest.mark.parametrize("names", [("", *PRESETS, "gum-cpu"), GENIA], ids=["any corpus", "GENIA"])
 def test_lists_begin_alike(names: Sequence[str]) -> None:
     """DVC names cells by the corpus and the position of a system, a generation, a model in its list."""
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
     grids = [preset_values(document, name, [], PATH) if name else document for name in names]
-    for key in ("lms", "generations", "systems"):
+    for key in ("lms", "generations", "releases", "systems"):
         lists = sorted((each[key] for each in grids if key in each), key=len)
         for shorter, longer in itertools.pairwise(lists):
             assert longer[: len(shorter)] == shorter, key
@@ -228,7 +231,32 @@ def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(
         assert more[key] == t5[key]
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *GENIA])
+def test_gum_releases_with_text_what_may_be_shared(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of Table 2, and of the attested candidates those of free licences, chosen and released."""
+    monkeypatch.chdir(project)
+    with grid(Repro(preset="gum-cpu")) as (_, members, _):
+        pass
+    assert count(members, "conjoin train data/gum .*--labelled 250 ") == 7 * 5
+    (chosen,) = [c for c in members if re.search("conjoin select .*/open/seed-0 ", c.command)]
+    command, place, flag, licences, *rest = shlex.split(chosen.command)[1:]
+    assert (command, flag) == ("select", "--license")
+    assert place == "data/gum/candidates/attested-bert/seed-0"
+    assert all(terms(each).redistributable and "-NC" not in each for each in licences.split(","))
+    given = dict(zip(*[iter(rest)] * 2, strict=True))
+    given = {name.removeprefix("--"): value for name, value in given.items()}
+    Select.build({"places": [place], "out": given["out"]}, project / given["params"])
+    released = [c for c in members if c.stage == "release"]
+    assert count(released, "--no-stand-off") == 1
+    (open_,) = [c for c in released if "/releases/open " in c.command]
+    assert open_.needs == {"ingest@gum", chosen.name}
+    with_sources = {c.name: settings_of(c.command, Release).stand_off for c in released}
+    assert with_sources.pop(open_.name) is False
+    assert set(with_sources.values()) == {True}
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *GENIA, "gum-cpu"])
 def test_exp_run_sets_the_same(name: str, tmp_path: Path) -> None:
     """The printed command's -S values, read by DVC's Hydra, give params.yaml the preset's values."""
     shutil.copy(ROOT / "params.yaml", tmp_path)
