@@ -53,7 +53,7 @@ def test_help_groups_commands_by_purpose() -> None:
     ("command", "shown"),
     [
         ("ingest", "[repeatable; default: 250] --validation"),
-        ("ingest", "--segment line|punkt|stanza text: one sentence per line"),
+        ("ingest", "--segment line|punkt|stanza text, and --unlabelled: one sentence per line"),
         ("ingest", "Usage: conjoin ingest [OPTIONS] READER SOURCE Read"),
         ("ingest", "One of: world, genia, ptb"),
         ("merge", "Usage: conjoin merge [OPTIONS] PLACES... Unite"),
@@ -110,7 +110,7 @@ def test_it_starts_as_a_program() -> None:
         (["generate", "no-such-corpus"], "no such file"),
         (["generate", "x", "--params", "no.yaml"], "no.yaml: no such file"),
         (["train", "x", "--dleta", "1"], "No such option: --dleta"),
-        (["train", "x", "--params", "pipeline"], "Is a directory"),
+        (["train", "x", "--params", "pipeline"], "pipeline: a folder, not a file"),
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
 )
