@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from pipeline.ingest.settings import Ingest
+from pipeline.preparse.settings import Preparse
+from pipeline.pretrain.settings import Pretrain
+from pipeline.tools.repro.grid import grid
+from pipeline.tools.settings import Repro
+from pipeline.train.settings import Train
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/tutorials"
@@ -75,3 +81,34 @@ def test_share(
     follow("share.md", tmp_path, monkeypatch)
     assert "# sent_id" in (tmp_path / "world.conllu").read_text(encoding="utf-8")
     assert "OWNER/NAME" in capsys.readouterr().out
+
+
+def test_the_settings_for_a_treebank_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lines to add to params.yaml give every stage its settings, and the preset its cells."""
+    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    page = (PAGES / "own-treebank.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `(mine: .*)` \|$", page, re.MULTILINE)
+    for names, line in rows:
+        for name in re.findall(r"\w+", names):
+            params, added = re.subn(
+                rf"(?m)^({name}:\n(?: .*\n)*?(?=^  ptb:))", rf"\1  {line}\n", params
+            )
+            assert added == 1, name
+    (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
+    (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    monkeypatch.chdir(tmp_path)
+    with grid(Repro(preset="table2", corpus=["mine"])) as (_, cells, _):
+        assert sum("conjoin train data/mine" in cell.command for cell in cells) == 7 * 2 * 5
+    Ingest.build({"out": "data/mine", "source": "data/raw/mine"}, tmp_path / "params.yaml")
+    assert Preparse.build({"corpus": "data/mine"}, tmp_path / "params.yaml").tags == "none"
+    for kind, more in ((Pretrain, {}), (Train, {"mode": "baseline"})):
+        ours, gum = (
+            kind.build({"corpus": f"data/{name}"} | more, tmp_path / "params.yaml")
+            for name in ("mine", "gum")
+        )
+        apart = {name for name in kind.model_fields if getattr(ours, name) != getattr(gum, name)}
+        assert apart <= {"corpus", "texts"}
