@@ -188,7 +188,7 @@ def permits(expression: str, named: Set[str]) -> bool:
 
     Args:
         expression: of a row. What is no expression is satisfied by its own name alone.
-        named: licences as ``licence`` spells them. An exception behind WITH permits more, never less.
+        named: licences as ``licence`` spells them. A known exception behind WITH permits more, never less.
     """
     if _read(expression) is None:
         return expression in named
@@ -218,7 +218,10 @@ def _held(tokens: list[str], named: Set[str]) -> bool:
         del tokens[0]
         return inner
     if tokens[:1] == ["WITH"]:
+        behind = tokens[1]
         del tokens[:2]
+        if behind.lower() not in EXCEPTIONS:  # it may forbid what the licence permits
+            return f"{licence(first)[0]} WITH {behind}" in named
     return licence(first)[0] in named
 
 

@@ -20,22 +20,30 @@ from pipeline.corpus.layout import Shards
 
 _MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
 
+Mask = npt.NDArray[np.bool_]
+
 DROPPED = "same content as an earlier row"
 """Why a row is left out that says what an earlier one says."""
 
 
 def find_novelty(
-    corpora: Sequence[Shards], among: npt.NDArray[np.bool_] | None = None
-) -> list[npt.NDArray[np.bool_]]:
+    corpora: Sequence[Shards],
+    among: Mask | None = None,
+    rejects: Mask | None = None,
+    left_out: Mask | None = None,
+) -> tuple[Mask, Mask]:
     """Finds the first row of each content, in the order of the corpora and their files.
 
-    A reject is equal to another reject, never to a candidate, if their content, reference, fill and
-    reason are.
+    What a candidate says, no reject says beside it; of rejects one says the same as another, for whatever
+    reason, if their content, reference and fill are equal.
 
     Args:
         corpora: whose rows are compared.
         among: the usable candidates that are, shape (rows of all corpora,); the others are not new, nor is
             any compared with them. None: all.
+        rejects: the same of the rejects.
+        left_out: usable candidates that become rejects, behind those that there are; none of ``among``.
+            None: none.
 
     Returns:
         For every usable candidate whether it is new, shape (rows of all corpora,); the same for the
@@ -52,29 +60,45 @@ def find_novelty(
     with engine(_MEMORY, files=files[0] + files[1]) as database:
         database.execute(
             "CREATE TEMP TABLE seen (rejected BOOL, row BIGINT, id UHUGEINT, content UHUGEINT, "
-            "refusal UHUGEINT)"
+            "refusal UHUGEINT, becomes VARCHAR)"
         )
         for rejected in (False, True):
             for file, begin in zip(files[rejected], begins[rejected], strict=False):
                 database.execute(
                     f"""INSERT INTO seen SELECT ?, ? + file_row_number, md5_number(candidate_id),
-                    {CONTENT}, {REFUSAL if rejected else 0}
+                    {CONTENT}, {REFUSAL}, ?
                     FROM {parquet(file)}""",  # noqa: S608 - our own keys and paths
-                    [rejected, begin],
+                    [rejected, begin, "reject" if rejected else "candidate"],
                 )
         _refuse_clash(database, files, begins)
-        masks = [np.zeros(part[-1], dtype=bool) for part in begins]
-        if among is not None:
-            database.register("among", pa.table({"row": np.flatnonzero(among)}))
-            database.execute(
-                "DELETE FROM seen WHERE NOT rejected AND row NOT IN (SELECT row FROM among)"
-            )
+        if left_out is not None:
+            _of_rows(database, "UPDATE seen SET becomes = 'left out'", "IN", False, left_out)
+            among = left_out if among is None else among | left_out
+        for rejected, mask in ((False, among), (True, rejects)):
+            if mask is not None:
+                _of_rows(database, "DELETE FROM seen", "NOT IN", rejected, mask)
+        masks = np.zeros(begins[0][-1], dtype=bool), np.zeros(begins[1][-1], dtype=bool)
         found = database.execute(
-            "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
+            """SELECT false, min(row) FROM seen WHERE becomes = 'candidate' GROUP BY content UNION ALL
+            SELECT bool_or(rejected), coalesce(min(row) FILTER (rejected), min(row)) FROM seen
+            ANTI JOIN (SELECT content FROM seen WHERE becomes = 'candidate') AS said USING (content)
+            GROUP BY content, refusal"""
         )
         for rejected, row in fetched(found):
             masks[rejected][row] = True
     return masks
+
+
+def _of_rows(
+    database: duckdb.DuckDBPyConnection, change: str, sign: str, rejected: bool, rows: Mask
+) -> None:
+    """Change what is known of the candidates, or the rejects, that are IN or NOT IN some rows."""
+    database.register("rows", pa.table({"row": np.flatnonzero(rows)}))
+    database.execute(
+        f"{change} WHERE rejected = $rejected AND row {sign} (SELECT row FROM rows)",  # noqa: S608 - ours
+        {"rejected": rejected},
+    )
+    database.unregister("rows")
 
 
 def _begins(files: Sequence[Path]) -> Iterator[int]:

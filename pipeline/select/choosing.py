@@ -28,7 +28,10 @@ from pipeline.select.settings import DELTA, Select
 PROBABILITIES_FILE = "probabilities.parquet"
 
 UNPERMITTED = "licence not among those asked for"
-"""Why a row is left out that stands in no file of the result."""
+"""Why a row is left out whose licence was not asked for."""
+
+UNWRITTEN = {UNPERMITTED, DROPPED}
+"""Why rows stand in no file of the result."""
 
 UNSCORED = "predictor gives no probability"
 
@@ -98,18 +101,28 @@ def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: A
             _fill(choice.verdicts, begin, found)
             begin += len(batch)
             advance(len(batch))
-    new, choice.rejects = find_novelty(corpora, choice.verdicts == 0)
-    choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
-    repeated = int(np.count_nonzero(~choice.rejects))
-    choice.dropped = {DROPPED: repeated} if repeated else {}
     if permitted is not None:
         _drop_rejects(corpora, choice, permitted)
+    new, _ = find_novelty(corpora, choice.verdicts == 0)
+    choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
     if settings.predictor is not None:
         _judge(corpora, settings, choice, folder / PROBABILITIES_FILE, advance)
     if settings.limit is not None:
         beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
         choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
+    _drop_repetitions(corpora, choice)
     return choice
+
+
+def _drop_repetitions(corpora: Sequence[Shards], choice: Choice) -> None:
+    """Keep out of the rejects what is chosen all the same, and what is refused twice."""
+    gone = [choice.number(reason) for reason in UNWRITTEN & set(choice.reasons)]
+    left_out = (choice.verdicts > 0) & ~np.isin(choice.verdicts, gone)
+    new, rejects = find_novelty(corpora, choice.verdicts == 0, choice.rejects, left_out)
+    choice.verdicts[left_out & ~new] = choice.number(DROPPED)
+    if repeated := int(np.count_nonzero(choice.rejects & ~rejects)):
+        choice.dropped[DROPPED] = repeated
+    choice.rejects = rejects
 
 
 def _fill(whole: npt.NDArray[np.uint8], begin: int, part: npt.NDArray[np.uint8]) -> None:

@@ -24,7 +24,7 @@ from pipeline.select.settings import Select, bounds
 VIEW = {
     "fill_words": """conjuncts[-1]."end"::BIGINT - conjuncts[-1]."start\"""",
     "sentence_words": "len(words)",
-    "word": "CASE WHEN coordinator >= 0 THEN lower(words[coordinator::BIGINT + 1]) END",
+    "coordinator_word": "CASE WHEN coordinator >= 0 THEN lower(words[coordinator::BIGINT + 1]) END",
 }
 """Columns that a condition may name besides a row's own: words of the last conjunct and of the sentence,
 and the coordinator in lower case."""

@@ -63,7 +63,9 @@ class Select(Settings):
     def _apart(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        parts = (part.strip() for each in value for part in str(each).split(","))
+        parts = [part.strip() for each in value for part in str(each).split(",")]
+        if value and not any(parts):  # else what asks for nothing would let everything pass
+            raise ValueError("names nothing; give a name, or leave the option out")
         return [part for part in parts if part]
 
     @field_validator("words")

@@ -1,7 +1,8 @@
 """The ``select`` stage: folders of candidates in, the chosen ones in a folder of the same form out.
 
 Every row that is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were; but
-what a licence keeps out is only counted, so that the result is under the licences that were asked for.
+what a licence keeps out is only counted, so that the result is under the licences that were asked for, and
+so is what another row says already.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.writing import sound, told_of, united_runs, vacant, write_kind
-from pipeline.select.choosing import UNPERMITTED, Choice, choose, kept_rows
+from pipeline.select.choosing import UNWRITTEN, Choice, choose, kept_rows
 from pipeline.select.settings import Select
 from pipeline.text.columns import with_text
 
@@ -78,8 +79,8 @@ def _write(
 ) -> dict[str, Any]:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
-    barred = choice.counts().get(UNPERMITTED, 0)
-    left_out = len(choice.verdicts) - choice.kept - barred
+    dropped = {why: n for why, n in choice.counts().items() if why in UNWRITTEN and n}
+    left_out = len(choice.verdicts) - choice.kept - sum(dropped.values())
     parts = {
         "train": (map(with_text, kept_rows(corpora, choice.verdicts == 0)), choice.kept),
         "rejected": (
@@ -91,7 +92,6 @@ def _write(
         config: write_kind(folder, config, counts.counted(rows, config), number)
         for config, (rows, number) in parts.items()
     }
-    dropped = {"train": {UNPERMITTED: barred} if barred else {}, "rejected": choice.dropped}
     manifest = {
         **told_of(corpora, runs, written, counts),
         **_history(corpora),
@@ -101,7 +101,7 @@ def _write(
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
         },
-        "dropped": dropped,
+        "dropped": {"train": dropped, "rejected": choice.dropped},
     }
     write_json(folder / MANIFEST, manifest)
     made = f"Chosen by `{manifest['selection']['command']}`."
@@ -118,8 +118,8 @@ def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBa
             begin += len(batch)
     codes = choice.verdicts
     out = codes > 0
-    if UNPERMITTED in choice.reasons:
-        out &= codes != choice.number(UNPERMITTED)
+    for reason in UNWRITTEN & set(choice.reasons):
+        out &= codes != choice.number(reason)
     reasons, begin = pa.array(choice.reasons, pa.string()), 0
     places = np.flatnonzero(out)
     for batch in kept_rows(corpora, out):

@@ -1,7 +1,7 @@
 """The columns ``text`` and ``offsets`` of candidates: the natural text of their words, and where each stands.
 
-They follow from the words, so rows of files that earlier versions wrote are given them wherever rows are
-written anew.
+They follow from the words, so they are made wherever rows are written anew: files of earlier versions lack
+them, and those of a stranger may have others, which no row digest tells.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,11 @@ def natural_columns(words: Sequence[str]) -> dict[str, Any]:
 
 
 def with_text(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with ``text`` and ``offsets``, made anew for all of them if one lacks them.
+    """The rows with ``text`` and ``offsets`` as they follow from their words.
 
     Args:
-        batch: rows with ``words`` and, null or not, both columns.
+        batch: rows with ``words`` and, whatever stands in them, both columns.
     """
-    if not any(batch.column(field.name).null_count for field in (TEXT, OFFSETS)):
-        return batch
     found = [join_words(words) for words in batch.column("words").to_pylist()]
     ends = np.cumsum([0, *(len(each.offsets) for each in found)], dtype=np.int32)
     flat = chain.from_iterable(chain.from_iterable(each.offsets for each in found))

@@ -94,7 +94,7 @@ def fill_words(row: Row) -> int:
         ({"min_score": -2.0, "max_score": -1.5}, lambda row: -2 <= row["score"] <= -1.5),
         ({"where": "score > -2 AND label = 'NP'"}, lambda row: row["score"] > -2 and row["label"] == "NP"),
         ({"where": "list_contains(words, 'boat') -- any"}, lambda row: "boat" in row["words"]),
-        ({"where": "fill_words = 3 AND sentence_words > 15 AND word = 'and'"},
+        ({"where": "fill_words = 3 AND sentence_words > 15 AND coordinator_word = 'and'"},
          lambda row: fill_words(row) == 3 and len(row["words"]) > 15),
         ({"where": "text LIKE '%door%' AND offsets[1].end = 3 AND donor IS NULL"}, lambda row: True),
     ],
@@ -190,10 +190,39 @@ def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     )
     both = selected(tmp_path / "both", low, high)
     assert ids(both) == ids(rows(low))
-    assert Counter(row["reason"] for row in rejects(tmp_path / "both"))[DROPPED] == len(rows(high))
+    assert manifest(tmp_path / "both")["dropped"]["train"] == {DROPPED: len(rows(high))}
     best = selected(tmp_path / "best", low, high, min_score=-5.0)
     assert best == rows(high)
-    validate.run(Validate(place=tmp_path / "both"))
+    for name in ("both", "best"):
+        validate.run(Validate(place=tmp_path / name))
+        found = ids(rows(tmp_path / name)) + ids(rejects(tmp_path / name))
+        assert len(found) == len(set(found))  # nothing is refused beside what is chosen, or twice
+
+
+def test_an_option_that_names_nothing_does_not_let_all_pass(folder: Path, tmp_path: Path) -> None:
+    """As a variable of the shell that is not set."""
+    for name in ("license", "label"):
+        for value in ("", " , "):
+            with pytest.raises(SettingsError, match=f"select.{name} .* names nothing"):
+                Select.build({"places": [folder], "out": tmp_path / "o", name: [value]}, None)
+
+
+def test_two_selections_of_a_folder_unite_without_contradiction(
+    folder: Path, tmp_path: Path
+) -> None:
+    """What one left out and the other has is a candidate; what both left out is refused once."""
+    a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
+    selected(a, folder, label=["NP"])
+    selected(b, folder, words="3-")
+    merge.run(Merge(places=[a, b], out=both))
+    found, refused = ids(rows(both)), ids(rejects(both))
+    assert set(found) == set(ids(rows(a))) | set(ids(rows(b)))
+    assert set(found) | set(refused) == set(ids(rows(folder))) | set(ids(rejects(folder)))
+    assert len(found) + len(refused) == len(set(found) | set(refused))
+    commands = [each["command"] for each in manifest(both)["selections"]]
+    assert [command.split()[:2] for command in commands] == [["conjoin", "select"]] * 2
+    selected(tmp_path / "again", both, label=["NP"])
+    assert manifest(tmp_path / "again")["selections"] == manifest(both)["selections"]
 
 
 @pytest.mark.parametrize("kind", ["release", "merged", "selected", "file"])

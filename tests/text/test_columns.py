@@ -42,12 +42,9 @@ def test_rows_that_lack_the_columns_get_them(given: tuple[dict[str, Any], ...]) 
     assert made.to_pylist() == [row | natural_columns(row["words"]) for row in batch.to_pylist()]
 
 
-def test_rows_that_have_them_are_left_alone() -> None:
-    """Text by other rules, of another writer, is not overwritten."""
-    own = {
-        "words": ["a", "."],
-        "text": "a .",
-        "offsets": [{"start": 0, "end": 1}, {"start": 2, "end": 3}],
-    }
-    batch = rows(own)
-    assert with_text(batch) is batch
+def test_what_a_stranger_wrote_there_is_not_believed() -> None:
+    """No row digest has the columns, so a text of other words than the row's would be handed on."""
+    other = {"words": ["a", "."], "text": "else", "offsets": [{"start": -5, "end": 2**31 - 1}]}
+    (made,) = with_text(rows(other)).to_pylist()
+    assert made["text"] == "a."
+    assert made["offsets"] == [{"start": 0, "end": 1}, {"start": 1, "end": 2}]
