@@ -18,9 +18,9 @@ from pipeline.release.method_text import (
     model_name,
     parser_of,
     parsers,
-    said,
     synchronized,
 )
+from pipeline.release.readable import meaning
 
 
 @cache
@@ -160,7 +160,7 @@ def filtered(summary: Mapping[str, Any]) -> str | None:
     reasons = summary.get("reasons") or {}
     total = sum(reasons.values()) + summary["rows"]["accepted"]
     rows = [
-        [code(reason), said("reasons").get(reason, "–"), count, f"{100 * count / total:.2f} %"]
+        [code(reason), meaning(reason) or "–", count, f"{100 * count / total:.2f} %"]
         for reason, count in reasons.items()
     ]
     columns = ["reason", "meaning", "rows", "of all rows"]

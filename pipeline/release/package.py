@@ -67,7 +67,8 @@ def write_release(
 
     Raises:
         InputError: there are fewer rows than shards, the disk is full, or for a stand-off release
-            the source is not that of the rows, or all of them repeat it.
+            the source is not that of the rows, all of them repeat it, or what is handed on of them or
+            of the manifest could be its text.
     """
     hiding = None
     if source is not None:
@@ -133,6 +134,7 @@ def write_release(
     if hiding is not None:
         manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
+        hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
     return manifest, released
 
