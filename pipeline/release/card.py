@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline.core.files import write_json, write_text
-from pipeline.core.markdown import code, grid, plain
+from pipeline.core.markdown import code, grid, plain, printable
 from pipeline.core.types import Span, bracketed
 from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
@@ -96,7 +96,7 @@ def card(
         texts=texts,
         stand_off=stand_off,
         place=place,
-        names=source_names(manifest, origins),
+        names=[shlex.quote(name) for name in source_names(manifest, origins)],
         free=terms(manifest["license"]).redistributable,
         half=_median(summary),
         synchronized=True in synchronized(manifest),
@@ -160,7 +160,8 @@ def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[
     Raises:
         InputError: a shard is damaged, or the folder cannot be written to.
     """
-    origins = list(summary.get("sources") or {})
+    manifest = printable(manifest)
+    origins = [printable(name) for name in summary.get("sources") or {}]
     texts = prose(manifest, summary, origins)
     write_text(folder / "LICENSE", licence_file(manifest, origins))
     write_text(folder / "CITATION.cff", citation_file(manifest))

@@ -247,3 +247,56 @@ def test_a_source_is_known_by_its_reader() -> None:
     assert gum.url == "https://gucorpling.org/gum/"
     assert genia.source.startswith("the GENIA Treebank")
     assert other.source == "the corpus 'strange'"
+
+
+EVIL = (
+    "x\n```\n# INJECTED <script>alert(1)</script> [a](http://evil)\n\x1b[31m\n---\nconfigs: evil\n"
+)
+
+
+def planted(value: Any, kept: tuple[str, ...] = ()) -> Any:
+    """A part of a manifest with other text in place of each of its texts, but under some keys."""
+    if isinstance(value, dict):
+        return {k: v if k in kept else planted(v, kept) for k, v in value.items()}
+    if isinstance(value, list):
+        return [planted(each, kept) for each in value]
+    return EVIL if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("stand_off", [False, True])
+def test_a_foreign_manifest_is_text_in_the_documents(release: Path, stand_off: bool) -> None:
+    """Markup, fences, front matter and control characters in any of its texts are printed as text."""
+    manifest = planted(read_json(release / "manifest.json"), ("shards", "generations"))
+    (run_,) = read_json(release / "manifest.json")["generations"].values()
+    run_ = planted(run_) | {"versions": {EVIL: EVIL}, "notes": {EVIL: 3}, "fingerprint": EVIL}
+    run_["settings"] |= {
+        "lm": EVIL,
+        "coordinator": EVIL,
+        "decoding": EVIL,
+        "spans": EVIL,
+        EVIL: EVIL,
+    }
+    manifest |= {
+        "generations": {EVIL: run_},
+        "merged": [{"place": EVIL, "rows": {EVIL: 1}, "kept": {EVIL: 1}}],
+        "selection": {"command": EVIL, "inputs": [], "left_out": {EVIL: 2}},
+        "withheld": {"train": {EVIL: 3}, EVIL: {EVIL: 1}},
+        "authors": [EVIL, "a, " + EVIL], "licenses": {EVIL: 9}, "stand_off": stand_off,
+        "full_digests": {"train": EVIL, "rejected": EVIL},
+    }  # fmt: skip
+    write_documents(release, manifest, summarise(find_shards(release), None))
+    for name in DOCUMENTS:
+        assert "\x1b" not in (release / name).read_text()
+    card = (release / "README.md").read_text()
+    outside = re.sub(r"(?s)^---\n.*?\n---\n", "", card, count=1)
+    assert not re.search(r"(?m)^(# INJ|configs: evil|---$)", outside)
+    fences = re.findall(r"(?m)^\s*```\w*$", outside)
+    assert [fence == "```" for fence in fences] == [False, True] * (len(fences) // 2)
+    outside = re.sub(r"(?ms)^```\w+\n.*?^```$", "", outside)
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
+    assert "<script>" not in outside
+    assert "[a](" not in outside
+    for line in re.findall(
+        r"(?m)^.*INJECTED.*$", card.partition("The commands")[2].partition("- Run")[0]
+    ):
+        assert line.startswith(("# x", "conjoin merge 'x"))
