@@ -37,7 +37,7 @@ _LONGEST = (
 
 
 def printable(value: Any) -> Any:
-    """A JSON-ready value as documents show it: its texts, keys too, on one line each and of bounded length."""
+    """A JSON-ready value as documents show it: its texts, keys too, on one line each, none without end."""
     if isinstance(value, str):
         line = console.one_line(value)
         return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"

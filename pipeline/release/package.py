@@ -97,9 +97,11 @@ def write_release(
                 "all usable candidates are withheld, because they repeat their source",
                 path=shards.place, remedy="generate from more sentences, or with another model",
             )  # fmt: skip
-        counts = {"train": shard_count(rows["train"], settings.shards)}
-        # Files of rejects hold no more rows than those of candidates; there is none without rows.
-        counts["rejected"] = -(-rows["rejected"] // -(-rows["train"] // counts["train"]))
+        counts = {
+            "train": shard_count(rows["train"], settings.shards),
+            # --shards is about candidates: of few there may be any number of rejects.
+            "rejected": shard_count(rows["rejected"]) if rows["rejected"] else 0,
+        }
         for config in CONFIGS:
             made, whole = write_shards(
                 folder, config, schemas[config], _counted(orders[config], advance),
