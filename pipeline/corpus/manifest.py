@@ -74,6 +74,12 @@ class _Selection(_Shape):
     inputs: list[_Merged]
 
 
+class _Earlier(_Shape):
+    """A selection of rows that were merged since."""
+
+    command: str
+
+
 class _Trees(_Shape):
     sha256: str
     parser: str | None = None
@@ -95,6 +101,7 @@ class _Candidates(_Run):
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
     selection: _Selection | None = None
+    selections: list[_Earlier] = []
     sources: list[_Source] = []
     shards: list[_Shard] = []
 
@@ -140,6 +147,7 @@ class _Release(_Shape):
     sources: list[_Source]
     merged: list[_Merged] = []
     selection: _Selection | None = None
+    selections: list[_Earlier] = []
     withheld: dict[str, dict[str, Count]] = {}
 
 

@@ -130,7 +130,13 @@ def write_release(
         },
         "sources": [dict(each) for each in sources],
     }
-    for key in ("merged", "selection", "dropped", "withheld"):  # what became of the rows before
+    for key in (
+        "merged",
+        "selection",
+        "selections",
+        "dropped",
+        "withheld",
+    ):  # what became of the rows before
         if key in (shards.manifest or {}):
             manifest[key] = (shards.manifest or {})[key]
     if hiding is not None:
