@@ -1,25 +1,66 @@
 """Markdown of text that is data, and figures as tables print them.
 
-Nothing in such text is markup, whatever a corpus or a model wrote.
+Nothing in such text is markup, nor steers a terminal, whatever a corpus or a model wrote.
 """
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
+
+from pipeline.core import console
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>|~#$])")
 
 
 def plain(text: object) -> str:
     """Text in which no sign is markup, on one line."""
-    escaped = _SIGNS.sub(r"\\\1", " ".join(str(text).split()))
+    escaped = _SIGNS.sub(r"\\\1", _line(text))
     return escaped.replace("&", "&amp;").replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
 def code(text: object) -> str:
     """Text as code, on one line; empty text as a dash, for there is no empty code."""
-    line = " ".join(str(text).split())
+    line = _line(text)
     return code_span(line) if line else "–"
+
+
+def _line(text: object) -> str:
+    """Text on one line, in which what would steer a terminal is shown instead."""
+    return console.plain(" ".join(str(text).split()))
+
+
+_LONGEST = (
+    4_000  # characters of a text that documents show: a command that names many folders has fewer
+)
+
+
+def printable(value: Any) -> Any:
+    """A JSON-ready value as documents show it: its texts, keys too, on one line each, none without end."""
+    if isinstance(value, str):
+        line = console.one_line(value)
+        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
+    if isinstance(value, Mapping):
+        return {printable(key): printable(each) for key, each in value.items()}
+    return list(map(printable, value)) if isinstance(value, list | tuple) else value
+
+
+def command(text: str) -> str:
+    """A command as a block of code shows it, on one line; as a comment if it is not one of conjoin's.
+
+    Whoever reads it may run it, and a line of backticks would end the block.
+    """
+    line = _line(text)
+    return line if all(map(_is_own, line.split(" && "))) else f"# {line}"
+
+
+def _is_own(line: str) -> bool:
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quotation that does not end
+        return False
+    return words[:1] == ["conjoin"] and shlex.join(words) == line
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[object]], names: int = 1) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.core.files import write_text
+from pipeline.core.markdown import code, plain
 
 CARD = "README.md"
 
@@ -31,14 +32,15 @@ and licences, for others.
 """
 
 
-def write_card(folder: Path, made: str, digests: Mapping[str, str]) -> None:
+def write_card(folder: Path, made: str, digests: Mapping[str, str], command: str = "") -> None:
     """Write the card, if it does not stand there already.
 
     Args:
         folder: where it goes, with the files of candidates and rejects.
-        made: a sentence on how the rows were made.
+        made: a sentence on how the rows were made, or how it begins if a command ends it.
         digests: of ``train`` and ``rejected``. `datasets` names its copy of a folder after the card alone,
             so without them it would hand out the rows that stood there before.
+        command: that made the rows.
     """
     parts = zip(_CONFIGS.items(), ("train", "rejected"), strict=True)
     configs = [
@@ -51,7 +53,8 @@ def write_card(folder: Path, made: str, digests: Mapping[str, str]) -> None:
         for (name, (pattern, default)), part in parts
     ]
     front = yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True)
-    text = f"---\n{front}---\n{_BODY.format(made=made)}"
+    told = f"{plain(made)} {code(command)}." if command else plain(made)
+    text = f"---\n{front}---\n{_BODY.format(made=told)}"
     path = folder / CARD
     if not (path.is_file() and path.read_text(encoding="utf-8") == text):
         write_text(path, text)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import read_document_text, read_json
+from pipeline.core.documents import Count, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
@@ -36,8 +36,8 @@ class _Shape(BaseModel):
 
 class _Shard(_Shape):
     file: str
-    rows: int
-    bytes: int
+    rows: Count
+    bytes: Count
     sha256: str
 
 
@@ -51,8 +51,8 @@ class _Settings(TypedDict, total=False):
 
 
 class _Tally(TypedDict):
-    seen: int
-    kept: int
+    seen: Count
+    kept: Count
 
 
 class _Run(_Shape):
@@ -60,18 +60,24 @@ class _Run(_Shape):
     inputs: dict[str, Any] = {}
     versions: dict[str, Any] = {}
     tally: _Tally = {"seen": 0, "kept": 0}
-    notes: dict[str, int] = {}
+    notes: dict[str, Count] = {}
 
 
 class _Merged(_Shape):
     place: str
-    rows: dict[str, int]
-    kept: dict[str, int]
+    rows: dict[str, Count]
+    kept: dict[str, Count]
 
 
 class _Selection(_Shape):
     command: str
     inputs: list[_Merged]
+
+
+class _Earlier(_Shape):
+    """A selection of rows that were merged since."""
+
+    command: str
 
 
 class _Trees(_Shape):
@@ -83,7 +89,7 @@ class _Source(_Shape):
     corpus: str
     reader: str | None = None
     license: str
-    sentences: dict[str, int]
+    sentences: dict[str, Count]
     sha256: str
     trees: _Trees | None = None
 
@@ -95,6 +101,7 @@ class _Candidates(_Run):
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
     selection: _Selection | None = None
+    selections: list[_Earlier] = []
     sources: list[_Source] = []
     shards: list[_Shard] = []
 
@@ -104,9 +111,9 @@ class _ReleasedShard(_Shard):
     digest: str
 
 
-class _Count(_Shape):
-    train: int
-    rejected: int
+class _Counts(_Shape):
+    train: Count
+    rejected: Count
 
 
 class _Digests(_Shape):
@@ -115,7 +122,7 @@ class _Digests(_Shape):
 
 
 class _ReleasedRun(_Run):
-    rows: _Count
+    rows: _Counts
 
 
 class _Release(_Shape):
@@ -128,19 +135,20 @@ class _Release(_Shape):
     authors: list[str]
     url: str | None
     license: str
-    licenses: dict[str, int]
+    licenses: dict[str, Count]
     stand_off: bool
     rehydrated: bool = False
     command: str
     seed: int
-    rows: _Count
+    rows: _Counts
     digests: _Digests
     shards: list[_ReleasedShard]
     generations: dict[str, _ReleasedRun]
     sources: list[_Source]
     merged: list[_Merged] = []
     selection: _Selection | None = None
-    withheld: dict[str, dict[str, int]] = {}
+    selections: list[_Earlier] = []
+    withheld: dict[str, dict[str, Count]] = {}
 
 
 class _StandOff(_Release):

@@ -85,7 +85,7 @@ def _write_card(folder: UnitFolder) -> None:
         part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
         for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)
     }
-    write_card(folder.folder, f"Made by `{manifest['command']}`.", digests)
+    write_card(folder.folder, "Made by", digests, manifest["command"])
 
 
 def default_out(settings: Generate) -> Path:

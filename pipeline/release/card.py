@@ -7,13 +7,14 @@ label, which the release's shuffle makes a fair draw, and the commands behind th
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from pipeline.core.files import write_json, write_text
-from pipeline.core.markdown import code, grid, plain
+from pipeline.core.markdown import code, grid, plain, printable
 from pipeline.core.types import Span, bracketed
 from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
@@ -56,13 +57,43 @@ def _shown(row: Mapping[str, Any]) -> str:
 
 
 def commands(manifest: Mapping[str, Any]) -> list[str]:
-    """Commands that make such rows again: of ``generate``, ``merge``, ``select`` and ``release``."""
+    """Commands that make such rows again, in order: of ``generate``, ``select``, ``merge``, ``release``."""
     lines = [str(g["command"]) for g in manifest["generations"].values() if g.get("command")]
+    lines += [str(each["command"]) for each in manifest.get("selections", [])]
+    last = [str(manifest["selection"]["command"])] if manifest.get("selection") else []
+    last.append(str(manifest["command"]))
     if merged := [str(each["place"]) for each in manifest.get("merged", [])]:
-        lines.append(shlex.join(["conjoin", "merge", *merged, "--out", "MERGED"]))
-    if selection := manifest.get("selection"):
-        lines.append(str(selection["command"]))
-    return [*dict.fromkeys(lines), manifest["command"]]
+        written = [place for line in lines if (place := _after(line, "--out"))]
+        places = [_whole(place, written) for place in merged]
+        out = _after(last[0], "select") or _after(last[0], "release") or "MERGED"
+        lines.append(shlex.join(["conjoin", "merge", *places, "--out", out]))
+    return list(dict.fromkeys([*lines, *last]))
+
+
+def _after(line: str, word: str) -> str | None:
+    """What follows a word of a command."""
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quotation that does not end
+        return None
+    return next((after for before, after in pairwise(words) if before == word), None)
+
+
+def _whole(place: str, written: Sequence[str]) -> str:
+    """The path of a folder of which the last parts are known, if just one was written that ends so."""
+    found = [each for each in dict.fromkeys(written) if f"/{each}".endswith(f"/{place}")]
+    return found[0] if len(found) == 1 else place
+
+
+_ASKED_OF = ("score ", "no score", "probability ", "predictor ", "condition ")
+_FLAGS = ("--min-score", "--max-score", "--predictor", "--where")
+
+
+def chosen_by_score(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> bool:
+    """Whether `select` may have left out rows for their score, by a predictor or by a condition."""
+    refused = summary.get("reasons") or {}
+    lines = [_after(line, flag) for line in commands(manifest) for flag in _FLAGS]
+    return any(lines) or any(reason.startswith(_ASKED_OF) for reason in refused)
 
 
 _HUB = re.compile(r"https://huggingface\.co/datasets/([\w-][\w.-]*/[\w-][\w.-]*)/?")
@@ -96,9 +127,10 @@ def card(
         texts=texts,
         stand_off=stand_off,
         place=place,
-        names=source_names(manifest, origins),
+        names=[shlex.quote(name) for name in source_names(manifest, origins)],
         free=terms(manifest["license"]).redistributable,
         half=_median(summary),
+        chosen=chosen_by_score(manifest, summary),
         synchronized=True in synchronized(manifest),
         attested=attested(manifest),
         path="path/to/" + place.rpartition("/")[2],
@@ -160,7 +192,8 @@ def write_documents(folder: Path, manifest: Mapping[str, Any], summary: Mapping[
     Raises:
         InputError: a shard is damaged, or the folder cannot be written to.
     """
-    origins = list(summary.get("sources") or {})
+    manifest = printable(manifest)
+    origins = [printable(name) for name in summary.get("sources") or {}]
     texts = prose(manifest, summary, origins)
     write_text(folder / "LICENSE", licence_file(manifest, origins))
     write_text(folder / "CITATION.cff", citation_file(manifest))

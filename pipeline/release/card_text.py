@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
-from pipeline.core.markdown import code, grid, plain
+from pipeline.core.markdown import code, command, grid, plain
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
     TREEBANK,
@@ -18,9 +18,9 @@ from pipeline.release.method_text import (
     model_name,
     parser_of,
     parsers,
-    said,
     synchronized,
 )
+from pipeline.release.readable import meaning
 
 
 @cache
@@ -28,13 +28,14 @@ def templates(undefined: type[Undefined] = StrictUndefined) -> Environment:
     """The templates of ``resources/release``, for Markdown and plain text."""
     environment = Environment(
         loader=PackageLoader("pipeline", "resources/release"),
-        autoescape=False,  # noqa: S701 - Markdown; what comes from corpora goes through plain or code
+        # Markdown: what comes from corpora goes through plain, code or command.
+        autoescape=False,  # noqa: S701
         undefined=undefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(plain=plain, code=code, listed=_listed)
+    environment.filters.update(plain=plain, code=code, command=command, listed=_listed)
     return environment
 
 
@@ -160,7 +161,7 @@ def filtered(summary: Mapping[str, Any]) -> str | None:
     reasons = summary.get("reasons") or {}
     total = sum(reasons.values()) + summary["rows"]["accepted"]
     rows = [
-        [code(reason), said("reasons").get(reason, "–"), count, f"{100 * count / total:.2f} %"]
+        [code(reason), meaning(reason) or "–", count, f"{100 * count / total:.2f} %"]
         for reason, count in reasons.items()
     ]
     columns = ["reason", "meaning", "rows", "of all rows"]
@@ -184,7 +185,8 @@ def models(manifest: Mapping[str, Any]) -> str | None:
         tools = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
         family = model_name(generation.get("settings", {}), "–")
         model = code(generation.get("model") or "not recorded")
-        rows.append([code(key), family, model, tools or "–", generation.get("device") or "–"])
+        device = plain(generation.get("device") or "–")
+        rows.append([code(key), plain(family), model, plain(tools or "–"), device])
     columns = ["generation", "family", "model", "versions", "device"]
     return grid(columns, rows, names=5) if rows else None
 

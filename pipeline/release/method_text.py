@@ -70,7 +70,7 @@ def resource(name: str) -> str:
 
 @cache
 def said(what: str) -> dict[str, Any]:
-    """A part of ``words.yaml``: ``columns``, ``scores``, ``reasons`` of rejects, or ``paper``."""
+    """A part of ``words.yaml``: ``columns``, ``scores``, ``reasons`` of rejects, ``asked``, or ``paper``."""
     found: dict[str, Any] = yaml.safe_load(resource("words.yaml"))[what]
     return found
 

@@ -67,7 +67,8 @@ def write_release(
 
     Raises:
         InputError: there are fewer rows than shards, the disk is full, or for a stand-off release
-            the source is not that of the rows, or all of them repeat it.
+            the source is not that of the rows, all of them repeat it, or what is handed on of them or
+            of the manifest could be its text.
     """
     hiding = None
     if source is not None:
@@ -96,9 +97,11 @@ def write_release(
                 "all usable candidates are withheld, because they repeat their source",
                 path=shards.place, remedy="generate from more sentences, or with another model",
             )  # fmt: skip
-        counts = {"train": shard_count(rows["train"], settings.shards)}
-        # Files of rejects hold no more rows than those of candidates; there is none without rows.
-        counts["rejected"] = -(-rows["rejected"] // -(-rows["train"] // counts["train"]))
+        counts = {
+            "train": shard_count(rows["train"], settings.shards),
+            # --shards is about candidates: of few there may be any number of rejects.
+            "rejected": shard_count(rows["rejected"]) if rows["rejected"] else 0,
+        }
         for config in CONFIGS:
             made, whole = write_shards(
                 folder, config, schemas[config], _counted(orders[config], advance),
@@ -127,12 +130,19 @@ def write_release(
         },
         "sources": [dict(each) for each in sources],
     }
-    for key in ("merged", "selection", "dropped", "withheld"):  # what became of the rows before
+    for key in (
+        "merged",
+        "selection",
+        "selections",
+        "dropped",
+        "withheld",
+    ):  # what became of the rows before
         if key in (shards.manifest or {}):
             manifest[key] = (shards.manifest or {})[key]
     if hiding is not None:
         manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
+        hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
     return manifest, released
 

@@ -34,7 +34,9 @@ class Release(Settings):
         description="Licence of the source (an SPDX expression) where its rows say unknown.",
     )
     shards: int | None = Field(
-        None, ge=1, description="Number of shards; unset: one for every 200,000 rows begun."
+        None,
+        ge=1,
+        description="Files of usable candidates; unset: one for every 200,000 rows begun.",
     )
     seed: int = Field(0, ge=0, description="Seed of the order of the rows.")
     name: str | None = Field(

@@ -19,10 +19,15 @@ from typing import Any
 from unicodedata import category, normalize
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
 from pipeline.corpus.digest import RowDigest
+from pipeline.release.readable import (
+    free_texts,
+    require_no_text,
+    require_own_id,
+    require_readable,
+)
 from pipeline.release.shards import CONFIGS, DONATED, SOURCE, STAND_OFF
 from pipeline.text.natural import join_words
 
@@ -59,6 +64,10 @@ class Repeats:
                 self._short.add(letters)
             else:
                 self._long.add(letters)
+
+    def holds_sentence(self, text: str) -> bool:
+        """Whether a text has a sentence of the source in it, of eight letters or more."""
+        return self._long.within(_letters(_plain(text)))
 
     def found(
         self,
@@ -162,10 +171,10 @@ class _Table:
 REPEATS, STRANGE = "generated text repeats the source", "coordinator could be any text"
 """Why rows are withheld."""
 
-_READ = [
-    "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "donor", "source", "donated",
-]  # fmt: skip
-_LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
+_READ = {
+    "candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "license",
+    "donor", "reason", "source", "donated",
+}  # fmt: skip
 _LONGEST = 20  # characters of a coordinator at most; what is longer could be any text
 
 
@@ -227,12 +236,13 @@ class StandOff:
             config: ``train`` or ``rejected``.
 
         Raises:
-            InputError: a label could be text.
+            InputError: an id, a label, a reason or a licence could be text.
         """
         schema = STAND_OFF[config]
         for batch in batches:
-            _require_labels(batch)
-            found = [self._judged(row, config) for row in batch.select(_READ).to_pylist()]
+            require_readable(batch)
+            read = batch.select([name for name in batch.schema.names if name in _READ])
+            found = [self._judged(row, config) for row in read.to_pylist()]
             part = batch.filter(pa.array([each is not None for each in found], pa.bool_()))
             self.digests[config].add(part.drop_columns([SOURCE.name, DONATED.name]))
             kept = [each for each in found if each is not None]
@@ -262,6 +272,14 @@ class StandOff:
                 remedy="name the corpus that they were made from with --corpus",
             )  # fmt: skip
 
+    def require_no_text(self, manifest: Mapping[str, Any]) -> None:
+        """Refuse a manifest in which a sentence of the source stands.
+
+        Raises:
+            InputError: one does.
+        """
+        require_no_text(manifest, self._repeats.holds_sentence)
+
     def _judged(self, row: Mapping[str, Any], config: str) -> _Parts | None:
         """What a row that may be handed on says of its text; None of any other, which is counted."""
         inserted = None if row["source"] is None else _inserted(row)
@@ -269,11 +287,14 @@ class StandOff:
             self._first = self._first or row["sentence_id"]
             self._foreign += 1
             return None
+        require_own_id(row)
         word, words = inserted
         source, span = row["source"], row["reference"]
         reference = source[span["start"] : span["end"]]
         if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
             why = STRANGE
+        elif any(self._repeats.found(None, t, t.split(), source, ()) for t in free_texts(row)):
+            why = REPEATS
         elif row["donor"] is not None:
             return word, None, None  # nothing of the fill is handed on, whatever it repeats
         elif self._repeats.found(word, row["fill"], words, source, reference):
@@ -282,15 +303,6 @@ class StandOff:
             return word, row["fill"], words
         self.withheld[config][why] += 1
         return None
-
-
-def _require_labels(batch: pa.RecordBatch) -> None:
-    for label in pc.unique(batch.column("label")).to_pylist():
-        if not _LABEL.fullmatch(label):
-            raise InputError(
-                f"label {label[:40]!r} could be text of the source, and labels stay readable",
-                remedy="give labels of up to eight capital letters, such as NP, and generate again",
-            )
 
 
 def _inserted(row: Mapping[str, Any]) -> _Inserted | None:

@@ -19,8 +19,8 @@ def survey(shards: Shards) -> Survey:
     """Count rows by licence and reason, and by generation where they name it.
 
     Raises:
-        InputError: a shard has no such columns or is damaged, its rows are fewer or more than the
-            manifest says, or a row's generation is not in the manifest.
+        InputError: a shard has no such columns or is damaged, a row has no licence, the rows are fewer
+            or more than the manifest says, or a row's generation is not in the manifest.
     """
     found, known = Survey(), generations(shards)
     said = listed_facts(shards.manifest or {}, shards.place)
@@ -29,7 +29,10 @@ def survey(shards: Shards) -> Survey:
             wanted = ["license"] + ["reason"] * (config == "rejected")
             wanted += ["generation"] * ("generation" in column_names(path))
             columns = pa.schema([RELEASED_REJECTS.field(name) for name in wanted])
-            rows = sum(map(len, found.counted(read_batches(path, columns, 65_536), config)))
+            rows = 0
+            for batch in found.counted(read_batches(path, columns, 65_536), config):
+                rows += len(batch)
+                _require_licences(batch, path)
             expected = said[path.relative_to(shards.place).as_posix()].rows
             if rows != expected:
                 raise InputError(
@@ -44,6 +47,15 @@ def survey(shards: Shards) -> Survey:
             path=shards.place, remedy="make or get the corpus again",
         )  # fmt: skip
     return found
+
+
+def _require_licences(batch: pa.RecordBatch, path: Path) -> None:
+    if missing := batch.column("license").null_count:
+        rows = f"{missing:,} rows have" if missing > 1 else "a row has"
+        raise InputError(
+            f"{rows} no licence, not even {UNKNOWN!r}", path=path,
+            remedy="`conjoin validate` says which; make or get the corpus again",
+        )  # fmt: skip
 
 
 def declared(licenses: Mapping[str, int], license_: str | None) -> dict[str, int]:

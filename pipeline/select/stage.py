@@ -104,8 +104,7 @@ def _write(
         "dropped": {"train": dropped, "rejected": choice.dropped},
     }
     write_json(folder / MANIFEST, manifest)
-    made = f"Chosen by `{manifest['selection']['command']}`."
-    write_card(folder, made, manifest["digests"])
+    write_card(folder, "Chosen by", manifest["digests"], manifest["selection"]["command"])
     return manifest
 
 

@@ -52,3 +52,19 @@ def test_a_card_that_stands_is_left_alone(tmp_path: Path) -> None:
         write_card(tmp_path, "Made.", {"train": "1", "rejected": "2"})
         (tmp_path / "README.md").chmod(0o400)
     assert (tmp_path / "README.md").stat().st_mode & 0o777 == 0o400
+
+
+def test_a_folder_by_any_name_is_only_named(tmp_path: Path) -> None:
+    """Line feeds, escape characters, backticks and markup in a name or a command stay text."""
+    evil = "a`b\nconfigs: evil\n---\n# H1 <script>\x1b[31m"
+    for number, (made, command) in enumerate(((f"Merged from {evil}.", ""), ("Chosen by", evil))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_card(folder, made, {"train": "1", "rejected": "2"}, command)
+        card = (folder / "README.md").read_text()
+        lines = card.splitlines()
+        assert lines.count("---") == 2
+        assert not [line for line in lines if line.startswith(("configs: evil", "# H1"))]
+        assert "\x1b" not in card
+    assert "<script>" not in (tmp_path / "0/README.md").read_text()
+    assert "Chosen by ``" in (tmp_path / "1/README.md").read_text()

@@ -10,6 +10,7 @@ import yaml
 from shared_corpora import candidate_folder
 
 from pipeline.core.documents import read_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.layout import find_shards
@@ -20,6 +21,8 @@ from pipeline.release.licence_files import citation_file, notices
 from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.stage import run
+from pipeline.select.settings import Select
+from pipeline.select.stage import run as select
 from pipeline.tools.merge import run as merge
 from pipeline.tools.rehydrate import run as rehydrate
 from pipeline.tools.settings import Merge
@@ -160,7 +163,9 @@ def test_the_commands_of_united_corpora_unite_them(
     run(Release(candidates=tmp_path / "m", out=tmp_path / "r"))
     lines = commands(read_json(tmp_path / "r/manifest.json"))
     assert [line.split()[1] for line in lines] == ["generate", "generate", "merge", "release"]
-    assert lines[2] == "conjoin merge t5-sync/seed-0 t5-sync/seed-1 --out MERGED"
+    made = f"{tmp_path.name}/m"  # of an absolute path the end is told
+    assert lines[2] == f"conjoin merge t5-sync/seed-0 t5-sync/seed-1 --out {made}"
+    assert lines[3].startswith(f"conjoin release {made} ")
     assert lines[2] in (tmp_path / "r/README.md").read_text()
     manifest = read_json(tmp_path / "r/manifest.json")
     for run_ in manifest["generations"].values():
@@ -247,3 +252,102 @@ def test_a_source_is_known_by_its_reader() -> None:
     assert gum.url == "https://gucorpling.org/gum/"
     assert genia.source.startswith("the GENIA Treebank")
     assert other.source == "the corpus 'strange'"
+
+
+EVIL = (
+    "x\n```\n# INJECTED <script>alert(1)</script> [a](http://evil)\n\x1b[31m\n---\nconfigs: evil\n"
+)
+
+
+def planted(value: Any, kept: tuple[str, ...] = ()) -> Any:
+    """A part of a manifest with other text in place of each of its texts, but under some keys."""
+    if isinstance(value, dict):
+        return {k: v if k in kept else planted(v, kept) for k, v in value.items()}
+    if isinstance(value, list):
+        return [planted(each, kept) for each in value]
+    return EVIL if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("stand_off", [False, True])
+def test_a_foreign_manifest_is_text_in_the_documents(release: Path, stand_off: bool) -> None:
+    """Markup, fences, front matter and control characters in any of its texts are printed as text."""
+    manifest = planted(read_json(release / "manifest.json"), ("shards", "generations"))
+    (run_,) = read_json(release / "manifest.json")["generations"].values()
+    run_ = planted(run_) | {"versions": {EVIL: EVIL}, "notes": {EVIL: 3}, "fingerprint": EVIL}
+    run_["settings"] |= {
+        "lm": EVIL,
+        "coordinator": EVIL,
+        "decoding": EVIL,
+        "spans": EVIL,
+        EVIL: EVIL,
+    }
+    manifest |= {
+        "generations": {EVIL: run_},
+        "merged": [{"place": EVIL, "rows": {EVIL: 1}, "kept": {EVIL: 1}}],
+        "selection": {"command": EVIL, "inputs": [], "left_out": {EVIL: 2}},
+        "withheld": {"train": {EVIL: 3}, EVIL: {EVIL: 1}},
+        "authors": [EVIL, "a, " + EVIL], "licenses": {EVIL: 9}, "stand_off": stand_off,
+        "full_digests": {"train": EVIL, "rejected": EVIL},
+    }  # fmt: skip
+    write_documents(release, manifest, summarise(find_shards(release), None))
+    for name in DOCUMENTS:
+        assert "\x1b" not in (release / name).read_text()
+    card = (release / "README.md").read_text()
+    outside = re.sub(r"(?s)^---\n.*?\n---\n", "", card, count=1)
+    assert not re.search(r"(?m)^(# INJ|configs: evil|---$)", outside)
+    fences = re.findall(r"(?m)^\s*```\w*$", outside)
+    assert [fence == "```" for fence in fences] == [False, True] * (len(fences) // 2)
+    outside = re.sub(r"(?ms)^```\w+\n.*?^```$", "", outside)
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
+    assert "<script>" not in outside
+    assert "[a](" not in outside
+    for line in re.findall(
+        r"(?m)^.*INJECTED.*$", card.partition("The commands")[2].partition("- Run")[0]
+    ):
+        assert line.startswith(("# x", "conjoin merge 'x"))
+
+
+def test_the_commands_are_those_that_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Selections before and after a merge, with whole paths where some command wrote them."""
+    monkeypatch.chdir(tmp_path)
+    one = candidate_folder(Path("data/toy"), 20)
+    two = candidate_folder(Path("data/toy"), 20, first=20, seed=1)
+    for place, kept in ((one, "chosen/a"), (two, "chosen/b")):
+        select(Select(places=[place], out=Path("data/toy") / kept, label=["NP"]))
+    parts = [Path("data/toy/chosen") / name for name in "ab"]
+    merge(Merge(places=parts, out=Path("data/toy/all")))
+    # What `merge` writes of its inputs' selections.
+    manifest = read_json(Path("data/toy/all/manifest.json"))
+    told = [read_json(part / "manifest.json")["selection"] for part in parts]
+    write_json(Path("data/toy/all/manifest.json"), manifest | {"selections": told})
+    run(Release(candidates=Path("data/toy/all"), out=Path("r")))
+    lines = commands(read_json(Path("r/manifest.json")))
+    assert [line.split()[1] for line in lines] == [
+        "generate", "generate", "select", "select", "merge", "release",
+    ]  # fmt: skip
+    assert lines[4] == ("conjoin merge data/toy/chosen/a data/toy/chosen/b --out data/toy/all")
+    card = Path("r/README.md").read_text()
+    assert "\n".join(lines) in card
+    assert "No row of `default` was left out for its score" in card
+    assert "| its first conjunct is of another category than was asked for |" in card
+    select(Select(places=[Path("data/toy/all")], out=Path("data/toy/last"), min_score=-2.0))
+    run(Release(candidates=Path("data/toy/last"), out=Path("s")))
+    lines = commands(read_json(Path("s/manifest.json")))
+    assert lines[-2].startswith("conjoin select data/toy/all ")
+    assert lines[-3].endswith(" --out data/toy/all")
+    card = Path("s/README.md").read_text()
+    assert "was left out for its score" not in card
+    assert "chosen by `conjoin select`, by a score" in card
+
+
+@pytest.mark.parametrize("line", ["conjoin release 'x", "", "--out", "conjoin select"])
+def test_commands_that_cannot_be_read_are_told_as_they_are(line: str) -> None:
+    """A foreign manifest may have any."""
+    place = {"place": "a", "rows": {}, "kept": {}}
+    manifest = {
+        "generations": {}, "command": line, "selections": [{"command": line}], "merged": [place],
+        "selection": None,
+    }  # fmt: skip
+    assert commands(manifest) == [line, "conjoin merge a --out MERGED"]

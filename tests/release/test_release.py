@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -20,6 +21,8 @@ from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.shards import key
 from pipeline.release.stage import run
+from pipeline.select import stage as select
+from pipeline.select.settings import Select
 from pipeline.tools import rehydrate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +72,44 @@ def test_shards_change_neither_rows_nor_order_nor_digest(corpus: Path, tmp_path:
     ids = [row["candidate_id"] for row in rows(tmp_path / "one")]
     assert ids == sorted(ids, key=lambda each: key(0, each))
     assert ids != sorted(ids)
+
+
+def test_few_candidates_do_not_cut_many_rejects_into_files(tmp_path: Path) -> None:
+    """A selection with a limit leaves few candidates and any number of rejects: files are by their rows."""
+    folder = candidate_folder(tmp_path / "toy")
+    select.run(Select(places=[folder], out=tmp_path / "toy/few", limit=2))
+    made = release(tmp_path / "toy/few", tmp_path / "r", shards=2)
+    assert made["rows"] == {"train": 2, "rejected": 58}
+    assert [s["rows"] for s in made["shards"]] == [1, 1, 58]
+
+
+def test_a_row_without_a_licence_is_refused(tmp_path: Path) -> None:
+    """It is said to have none, not to have one called None."""
+    folder = candidate_folder(tmp_path / "toy", 20, units=1)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for shard in manifest["shards"]:
+        file = folder / shard["file"]
+        table = pq.ParquetFile(file).read()
+        place = table.schema.get_field_index("license")
+        none = pa.nulls(len(table), pa.string())
+        table = table.set_column(place, pa.field("license", pa.string()), none)
+        pq.write_table(table, file)
+        shard["bytes"], shard["sha256"] = file.stat().st_size, sha256_of(file)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ConjoinError, match=r"18 rows have no licence, not even 'unknown'"):
+        release(folder, tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    "tally", [{"seen": -5, "kept": 1}, {"seen": 1, "kept": 10**400}, {"seen": 2**63, "kept": 1}]
+)
+def test_counts_beyond_all_numbers_are_refused(tally: dict[str, int], tmp_path: Path) -> None:
+    """A manifest may come from anywhere, and the card computes shares of what it says."""
+    folder = candidate_folder(tmp_path / "toy", 20)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"tally": tally}))
+    with pytest.raises(ConjoinError, match=r"not a manifest of a corpus: tally\.(seen|kept): "):
+        release(folder, tmp_path / "r")
 
 
 def test_the_same_rows_are_the_same_bytes(tmp_path: Path, corpus: Path) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from shared_corpora import candidate_folder, source
 
 from pipeline.core.errors import ConjoinError
-from pipeline.core.files import write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import (
@@ -32,9 +33,12 @@ from pipeline.executor.units import UnitFolder
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import make_candidate
 from pipeline.release import stage as release
+from pipeline.release.readable import meaning
 from pipeline.release.settings import Rehydrate, Release
 from pipeline.release.shards import SOURCE, with_source
 from pipeline.release.stand_off import REPEATS, STRANGE, Repeats
+from pipeline.select import stage as select
+from pipeline.select.settings import Select
 from pipeline.text.columns import natural_columns
 from pipeline.text.natural import join_words
 from pipeline.tools import rehydrate
@@ -425,3 +429,89 @@ def test_rows_keep_their_order_beside_their_source(leaking: Path) -> None:
         row["candidate_id"] for row in rows(leaking / "release", "data/*")
     ]
     assert all(row[SOURCE.name] == words[row["sentence_id"]] for row in found)
+
+
+def smuggling(tmp_path: Path, column: str, value: str) -> None:
+    """Release candidates and rejects without text, of which the first has a value of its own."""
+    folder = candidate_folder(tmp_path / "toy", 20, units=1)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for shard in manifest["shards"]:
+        file = folder / shard["file"]
+        table = pq.ParquetFile(file).read()
+        if column in table.schema.names:
+            values = [value, *table[column].to_pylist()[1:]]
+            field = table.schema.field(column)
+            index = table.schema.get_field_index(column)
+            table = table.set_column(index, field, pa.array(values, field.type))
+            pq.write_table(table, file)
+            shard["bytes"], shard["sha256"] = file.stat().st_size, sha256_of(file)
+    write_json(folder / "manifest.json", manifest)
+    release.run(Release(candidates=folder, out=tmp_path / "r", stand_off=True))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("candidate_id", "SRC The clerk0 kept the lamp near the door"),
+        ("candidate_id", "0" * 24),
+        ("reason", "The clerk kept the lamp near the door"),
+        ("reason", "condition not met: The clerk kept the lamp"),
+        ("reason", "label not among the, clerk"),
+        ("reason", "beyond the first clerk"),
+        ("license", "The clerk kept\nthe lamp"),
+        ("license", "x" * 101),
+    ],
+)
+def test_columns_that_stay_readable_hold_no_text(column: str, value: str, tmp_path: Path) -> None:
+    """An id is the row's own hash, a reason one that conjoin gives, a licence a short line."""
+    with pytest.raises(ConjoinError, match=rf"{column} .*could be text of the source.*again"):
+        smuggling(tmp_path, column, value)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_reason_that_repeats_the_source_is_withheld(tmp_path: Path) -> None:
+    """What was asked for stands in a reason of `select`, and capitals could spell a sentence."""
+    smuggling(tmp_path, "reason", "label not among NEAR, THE, DOOR, OF")
+    manifest = json.loads((tmp_path / "r/manifest.json").read_text())
+    assert manifest["withheld"]["rejected"][REPEATS] == 1
+    assert "NEAR" not in str(rows(tmp_path / "r"))
+
+
+def test_reasons_of_select_may_be_handed_on(tmp_path: Path) -> None:
+    """All that `select` gives are known, with what was asked for in them."""
+    folder = candidate_folder(tmp_path / "toy")
+    asked: dict[str, Any] = {
+        "label": ["NP", "ADJP"], "words": "1-3", "min_score": -2.25, "max_score": -1.2,
+        "where": "sentence_id <> 'toy/000002'", "limit": 3,
+    }  # fmt: skip
+    select.run(Select(places=[folder], out=tmp_path / "toy/chosen", **asked))
+    release.run(Release(candidates=tmp_path / "toy/chosen", out=tmp_path / "r", stand_off=True))
+    card = (tmp_path / "r/README.md").read_text()
+    refused = {row["reason"] for row in rows(tmp_path / "r", "rejected/*.parquet")}
+    chosen = {
+        "label not among ADJP, NP", "words of the fill not 1-3", "score below -2.25",
+        "score above -1.2", "condition not met", "beyond the first 3",
+    }  # fmt: skip
+    assert chosen < refused
+    for reason in refused:
+        assert f"| `{reason}` | –" not in card
+    for reason in (
+        "no score",
+        "score above 1e-05",
+        "probability below 0.5",
+        "words of the fill not 2-",
+    ):
+        assert meaning(reason)
+    for reason in ("score below x", "no score at all", "condition not met: the lamp"):
+        assert meaning(reason) is None
+
+
+def test_a_manifest_that_repeats_the_source_is_refused(tmp_path: Path) -> None:
+    """Its commands and settings are handed on, and a foreign one may say anything."""
+    folder = candidate_folder(tmp_path / "toy", 20)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["settings"]["note"] = {"x": [" ".join(source(3).words)]}
+    write_json(folder / "manifest.json", manifest)
+    with pytest.raises(ConjoinError, match="holds a sentence of the source: 'The clerk3 kept"):
+        release.run(Release(candidates=folder, out=tmp_path / "r", stand_off=True))
+    assert not (tmp_path / "r").exists()
