@@ -175,8 +175,19 @@ def told_of(
         "digests": {part: each.digest for part, each in written.items()},
         "sources": _sources(corpora),
         "tally": Tally(written["train"].rows, counts.reasons).to_dict(),
+        **_selections(corpora),
         "shards": [shard for each in written.values() for shard in each.shards],
     }
+
+
+def _selections(corpora: Sequence[Shards]) -> dict[str, Any]:
+    """The commands of the selections behind the rows, each once, earlier ones first."""
+    commands: dict[str, None] = {}
+    for told in (shards.manifest or {} for shards in corpora):
+        own = told.get("selection")
+        for each in (*told.get("selections", ()), *([own] if own else ())):
+            commands.setdefault(each["command"])
+    return {"selections": [{"command": each} for each in commands]} if commands else {}
 
 
 def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:

@@ -29,9 +29,10 @@ from pipeline.release.settings import Release
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
 from pipeline.text.columns import natural_columns
+from pipeline.tools import merge as merging
 from pipeline.tools.browse.command import open_corpus
 from pipeline.tools.merge import DROPPED, merge
-from pipeline.tools.settings import Browse, Validate
+from pipeline.tools.settings import Browse, Merge, Validate
 from pipeline.tools.validate import command as validate
 from pipeline.train.candidate_location import find_location
 
@@ -214,7 +215,7 @@ def test_two_selections_of_a_folder_unite_without_contradiction(
     a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
     selected(a, folder, label=["NP"])
     selected(b, folder, words="3-")
-    merge.run(Merge(places=[a, b], out=both))
+    merging.run(Merge(places=[a, b], out=both))
     found, refused = ids(rows(both)), ids(rejects(both))
     assert set(found) == set(ids(rows(a))) | set(ids(rows(b)))
     assert set(found) | set(refused) == set(ids(rows(folder))) | set(ids(rejects(folder)))
