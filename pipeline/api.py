@@ -2,19 +2,24 @@
 
 These wrap what ``conjoin fill``, ``generate`` and ``predict`` do, with the same defaults, which are the
 paper's. A sentence is text, of which Penn Treebank words are made, or a list of such words; spans are
-half-open word indices. Everything that can go wrong is a ``ConjoinError`` with a one-line message.
+half-open word indices. Everything that can go wrong is a ``ConjoinError`` with a one-line message, so what
+is given is checked where it comes in.
 """
 
+import operator
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar, Unpack
 
-from pipeline.core.errors import InputError, SettingsError
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.files import digest_of
 from pipeline.core.metrics import as_conjuncts
-from pipeline.core.settings import DecodingSettings, Family
+from pipeline.core.settings import DecodingSettings, Family, shown
 from pipeline.core.types import (
     COORDINATORS,
     UNLABELLED,
@@ -77,6 +82,66 @@ class Decoding(TypedDict, total=False):
     scores: Literal["logits", "logprobs"]
     coordinator: str
     coordinators_in_fills: bool
+
+
+def _encoded(text: str) -> str:
+    text.encode()  # half a character raises a ValueError
+    return text
+
+
+def _place(path: str | Path) -> str | Path:
+    if b"\0" in os.fsencode(path):
+        raise ValueError("NUL")
+    return path
+
+
+def _index(value: object) -> int:
+    """A whole number of any make (numpy's too), but no truth value."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError("no whole number") from error
+
+
+_T = TypeVar("_T")
+_Index = Annotated[int, BeforeValidator(_index)]
+_TEXT: TypeAdapter[str] = TypeAdapter(Annotated[str, AfterValidator(_encoded)])
+_TEXTS = TypeAdapter(tuple[Annotated[str, AfterValidator(_encoded)], ...])
+_PLACE: TypeAdapter[str | Path] = TypeAdapter(Annotated[str | Path, AfterValidator(_place)])
+_PAIR = TypeAdapter(tuple[_Index, _Index])
+_POSITIVE: TypeAdapter[int] = TypeAdapter(Annotated[_Index, Field(ge=1)])
+_FAMILY: TypeAdapter[Family | None] = TypeAdapter(Family | None)
+
+
+def _checked(
+    what: str,
+    value: object,
+    form: TypeAdapter[_T],
+    expected: str,
+    refusal: type[ConjoinError] = InputError,
+) -> _T:
+    """An argument, if it is of a form.
+
+    Raises:
+        ConjoinError: it is not: a ``refusal`` that says so.
+    """
+    try:
+        return form.validate_python(value, strict=True)
+    except ValidationError as error:
+        raise refusal(f"{what} must be {expected}, was: {shown(value)}") from error
+
+
+def _each(what: str, values: object, expected: str) -> Iterator[Any]:
+    """The parts of an argument that is several things, and no text.
+
+    Raises:
+        InputError: it is one thing.
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{what} must be {expected}, was: {shown(values)}")
+    return iter(values)
 
 
 class _Settings(DecodingSettings):
@@ -155,7 +220,7 @@ def fill(
     Raises:
         InputError: the sentence has no such part or an empty word, is longer than the model allows, or
             holds its mask or sentinel strings.
-        SettingsError: a decoding that is unknown or out of range.
+        SettingsError: a decoding or family that is unknown or out of range.
         ModelError: there is no such model, or it cannot fill masks.
     """
     reference = _reference(sentence, span, label, "given")
@@ -190,9 +255,10 @@ def generate(
             reference. A sentence that the model cannot take is a reject.
         SettingsError, ModelError: as ``fill``.
     """
+    size = _checked("batch_tokens", batch_tokens, _POSITIVE, "at least 1", SettingsError)
     known = list(_references(references))
     settings, filler = _filler(model, family, decoding)
-    rows = rows_of(known, fill_all(filler, known, batch_tokens), settings)
+    rows = rows_of(known, fill_all(filler, known, size), settings)
     made = [_coordinated(number, row) for number, own in enumerate(rows) for row in own]
     return Generated(
         [each for each in made if each.reason is None],
@@ -201,35 +267,52 @@ def generate(
 
 
 def _references(references: Iterable[Referenced]) -> Iterator[Reference]:
-    for number, (sentence, span, *label) in enumerate(references):
+    several = "a list of (sentence, span) or (sentence, span, label)"
+    for number, given in enumerate(_each("references", references, several)):
         try:
+            parts = tuple(_each("it", given, several.removeprefix("a list of ")))
+            if len(parts) not in (2, 3):
+                raise InputError(f"it has {len(parts)} parts", remedy=f"give {several}")
+            sentence, span, *label = parts
+            if not isinstance(sentence, str):
+                sentence = list(_words(sentence))
             # Draws go by sentence and span, so equal sentences have one name and others another.
-            name = digest_of(sentence if isinstance(sentence, str) else list(sentence))[:24]
+            name = digest_of(_text("the sentence", sentence))[:24]
             yield _reference(sentence, span, label[0] if label else UNLABELLED, name)
         except InputError as error:
             raise InputError(f"reference {number}: {error}") from error
 
 
+def _text(what: str, value: Any) -> Any:
+    """A value that is, if it is text, whole."""
+    return _checked(what, value, _TEXT, "text in Unicode") if isinstance(value, str) else value
+
+
 def _reference(sentence: Sentence, span: Part, label: str, name: str) -> Reference:
     words = _words(sentence)
+    label = _checked("the label", label, _TEXT, "text")
     return Reference(name, words, _span(words, span), label, "unknown")
 
 
 def _words(sentence: Sentence) -> tuple[str, ...]:
     if isinstance(sentence, str):
-        return tuple(split_words(sentence))
-    for number, word in enumerate(sentence):
+        return tuple(split_words(_text("the sentence", sentence)))
+    words = tuple(_each("the sentence", sentence, "text or a list of words"))
+    for number, word in enumerate(words):
+        _checked(f"word {number}", word, _TEXT, "text")
         if len(word.split()) != 1 or word.strip() != word:
             raise InputError(
                 f"word {number} is {word!r}", remedy="a word is not empty and has no blank"
             )
-    return tuple(sentence)
+    return words
 
 
 def _span(words: tuple[str, ...], part: Part) -> Span:
     if isinstance(part, str):
-        return find_span(words, part)
-    span = part if isinstance(part, Span) else Span(*part)
+        return find_span(words, _text("the span", part))
+    pair = (part.start, part.end) if isinstance(part, Span) else part
+    expected = "a part of the text or (start, end) in words"
+    span = Span(*_checked("the span", tuple(_each("the span", pair, expected)), _PAIR, expected))
     if not 0 <= span.start < span.end <= len(words) or len(span) == len(words):
         raise InputError(
             f"the span ({span.start}, {span.end}) is not a part of a sentence of {len(words)} words",
@@ -241,7 +324,8 @@ def _span(words: tuple[str, ...], part: Part) -> Span:
 def _filler(
     model: str | Path, family: Family | None, decoding: Decoding
 ) -> tuple[_Settings, Infiller[Any]]:
-    where = locate(str(model))
+    family = _checked("family", family, _FAMILY, "bert or t5", SettingsError)
+    where = locate(str(_checked("model", model, _PLACE, "a folder or a name", ModelError)))
     if family is None:
         family = "t5" if load_config(where).is_encoder_decoder else "bert"
     settings = _Settings.build({**decoding, "lm": family}, None)
@@ -319,7 +403,8 @@ class Predictor:
             ModelError: no predictor is there, one of another format version, or a damaged one.
             InputError: its card is not what conjoin writes.
         """
-        return cls(Model.load(Path(path)).to(best_device()))
+        folder = Path(_checked("path", path, _PLACE, "a folder", ModelError))
+        return cls(Model.load(folder).to(best_device()))
 
     def predict(
         self,
@@ -333,19 +418,30 @@ class Predictor:
         Args:
             sentences: each text or words, and not a text alone.
             n: alternatives of each coordinator, as many as it has.
-            coordinators: words that count as one, in any case.
+            coordinators: words that count as one, in any case; a text is one word.
 
         Raises:
-            InputError: ``sentences`` is one text, or a sentence has an empty word.
-            SettingsError: ``n`` is below 1.
+            InputError: ``sentences`` is one text, or a sentence has an empty word; the message has the
+                number of the sentence, from 0.
+            SettingsError: ``n`` is below 1, or a coordinator is no text.
         """
-        if n < 1:
-            raise SettingsError(f"n must be at least 1, was: {n}")
+        n = _checked("n", n, _POSITIVE, "at least 1", SettingsError)
         if isinstance(sentences, str):
             raise InputError("one text instead of several", remedy="put it into a list: [text]")
-        given = (Given(_words(sentence), number) for number, sentence in enumerate(sentences, 1))
-        known = frozenset(word.lower() for word in coordinators)
+        if isinstance(coordinators, str):
+            coordinators = [coordinators]
+        listed = tuple(coordinators) if isinstance(coordinators, Iterable) else coordinators
+        words = _checked("coordinators", listed, _TEXTS, "a list of words", SettingsError)
+        known, given = frozenset(map(str.lower, words)), _given(sentences)
         return [_predicted(each) for each in answers(self._model, given, coordinators=known, n=n)]
+
+
+def _given(sentences: Iterable[Sentence]) -> Iterator[Given]:
+    for number, sentence in enumerate(_each("sentences", sentences, "a list of them")):
+        try:
+            yield Given(_words(sentence), number + 1)
+        except InputError as error:
+            raise InputError(f"sentence {number}: {error}") from error
 
 
 def _predicted(answer: Answer) -> Predicted:

@@ -131,6 +131,31 @@ def test_a_model_trained_again_is_read_again(
         ((["a", "", "b"], (0, 1), {}), InputError, "word 1 is ''"),
         ((["a", "b c"], (0, 1), {}), InputError, "word 1 is 'b c'"),
         (("the man [MASK] a dog", "the man", {}), InputError, "contains a special token"),
+        (
+            (None, "a dog", {}),
+            InputError,
+            "the sentence must be text or a list of words, was: None",
+        ),
+        ((b"a dog", "a", {}), InputError, "the sentence must be text"),
+        (([1, 2, 3], (0, 1), {}), InputError, "word 0 must be text, was: 1"),
+        (([None, "and"], (0, 1), {}), InputError, "word 0 must be text, was: None"),
+        ((["a", "\ud800"], (0, 1), {}), InputError, "word 1 must be text, was: '\\ud800'"),
+        (("a \ud800 b", "a", {}), InputError, "the sentence must be text in Unicode"),
+        ((SENTENCE, "\ud800", {}), InputError, "the span must be text in Unicode"),
+        (
+            (SENTENCE, (1, 2, 3), {}),
+            InputError,
+            "the span must be a part of the text or (start, end)",
+        ),
+        ((SENTENCE, (1.0, 2.5), {}), InputError, "the span must be a part"),
+        ((SENTENCE, (False, True), {}), InputError, "the span must be a part"),
+        ((SENTENCE, Span(0, "1"), {}), InputError, "the span must be a part"),  # type: ignore[arg-type]
+        ((SENTENCE, 5, {}), InputError, "the span must be a part of the text"),
+        (
+            (SENTENCE, "a dog", {"family": "x"}),
+            SettingsError,
+            "family must be bert or t5, was: 'x'",
+        ),
         ((SENTENCE, "a dog", {"n": 3}), SettingsError, "greedy decoding gives one fill"),
         ((SENTENCE, "a dog", {"n": 0}), SettingsError, "decoding.n = 0"),
         ((SENTENCE, "a dog", {"beam": 3}), SettingsError, "decoding.beam = 3: no such setting"),
@@ -145,9 +170,44 @@ def test_what_is_wrong_is_told_in_one_line(
     with pytest.raises(error, match=re.escape(message)) as told:
         fill(sentence, span, tiny_bert, **options)
     assert "\n" not in str(told.value)
-    if error is InputError and "[MASK]" not in sentence:
+    if error is InputError and "[MASK]" not in str(sentence):
         with pytest.raises(InputError, match="^reference 1: .*" + re.escape(message)):
             generate([(WORDS, (4, 6)), (sentence, span)], tiny_bert)
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ("abc", "references must be a list of (sentence, span)"),
+        (None, "references must be a list"),
+        ([(WORDS, (4, 6)), (WORDS,)], "reference 1: it has 1 parts"),
+        ([(WORDS, (4, 6), "NP", "x")], "reference 0: it has 4 parts"),
+        ([5], "reference 0: it must be (sentence, span)"),
+        (["ab"], "reference 0: it must be (sentence, span)"),
+        ([(WORDS, (4, 6), 3)], "reference 0: the label must be text, was: 3"),
+        ([(WORDS, (4, 6), "\ud800")], "reference 0: the label must be text"),
+    ],
+)
+def test_references_that_are_none(references: Any, message: str, tiny_bert: Path) -> None:
+    """What is wrong is told with the number of the reference."""
+    with pytest.raises(InputError, match="^" + re.escape(message)):
+        generate(references, tiny_bert)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, "x", None, True])
+def test_batches_have_tokens(size: Any, tiny_bert: Path) -> None:
+    """A size that is none is not taken for another."""
+    with pytest.raises(SettingsError, match=f"^batch_tokens must be at least 1, was: {size!r}$"):
+        generate([(WORDS, (4, 6))], tiny_bert, batch_tokens=size)
+
+
+@pytest.mark.parametrize("path", [None, 5, b"x", "a\0b"])
+def test_a_model_is_a_path(path: Any) -> None:
+    """Anything else is no place where one could lie."""
+    with pytest.raises(ModelError, match=r"^path must be a folder, was: "):
+        Predictor.load(path)
+    with pytest.raises(ModelError, match=r"^model must be a folder or a name, was: "):
+        fill(SENTENCE, "a dog", path)
 
 
 def test_a_missing_model_is_an_error_of_the_model(tmp_path: Path) -> None:
@@ -191,8 +251,21 @@ def test_predictor_refuses_what_would_be_read_otherwise(predictor: Path) -> None
         loaded.predict("cats and dogs")
     with pytest.raises(SettingsError, match="n must be at least 1, was: 0"):
         loaded.predict([], n=0)
-    (one,) = loaded.predict(["cats plus dogs and fish"], coordinators=["Plus"])
-    assert [each.word for each in one.coordinations] == ["plus"]
+    for n in (1.5, "1", None, True):
+        with pytest.raises(SettingsError, match=f"n must be at least 1, was: {n!r}"):
+            loaded.predict(["cats and dogs"], n=n)  # type: ignore[arg-type]
+    for coordinators in ([1], 5, None, ["\ud800"]):
+        with pytest.raises(SettingsError, match="coordinators must be a list of words, was: "):
+            loaded.predict(["cats and dogs"], coordinators=coordinators)  # type: ignore[arg-type]
+    for sentences in (None, b"cats and dogs", 5):
+        with pytest.raises(InputError, match="sentences must be a list of them, was: "):
+            loaded.predict(sentences)  # type: ignore[arg-type]
+    for sentence in (1, b"a", [1, 2, 3], [None, "and"], "a \ud800 b", ["\ud800"]):
+        with pytest.raises(InputError, match=r"^sentence 1: (the sentence|word 0) must be text"):
+            loaded.predict(["cats and dogs", sentence])  # type: ignore[list-item]
+    for words in (["Plus"], "Plus"):
+        (one,) = loaded.predict(["cats plus dogs and fish"], coordinators=words)
+        assert [each.word for each in one.coordinations] == ["plus"]
 
 
 def test_the_example_of_the_docs_runs(

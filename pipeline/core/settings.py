@@ -60,7 +60,7 @@ def shown_place(path: Path) -> str:
     return "/".join(path.parts[1:][-2:]) if path.is_absolute() else str(path)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value as a message shows it: whatever it is, on less than a line."""
     try:
         text = repr(value)
@@ -92,7 +92,7 @@ def require_entry(section: Mapping[object, Any], stage: str, corpus: str, params
         return
     known = [key for key in section if key != "default"]
     raise SettingsError(
-        f"section {stage} has no entry {_shown(corpus)}; there are: {', '.join(map(str, known)) or 'none'}",
+        f"section {stage} has no entry {shown(corpus)}; there are: {', '.join(map(str, known)) or 'none'}",
         path=params,
         remedy=nearest(corpus, known) or f"write one, `{corpus}: {{}}` for the usual settings",
     )
@@ -158,7 +158,7 @@ class Settings(BaseModel):
                 raise SettingsError(f"{cls.stage}: --{flag_of(key)} is required") from error
             if first["type"] == "extra_forbidden":
                 what = f"no such setting; there are: {', '.join(cls.model_fields)}"
-            value = f" = {_shown(first['input'])}" if key else ""
+            value = f" = {shown(first['input'])}" if key else ""
             place = params if key in section and key not in explicit else None
             name = f"{cls.stage}.{key}" if key else cls.stage
             raise SettingsError(f"{name}{value}: {what}", path=place) from error

@@ -8,6 +8,7 @@ again sentence by sentence.
 run that finds it current does not train again.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from pipeline.core.documents import Count, Number, PlaceName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
+from pipeline.core.names import is_plain_name
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.preparse.parser_training import (
@@ -66,6 +68,7 @@ class _Beside(TypedDict):
     """What is read of the card beside a parser's file."""
 
     wrapper: NotRequired[str | None]
+    files: NotRequired[dict[str, _File]]
 
 
 CARD = "parser.json"
@@ -181,7 +184,8 @@ def load_parser(source: str) -> Parser:
 
     Raises:
         InputError: there is no such file.
-        ModelError: stanza cannot load it, or the package has not been downloaded.
+        ModelError: stanza cannot load it, it is not the file of its card or needs others, or the package
+            has not been downloaded.
     """
     return _from_file(Path(source)) if source.endswith(".pt") else _from_package(source)
 
@@ -190,6 +194,9 @@ def _from_file(path: Path) -> Parser:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="name a stanza .pt file")
     pretrain, card = path.with_name(PRETRAIN), path.with_name(CARD)
+    beside = read_json(card, _Beside, remedy=_REMEDY) if card.exists() else None
+    if beside is not None:
+        _require_files_of(path, beside)
     files = {
         "wordvec_pretrain_file": str(pretrain) if pretrain.exists() else None,
         "charlm_forward_file": None,
@@ -197,8 +204,12 @@ def _from_file(path: Path) -> Parser:
         "device": "cpu",  # small models are slower on a GPU, and differ in the last digits
     }
     try:
-        with quiet():
+        if beside is not None:
+            _require_alone(path)
+        with quiet(logging.CRITICAL):  # stanza logs a traceback and raises
             model = Trainer.load(str(path), args=files).model
+    except ModelError:
+        raise
     except Exception as error:  # stanza raises whatever comes, from KeyError to UnpicklingError
         reason = f"{type(error).__name__}: {error}"[:200]
         raise ModelError(f"stanza cannot load this parser: {reason}", path=path) from error
@@ -207,13 +218,54 @@ def _from_file(path: Path) -> Parser:
         rows = [list(zip(w, t, strict=True)) for w, t in zip(sentences, tags, strict=True)]
         return list(model.parse_tagged_words(rows, len(rows)))
 
-    trained = read_json(card, _Beside) if card.exists() else {}
     return Parser(
         file_name(path),
         run,
         needs_tags=model.args["tag_embedding_dim"] > 0,
-        wrapper=trained.get("wrapper"),
+        wrapper=beside.get("wrapper") if beside else None,
     )
+
+
+def _require_files_of(path: Path, card: _Beside) -> None:
+    """Check that a parser and its word vectors are what its card says, if it says.
+
+    Raises:
+        ModelError: another file lies there.
+    """
+    for name, facts in card.get("files", {}).items():
+        if name not in (path.name, PRETRAIN):
+            continue
+        place = path.with_name(name)
+        if not place.is_file() or sha256_of(place) != facts["sha256"]:
+            raise ModelError(
+                f"not the file that {CARD} beside it lists (another SHA-256)",
+                path=place,
+                remedy=f"copy the whole folder again, or {_REMEDY} in its corpus",
+            )
+
+
+def _require_alone(path: Path) -> None:
+    """Check that a corpus's parser is all in its folder: stanza would fetch or read what else it names.
+
+    Raises:
+        ModelError: it names a transformer or other files.
+    """
+    config = torch.load(path, map_location="cpu", weights_only=True)["params"]["config"]
+    named = {key: config.get(key) for key in _ELSEWHERE}
+    if path.with_name(PRETRAIN).exists():
+        del named["wordvec_pretrain_file"]  # this one is read instead
+    for key, value in named.items():
+        if value:
+            raise ModelError(
+                f"the parser of a corpus lies in its folder whole, but this one names {key} "
+                f"{str(value)[:60]!r}",
+                path=path,
+                remedy="use a parser that conjoin trained (--parser train)",
+            )
+
+
+_ELSEWHERE = ("bert_model", "charlm_forward_file", "charlm_backward_file", "wordvec_pretrain_file")
+"""What a stanza parser may name that is read from elsewhere."""
 
 
 def file_name(path: Path) -> str:
@@ -223,6 +275,11 @@ def file_name(path: Path) -> str:
 
 
 def _from_package(package: str) -> Parser:
+    if not is_plain_name(package):  # it becomes part of a path, and of the command below
+        raise InputError(
+            f"{package!r} is no corpus, no .pt file and no name of a stanza package",
+            remedy="see `conjoin preparse --help`",
+        )
     try:
         with quiet():
             pipeline = stanza.Pipeline(
@@ -302,10 +359,16 @@ def _source(given: str) -> str:
         raise InputError(
             "this corpus has no parser", path=corpus, remedy=f"{_REMEDY} there, with --parser train"
         )
-    return _of_corpus(corpus / "parser")
+    return _of_corpus(corpus / "parser", lent=True)
 
 
-def _of_corpus(folder: Path) -> str:
+def _of_corpus(folder: Path, *, lent: bool = False) -> str:
+    """What stanza is to load; a corpus that lends its parser may name no file but its own.
+
+    Raises:
+        InputError: preparse has not run, or the card names what it may not.
+        ModelError: it took the treebank's own trees.
+    """
     card = read_json(folder / CARD, Card, remedy=_REMEDY)
     source = str(card["source"])
     if source == TREEBANK:
@@ -314,7 +377,18 @@ def _of_corpus(folder: Path) -> str:
             path=folder,
             remedy=f"{_REMEDY} with --parser train",
         )
-    return str(folder / MODEL) if "files" in card else source
+    if "files" in card:
+        return str(folder / MODEL)
+    own = source.endswith(".pt") and Path(source).resolve().is_relative_to(folder.resolve())
+    package = is_plain_name(source) and not source.endswith(".pt")
+    if lent and not own and not package:
+        raise InputError(
+            f"this corpus's parser is {source[:80]!r}, which is neither a file in its folder nor a "
+            "stanza package",
+            path=folder / CARD,
+            remedy="if you trust it, name it yourself with --parser",
+        )
+    return source
 
 
 def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:

@@ -41,11 +41,11 @@ _WATCHED = 100  # development trees parsed after every epoch to choose the best 
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep stanza's log and progress bars off the terminal; errors still show."""
+def quiet(below: int = logging.ERROR) -> Iterator[None]:
+    """Keep stanza's progress bars off the terminal, and its log below a level; errors still show."""
     logger = logging.getLogger("stanza")
     level, bars = logger.level, stanza_training.tqdm
-    logger.setLevel(logging.ERROR)
+    logger.setLevel(below)
     stanza_training.tqdm = lambda items, **_: items
     try:
         yield

@@ -2,6 +2,8 @@
 
 A tree that is never closed would swallow all that follows. The next one is taken to begin at the next
 bracket at the beginning of a line, where treebanks begin their trees; so one bad tree costs one tree.
+
+A file may be one line, so nothing looks for the end or the beginning of its line again for each tree.
 """
 
 import re
@@ -18,7 +20,7 @@ COMMENT = "comment line outside brackets"
 
 _COMMENTS = "#*%;"  # what such lines begin with: CoNLL's, the Penn Treebank's and NEGRA's headers
 _BRACKET = re.compile(r"[()]")
-_BEGINNING = re.compile(r"^\(", re.MULTILINE)
+_BRACKET_OR_END = re.compile(r"[()\n]")
 _LABEL = re.compile(r"^\([^\s()]*", re.MULTILINE)
 _WORD = re.compile(r"\([^\s()]+\s+[^\s()]+\)")
 _NO_BLANK = re.compile(r"\S")
@@ -61,20 +63,24 @@ def bracketings(text: str, line: int = 1, *, apart: bool = False) -> Iterator[Br
     """
     for pattern, word in _RAW:
         text = pattern.sub(word, text)
-    place, counted, searches = 0, 0, 0
+    place, counted, searches, next_line = 0, 0, 0, -1
     while found := _NO_BLANK.search(text, place):
         begin = found.start()
         line += text.count("\n", counted, begin)
         counted = begin
         if text[begin] == "(":
-            short = apart or searches >= _MOST_SEARCHES
-            limit = _next_beginning(text, begin) if short else len(text)
+            limit = len(text)
+            if apart or searches >= _MOST_SEARCHES:
+                if next_line <= begin:  # else it was found for a tree before
+                    next_line = _next_beginning(text, begin)
+                limit = next_line
             place, fault = _end(text, begin, limit)
             searches += fault == UNCLOSED
         elif text[begin] == ")":
             place, fault = begin + 1, TOO_MANY
         else:
-            of_line = not text[text.rfind("\n", 0, begin) + 1 : begin].strip()
+            # From the last piece to here are only blanks.
+            of_line = not place or "\n" in text[place - 1 : begin]
             comment = of_line and text[begin] in _COMMENTS
             place, fault = _outside(text, begin, comment), COMMENT if comment else OUTSIDE
         yield Bracketing(line, text[begin:place].rstrip(), fault)
@@ -112,8 +118,8 @@ def _roots_alike(text: str, begin: int, end: int) -> int:
 
     Each line then begins with the label of the first, after which words stand. 0 if it is one tree.
     """
-    second = _next_beginning(text, begin)
-    if second > end or not _WORD.search(text, begin, second):
+    second = text.find("\n(", begin, end) + 1
+    if not second or not _WORD.search(text, begin, second):
         return 0
     labels = {found[0] for found in _LABEL.finditer(text, begin, end)}
     return second if len(labels) == 1 else 0
@@ -127,13 +133,13 @@ def _after_extra(text: str, place: int) -> tuple[int, str]:
 
 
 def _next_beginning(text: str, begin: int) -> int:
-    found = _BEGINNING.search(text, begin + 1)
-    return found.start() if found else len(text)
+    return text.find("\n(", begin) + 1 or len(text)
 
 
 def _outside(text: str, begin: int, comment: bool) -> int:
     """The end of what is no tree: that of its line, or the bracket where one begins."""
-    end = text.find("\n", begin)
-    end = len(text) if end < 0 else end
-    bracket = _BRACKET.search(text, begin, end)
-    return bracket.start() if bracket and not comment else end
+    if comment:
+        end = text.find("\n", begin)
+        return len(text) if end < 0 else end
+    found = _BRACKET_OR_END.search(text, begin)
+    return found.start() if found else len(text)

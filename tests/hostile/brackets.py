@@ -53,6 +53,9 @@ def _table() -> Iterator[tuple[str, str | bytes, str]]:
         f"{'(NP (NP (NN a)) (CC and) ' * 380}(NN b){')' * 380}",
         "any",
     )
+    yield "8,000 trees in a line", "(S (NN a) (CC and) (NN b))" * 8_000, "any"
+    yield "12,000 trees with text between in a line", "(S (NN a)) x " * 12_000, "any"
+    yield "100,000 trees of one bracket", "\n(" * 100_000, "refused"
     yield "a word just below a megabyte", f"(NN {'x' * (2**20 - 10)})\n", "ok"
     for text in (
         "(", ")", "()", "(())", "( )", "((NP))", "(NP)", "(NP ())", ")(", "(NN x))", "((NN x)", "x",

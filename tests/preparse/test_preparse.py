@@ -1,7 +1,9 @@
 """The preparse stage and its stanza parser: what is learned from, what is parsed, what is refused."""
 
 import hashlib
+import json
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -322,6 +324,64 @@ def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
         preparse.run(Preparse(corpus=corpus, parser=str(gold)))
 
 
+def _lender(trained: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """A copy of a corpus's parser and its card, as it may come from a stranger."""
+    shutil.copytree(trained / "parser", folder / "other" / "parser")
+    return folder / "other", read_json(folder / "other" / "parser" / "parser.json")
+
+
+@pytest.mark.parametrize("file", ["parser.pt", "pretrain.pt"])
+def test_a_parser_that_is_not_the_file_of_its_card_is_not_loaded(
+    file: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sums are compared before anything is read of it."""
+    other, _ = _lender(trained, tmp_path)
+    with (other / "parser" / file).open("ab") as handle:
+        handle.write(b"x")
+    monkeypatch.setattr(parser_module.Trainer, "load", None)
+    with pytest.raises(ModelError, match=f"{file}: not the file that parser.json beside it lists"):
+        load_parser(str(other / "parser" / "parser.pt"))
+
+
+@pytest.mark.parametrize("key", ["bert_model", "charlm_forward_file", "wordvec_pretrain_file"])
+def test_a_corpus_parser_names_nothing_outside_its_folder(
+    key: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stanza would ask the hub for a transformer that its file names, or read the files; sums do not help."""
+    other, card = _lender(trained, tmp_path)
+    model = other / "parser" / "parser.pt"
+    if key == "wordvec_pretrain_file":
+        (other / "parser" / "pretrain.pt").unlink()
+    checkpoint = torch.load(model, weights_only=True)
+    checkpoint["params"]["config"][key] = "evil/model"
+    torch.save(checkpoint, model)
+    card["files"] = {"parser.pt": {"sha256": hashlib.sha256(model.read_bytes()).hexdigest()}}
+    (other / "parser" / "parser.json").write_text(json.dumps(card))
+    monkeypatch.setattr(parser_module.Trainer, "load", None)
+    with pytest.raises(ModelError, match=f"names {key} 'evil/model'"):
+        load_parser(str(model))
+
+
+@pytest.mark.parametrize("source", ["/etc/any.pt", "../any.pt", "../../x", "x'; import os #", ""])
+def test_the_card_of_another_corpus_names_its_own_file_or_a_package(
+    source: str, trained: Path, tmp_path: Path
+) -> None:
+    """Another path is not opened, and what is no name of a package is in no command."""
+    other, card = _lender(trained, tmp_path)
+    card.pop("files")
+    (other / "parser" / "parser.json").write_text(json.dumps(card | {"source": source}))
+    corpus = _corpus(tmp_path / "notes", [_sentence(1, "a b c", None)])
+    with pytest.raises(InputError, match=r"parser\.json: this corpus's parser is "):
+        preparse.run(Preparse(corpus=corpus, parser=str(other), min_words=3))
+    assert not (corpus / "parser" / "parser.json").exists()
+
+
+def test_a_package_is_a_plain_name() -> None:
+    """It becomes part of a path, and of the command that is proposed."""
+    with pytest.raises(InputError, match="no name of a stanza package"):
+        load_parser("x'); import os #")
+
+
 def test_the_temporary_folder_may_have_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,7 +438,9 @@ def test_another_treebank_trains_another_parser(
         preparse.run(Preparse(corpus=corpus, **SMALL))
 
 
-def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
+def test_bad_input_is_one_line_and_writes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """No U, no trees to learn from, no parse at all, a missing file, an unknown package."""
     with pytest.raises(InputError, match="no such file"):
         preparse.run(Preparse(corpus=tmp_path))
@@ -397,6 +459,7 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "broken.pt").write_bytes(b"not a model")
     with pytest.raises(ModelError, match="cannot load this parser"):
         load_parser(str(tmp_path / "broken.pt"))
+    assert not caplog.records  # stanza logs a traceback
 
 
 def test_a_corpus_without_dev_holds_training_trees_out(
