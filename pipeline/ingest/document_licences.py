@@ -44,8 +44,15 @@ def from_file(path: Path, otherwise: Licences) -> Licences:
 
 def _lines(path: Path) -> list[tuple[int, str, str]]:
     lines = []
-    for number, line in enumerate(read_whole(path).split("\n"), 1):
+    for number, line in enumerate(read_whole(path).replace("\r\n", "\n").split("\n"), 1):
         text = line.strip()
+        if any(
+            ord(char) < 32 and char != "\t" for char in text
+        ):  # line ends of the oldest kind, too
+            raise InputError(
+                "a control character", path=path, line=number,
+                remedy="end lines with a newline, and leave such characters out",
+            )  # fmt: skip
         if not text or text.startswith("#"):
             continue
         parts = [

@@ -302,6 +302,10 @@ WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
     "no lists": (lambda f: {"split_lists": f}, "no split list, such as train.txt"),
     "no folder of lists": (lambda f: {"split_lists": f / "no"}, "no such folder of split lists"),
     "two lists of a split": (_two_lists, "two lists of one split: train.lst, train.txt"),
+    "old line ends": (
+        lambda f: _licences(f, "doc-1 MIT\rdoc-2 LDC\n"),
+        "licences:1: a control character",
+    ),
     "one column": (lambda f: _licences(f, "doc-1 MIT\ndoc-2\n"), "licences:2: one column"),
     "an unknown document": (lambda f: _licences(f, "doc-7 MIT"), "licences:1: no document 'doc-7'"),
     "shares that make 110": (lambda _: {"split_fractions": "80,10,20"}, "which make 100"),

@@ -21,6 +21,7 @@ from pipeline.core.parquet import read_batches
 from pipeline.core.schema import PROBABILITIES
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
+from pipeline.corpus.licences import permits
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.statistics import summarise
 from pipeline.predictor.model import Predictor
@@ -183,6 +184,14 @@ def test_only_rows_that_the_licences_permit(
     assert set(manifest(tmp_path / "release")["licenses"]) == permitted
 
 
+def test_an_exception_that_nobody_knows_may_forbid_what_the_licence_permits() -> None:
+    """A WITH E is A only where E is known; otherwise it must be named itself."""
+    assert permits("GPL-2.0 WITH Classpath-exception-2.0", {"GPL-2.0-only", "GPL-2.0"})
+    for unknown in ("NonCommercial-NoRedistribution", "LDC-User-Agreement"):
+        assert not permits(f"CC-BY-4.0 WITH {unknown}", {"CC-BY-4.0", unknown})
+        assert not permits(f"CC0-1.0 AND (CC-BY-4.0 WITH {unknown})", {"CC-BY-4.0", "CC0-1.0"})
+
+
 def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     """One that fails a condition is no reason to leave out an equal one that does not."""
     low, high = (
@@ -335,6 +344,10 @@ WHERE = [
     ("random() < 0.5", "does not always say the same"),
     ("now() > '2020-01-01'", "does not always say the same"),
     ("current_date > '2020-01-01'", "does not always say the same"),
+    ("LOCALTIMESTAMP > '2020-01-01'", "does not always say the same"),
+    ("current_localtimestamp() > '2020-01-01'", "does not always say the same"),
+    ("age(TIMESTAMP '2020-01-01') > INTERVAL 1 DAY", "does not always say the same"),
+    ("len(word) < 15", 'column "word" not found'),
     ("read_text('/etc/passwd') = ''", "table function"),
     ("getenv('HOME') = ''", "does not exist"),
     ("strlen(text) > 3 AND nosuch(label)", "does not exist"),
