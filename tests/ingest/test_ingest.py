@@ -306,6 +306,20 @@ def test_sentences_from_elsewhere_need_no_record(tmp_path: Path) -> None:
     require_ingested(other, "text.txt")
 
 
+def test_no_corpus_is_told_as_that(tmp_path: Path) -> None:
+    """A folder that is not there, is empty, or has a name that another is like; text alone may do."""
+    ingest(treebank(tmp_path / "ptb"), tmp_path / "mine")
+    for name in ("elsewhere", "mien"):
+        for _ in range(2):
+            with pytest.raises(InputError, match=f"{name}: no corpus here.* run `conjoin ingest`"):
+                require_ingested(tmp_path / name)
+            (tmp_path / name).mkdir(exist_ok=True)
+    with pytest.raises(InputError, match="did you mean 'mine'"):
+        require_ingested(tmp_path / "mien", "text.txt")
+    (tmp_path / "mien/text.txt").write_text("a\n")
+    require_ingested(tmp_path / "mien", "text.txt")
+
+
 def test_repeated_ids_are_told(tmp_path: Path) -> None:
     """The same file twice in a folder would give two sentences one id."""
     source = treebank(tmp_path / "ptb")

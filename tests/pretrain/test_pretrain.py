@@ -758,7 +758,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
     with pytest.raises(ModelError, match="is a bert, not an encoder-decoder LM; use lm bert"):
         run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="no corpus here"):
         run(Pretrain(corpus=tmp_path / "none"))
     with pytest.raises(InputError, match="no sentence to learn from"):
         run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))
