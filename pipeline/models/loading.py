@@ -119,6 +119,31 @@ def locate(
     return str(folder)
 
 
+def locate_lm(lm: str, model: str | None, corpus: Path, seed: int) -> str:
+    """As ``locate``, of the language model that a command fills with.
+
+    Args:
+        lm: its name in the corpus.
+        model: a folder or hub name instead of the corpus's own.
+        corpus: the corpus folder.
+        seed: which of the models in a folder of ``seed-*``.
+
+    Raises:
+        ModelError: as ``locate``; of a corpus that has other language models, which ones.
+        InputError: as ``locate``.
+    """
+    models = corpus / "models"
+    others = sorted(path.name for path in models.glob("*") if path.is_dir())
+    if model is None and lm not in others and others:
+        raise ModelError(
+            "no such model folder",
+            path=models / lm,
+            remedy="there is " + ", ".join(f"models/{name}: --lm {name}" for name in others[:5])
+            + "; or run `conjoin pretrain`",
+        )  # fmt: skip
+    return locate(model or f"models/{lm}", corpus, seed)
+
+
 def identity(where: str) -> str:
     """Identifies a model: a digest of weights, settings and tokenizer, or a hub name's commit.
 
