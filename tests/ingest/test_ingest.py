@@ -177,7 +177,8 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"labelled": [5, 500]}, "a draw of 500 needs 600 training .* the corpus has 12"),
+        ({"labelled": [5, 500]}, "a draw of 500 needs 600 training .* the corpus has 12.* --labelled full"),
+        ({"source": "empty", "reader": "treebank"}, "empty: no file in this folder"),
         ({"source": "nothing"}, "no such file or folder"),
         ({"reader": "genia"}, "found 0 archives"),
         ({"reader": "ptb-ext"}, "no such file"),
@@ -186,6 +187,7 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
 def test_errors_leave_no_trace(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     """On any error the corpus folder is not even made."""
     source = treebank(tmp_path / "ptb")
+    (tmp_path / "empty").mkdir()
     if "source" in given:
         given = {**given, "source": tmp_path / given["source"]}
     with pytest.raises(InputError, match=message):
