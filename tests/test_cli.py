@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from pipeline.cli import COMMANDS, app, main
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
-from pipeline.core.errors import SettingsError
 from pipeline.core.settings import flag_of
 from pipeline.ingest.splitting import by_patterns
 from pipeline.tools.fill import find_span, run
@@ -116,7 +115,10 @@ def test_it_starts_as_a_program() -> None:
         (["release", "x", "--out", "y", "--version", "1.0"], "must be MAJOR.MINOR.PATCH"),
         (["release", "x", "--out", "y", "--url", "here"], "must be an address on the web"),
         (["push", "x", "jdoe"], "must be OWNER/NAME"),
-        (["generate", "no-such-corpus"], "no corpus here: there is no sentences.parquet; run `conjoin ingest`"),
+        (
+            ["generate", "no-such-corpus"],
+            "no corpus here: there is no sentences.parquet; run `conjoin ingest`",
+        ),
         (["generate", "x", "--params", "no.yaml"], "no.yaml: no such file"),
         (["train", "x", "--dleta", "1"], "No such option: --dleta"),
         (["train", "x", "--params", "pipeline"], "pipeline: a folder, not a file"),

@@ -301,7 +301,7 @@ def _source(given: str) -> str:
             raise InputError(
                 "no such corpus folder",
                 path=corpus,
-                remedy="give --parser the folder of a corpus that has a parser, a .pt file or a stanza package",
+                remedy="name the folder of a corpus with a parser, a .pt file or a stanza package",
             )
         return given
     if not (corpus / "parser" / CARD).is_file():

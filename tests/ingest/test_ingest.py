@@ -177,7 +177,10 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"labelled": [5, 500]}, "a draw of 500 needs 600 training .* the corpus has 12.* --labelled full"),
+        (
+            {"labelled": [5, 500]},
+            "a draw of 500 needs 600 training .* the corpus has 12.* --labelled full",
+        ),
         ({"source": "empty", "reader": "treebank"}, "empty: no file in this folder"),
         ({"source": "nothing"}, "no such file or folder"),
         ({"reader": "genia"}, "found 0 archives"),

@@ -1,9 +1,9 @@
 """Any treebank in brackets: every way of splitting, licences by document, what is malformed, names."""
 
 import io
+import re
 import tarfile
 import zipfile
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -199,7 +199,7 @@ def test_split_by_patterns(tmp_path: Path) -> None:
 def test_what_became_of_a_treebank_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """How it was split, splits that are empty, the draw that was made, and three places of what is left out."""
+    """How it was split, splits that are empty, the draw that was made, three places of a fault."""
     source, lists = docs(tmp_path / "bank"), tmp_path / "lists"
     (source / "bad.mrg").write_text(TREE + "(ROOT (NP (NN x))\n")
 

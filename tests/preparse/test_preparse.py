@@ -390,7 +390,7 @@ def test_another_treebank_trains_another_parser(
 
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
     """No U, no trees to learn from, no parse at all, a missing file, an unknown package."""
-    with pytest.raises(InputError, match="no corpus here: .* run `conjoin ingest`"):
+    with pytest.raises(InputError, match=r"no corpus here: .* run `conjoin ingest`"):
         preparse.run(Preparse(corpus=tmp_path))
     corpus = _corpus(tmp_path, [_sentence(1, "a b c", None), _sentence(2, "a b c", None)])
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [

@@ -736,7 +736,7 @@ def test_a_ready_model_is_looked_at_before_it_is_named(
 
     with monkeypatch.context() as patch:
         patch.setattr(AutoConfig, "from_pretrained", unreachable)
-        with pytest.raises(ModelError, match="google-t5/t5-large.* cannot be reached"):
+        with pytest.raises(ModelError, match=r"google-t5/t5-large.* cannot be reached"):
             run(ready(ready="google-t5/t5-large"))
     assert not (tmp_path / "models").exists()
     trained = Path(shutil.copytree(tiny_t5, tmp_path / "models/t5/seed-0"))
