@@ -12,6 +12,7 @@ from pipeline.cli import COMMANDS, app, main
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import flag_of
+from pipeline.ingest.splitting import by_patterns
 from pipeline.tools.fill import find_span, run
 from pipeline.tools.settings import Fill
 
@@ -35,6 +36,13 @@ def help_of(*command: str) -> str:
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     return " ".join(done.stdout.split())
+
+
+def test_splits_in_the_help_are_those_of_the_error() -> None:
+    """Whoever misspells one is told the same four."""
+    assert "documents of train, dev, test or test2" in help_of("ingest")
+    with pytest.raises(SettingsError, match="SPLIT one of train, dev, test, test2"):
+        by_patterns(["training=*"])
 
 
 def test_help_groups_commands_by_purpose() -> None:
@@ -107,10 +115,24 @@ def test_it_starts_as_a_program() -> None:
         (["release", "x", "--out", "y", "--version", "1.0"], "must be MAJOR.MINOR.PATCH"),
         (["release", "x", "--out", "y", "--url", "here"], "must be an address on the web"),
         (["push", "x", "jdoe"], "must be OWNER/NAME"),
-        (["generate", "no-such-corpus"], "no such file"),
+        (
+            ["generate", "no-such-corpus"],
+            "no corpus here: there is no sentences.parquet; run `conjoin ingest`",
+        ),
         (["generate", "x", "--params", "no.yaml"], "no.yaml: no such file"),
         (["train", "x", "--dleta", "1"], "No such option: --dleta"),
         (["train", "x", "--params", "pipeline"], "pipeline: a folder, not a file"),
+        (
+            ["generate", "x", "--lm", "brt"],
+            "generate.lm = 'brt': a language model is called bert or t5, or like t5-twins; "
+            "did you mean 'bert'?",
+        ),
+        (
+            ["ingest", "treebnk", "x"],
+            "ingest.reader = 'treebnk': no such reader; there are: world, genia, ptb, ptb-ext, gum, "
+            "treebank, text; did you mean 'treebank'? A section of params.yaml needs --params",
+        ),
+        (["ingest", "figure4", "x"], "treebank, text; a section of params.yaml needs --params"),
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
 )

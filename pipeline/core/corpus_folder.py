@@ -15,6 +15,7 @@ from pipeline.core.documents import Count, FileName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, read_rows
 from pipeline.core.schema import TREES
 from pipeline.core.types import SourceSentence
@@ -70,7 +71,7 @@ def require_ingested(corpus: Path, *names: str) -> None:
         names: of the files that are to be read; the sentences if none is given.
 
     Raises:
-        InputError: there is no record, or not of this version, or a file differs from it.
+        InputError: there is no corpus, no record, or not one of this version, or a file differs from it.
     """
     record_file = corpus / INGEST_RECORD
     again = "run `conjoin ingest` again"
@@ -78,6 +79,7 @@ def require_ingested(corpus: Path, *names: str) -> None:
         if (corpus / DRAWS_FOLDER).exists() or (corpus / NOTHING_FOLDER).exists():
             what = f"no {INGEST_RECORD}, so `conjoin ingest` did not finish here"
             raise InputError(what, path=corpus, remedy=again)
+        _require_corpus(corpus)
         return
     if "files" not in read_json(record_file, remedy=again):
         raise InputError(
@@ -99,6 +101,19 @@ def require_ingested(corpus: Path, *names: str) -> None:
         fault = files[name].fault(path, whole=name in wanted)
         if fault:
             raise InputError(f"not as ingest wrote it: {fault}", path=path, remedy=again)
+
+
+def _require_corpus(corpus: Path) -> None:
+    """Refuse a folder that no corpus is in, or that is none: most often its name was mistyped."""
+    if any((corpus / name).exists() for name in (SENTENCES_FILE, TEXT_FILE)):
+        return  # one of them may do; who needs the other says so
+    beside = corpus.parent
+    others = [each.name for each in beside.glob("*") if (each / SENTENCES_FILE).is_file()]
+    raise InputError(
+        f"no corpus here: there is no {SENTENCES_FILE}",
+        path=corpus,
+        remedy="; ".join(filter(None, (nearest(corpus.name, others), "run `conjoin ingest`"))),
+    )
 
 
 class _Shard(TypedDict):

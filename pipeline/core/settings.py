@@ -13,9 +13,10 @@ import re
 import shlex
 from collections.abc import Mapping, Set
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -36,7 +37,16 @@ MOST_PROCESSES, MOST_THREADS = 1024, 1024
 """Beyond these a machine stops answering before anything says why."""
 
 
-ModelName = Annotated[str, Field(pattern=_NAME)]
+def _model_name(name: str) -> str:
+    if not is_model_name(name):
+        family = nearest(name, get_args(Family))
+        raise ValueError(
+            "a language model is called bert or t5, or like t5-twins" + (family and f"; {family}")
+        )
+    return name
+
+
+ModelName = Annotated[str, AfterValidator(_model_name)]
 """``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
 
 

@@ -19,7 +19,7 @@ from pipeline.infill import task_of
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import rows_of
 from pipeline.models.language_models import check_language_model
-from pipeline.models.loading import identity, locate
+from pipeline.models.loading import identity, locate_lm
 
 CUT = "fills cut at three times the reference's length"
 """Fills that T5 did not end by itself: the paper's limit is kept (§3.2.2), but not in silence."""
@@ -55,8 +55,7 @@ class Infilling(ABC):
     def __init__(self, settings: Generate) -> None:
         self._settings, self._task = settings, task_of(settings)
         self._plan = make_plan(settings)
-        name = settings.model or f"models/{settings.lm}"
-        self._where = locate(name, settings.corpus, settings.seed)
+        self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
         # Before any worker is launched.
         self._tokenizer = check_language_model(settings.family, self._where)
         self.sizes: Sequence[int] = self._plan.sizes

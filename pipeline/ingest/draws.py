@@ -60,7 +60,7 @@ def draw(ids: Iterable[str], size: Size, seed: int, validation: int | None = Non
         raise InputError(
             f"a draw of {size} needs {n + held_out:,} training sentences with coordination, "
             f"the corpus has {len(order):,}",
-            remedy="give smaller --labelled sizes",
+            remedy="give smaller --labelled sizes, or --labelled full for all",
         )
     return Draw(tuple(order[:n]), tuple(order[-held_out:]))
 

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.corpora import CORPORA
 from pipeline.core.documents import read_yaml
-from pipeline.core.names import PLAIN_NAME, is_plain_name
+from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import Settings, flag_of
 from pipeline.ingest.draws import Size
 from pipeline.text.unpacking import USUAL
@@ -55,8 +55,8 @@ class Ingest(Settings):
     )
     split: list[str] = Field(
         [],
-        description="treebank, gum: SPLIT=PATTERN, documents of train, dev or test by name or path, with * "
-        "for any text: train=wsj_0*.",
+        description="treebank, gum: SPLIT=PATTERN, documents of train, dev, test or test2 by name or path, "
+        "with * for any text: train=wsj_0*.",
     )
     split_lists: Path | None = Field(
         None,
@@ -143,6 +143,17 @@ class Ingest(Settings):
             out = _place(name or data.get("reader"))
         # Not resolved: it may be anything yet.
         return data | {"out": out, "name": name or os.path.basename(os.path.abspath(out))}
+
+    @field_validator("reader", mode="before")
+    @classmethod
+    def _reader(cls, value: object) -> object:
+        if value not in CORPORA:
+            meant = nearest(str(value), CORPORA)
+            raise ValueError(
+                f"no such reader; there are: {', '.join(CORPORA)}; "
+                f"{f'{meant} A' if meant else 'a'} section of params.yaml needs --params"
+            )
+        return value
 
     @field_validator("name")
     @classmethod

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.core.console import say
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.core.types import SPLITS, USUAL_SPLITS
 from pipeline.ingest.documents import Document
@@ -67,6 +68,7 @@ def by_patterns(patterns: Sequence[str]) -> Splitter:
                 )  # fmt: skip
             for document in found:
                 _put(whole, document.name, split, f"--split {split}={pattern}")
+        say("split: by the patterns of --split")
         return Assigned(whole)
 
     return assign
@@ -128,6 +130,7 @@ def by_lists(folder: Path, *, strict: bool = False) -> Splitter:
                 "document of a split list that the source lacks (counts documents)",
                 place=f"{name} ({path.name}:{line})",
             )
+        say(f"split: by the lists in {shown_place(folder)}")
         return Assigned(whole)
 
     return assign
@@ -182,6 +185,7 @@ def by_fractions(text: str) -> Splitter:
         for split, size in zip(USUAL_SPLITS, _sizes(fractions, len(order)), strict=True):
             whole |= dict.fromkeys(order[:size], split)
             order = order[size:]
+        say(f"split: {text} by document")
         return Assigned(whole)
 
     return assign

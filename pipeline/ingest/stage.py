@@ -56,6 +56,7 @@ def run(settings: Ingest) -> None:
     read = READERS[settings.reader](settings, tally)
     sentences = list(_named(read, settings.reader, settings.name))
     if not sentences:
+        _require_files(settings.source)
         raise InputError(
             f"no sentence to keep{_why(tally)}", path=settings.source,
             remedy="see `conjoin corpora`",
@@ -88,6 +89,12 @@ def run(settings: Ingest) -> None:
         output.finish(facts, document | {"raw_text": lines})
     _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
+
+
+def _require_files(source: Path) -> None:
+    """Say of an empty folder that it is one."""
+    if source.is_dir() and not any(path.is_file() for path in source.rglob("*")):
+        raise InputError("no file in this folder", path=source, remedy="is it the right one?")
 
 
 def _fingerprint(settings: Ingest) -> Fingerprint:
@@ -152,12 +159,8 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size]
     sizes = settings.sizes
     if "labelled" not in settings.model_fields_set:
         sizes = [size for size in sizes if size == "full" or _enough(ids, size, settings)]
-        if not sizes:
-            say(
-                f"{len(ids):,} training sentences with coordination, too few for a draw of "
-                f"{', '.join(settings.labelled)}: all are drawn (--labelled names other sizes)"
-            )
-            sizes = ["full"] if len(ids) > SMALLEST else []
+        if not sizes and len(ids) > SMALLEST:
+            sizes = ["full"]
     return {(s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in sizes}
 
 
@@ -263,10 +266,21 @@ def _show(
         for reason, _ in tally.rows():
             for place in tally.places.get(reason, ()):
                 say(f"{reason}: {place}")
+    if settings.reader != "text":  # which has no splits
+        for name in USUAL_SPLITS[1:]:
+            if not splits[name]["sentences"]:
+                say(f"warning: the {name} split is empty, so nothing can be measured on it")
     for (seed, size), drawn in draws.items():
         say(
             f"draw seed {seed}, n = {size}: {len(drawn.labelled):,} labelled, "
             f"{len(drawn.validation)} validation"
+        )
+    if draws and "full" not in settings.labelled and {size for _, size in draws} == {"full"}:
+        there = splits["train"]["with_coordination"]
+        say(
+            f"{there:,} training sentences with coordination are too few for a draw of "
+            f"{', '.join(settings.labelled)}, so all are drawn: a draw that is called full "
+            "(`conjoin train … --labelled full`)"
         )
     if not draws:
         say("no or hardly any coordination in the training split: no labelled sets drawn")

@@ -7,12 +7,14 @@ All loading goes through ``from_pretrained`` here, which runs no code that comes
 """
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -50,6 +52,11 @@ _PADDED_POSITIONS = frozenset(
 _RECORDS = frozenset({RECORD, "history.jsonl", "pretrain.json", "timing.json"})
 """Files that ``pretrain`` writes about a model beside it."""
 
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@.+)?")
+"""``name`` or ``owner/name``, either with a revision."""
+
+_LONGEST = 160  # characters of what a library says
+
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
 
@@ -76,8 +83,8 @@ def locate(
         passed: folders that named this one as the model to use.
 
     Raises:
-        ModelError: a path that looks local does not exist or holds no model, or folders name one
-            another in a circle.
+        ModelError: a path that looks local does not exist or holds no model, the name is neither a
+            folder's nor such as the hub has, or folders name one another in a circle.
         InputError: a ``ready.json`` names no model.
     """
     inside = corpus / name if corpus else None
@@ -88,6 +95,11 @@ def locate(
                 "no such model folder",
                 path=inside or folder,
                 remedy="run `conjoin pretrain`, or name a hub model",
+            )
+        if not _HUB_NAME.fullmatch(name):
+            raise ModelError(
+                f"there is no folder {name!r}, nor is that a name on the Hugging Face hub",
+                remedy="check the path; on the hub models are called `owner/name`",
             )
         return name
     several = sorted(folder.glob("seed-*"), key=lambda each: (len(each.name), each.name))
@@ -105,6 +117,31 @@ def locate(
     if not (folder / "config.json").is_file():
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")
     return str(folder)
+
+
+def locate_lm(lm: str, model: str | None, corpus: Path, seed: int) -> str:
+    """As ``locate``, of the language model that a command fills with.
+
+    Args:
+        lm: its name in the corpus.
+        model: a folder or hub name instead of the corpus's own.
+        corpus: the corpus folder.
+        seed: which of the models in a folder of ``seed-*``.
+
+    Raises:
+        ModelError: as ``locate``; of a corpus that has other language models, which ones.
+        InputError: as ``locate``.
+    """
+    models = corpus / "models"
+    others = sorted(path.name for path in models.glob("*") if path.is_dir())
+    if model is None and lm not in others and others:
+        raise ModelError(
+            "no such model folder",
+            path=models / lm,
+            remedy="there is " + ", ".join(f"models/{name}: --lm {name}" for name in others[:5])
+            + "; or run `conjoin pretrain`",
+        )  # fmt: skip
+    return locate(model or f"models/{lm}", corpus, seed)
 
 
 def identity(where: str) -> str:
@@ -158,6 +195,10 @@ def loading(where: str, role: str) -> Iterator[None]:
     Raises:
         ModelError: whatever it raises, for a checkpoint may be of any make.
     """
+    # The library of the hub reports every one of its attempts to reach it, which the one line says.
+    hub = logging.getLogger("huggingface_hub")
+    before = hub.level
+    hub.setLevel(logging.ERROR)
     try:
         yield
     except ConjoinError:
@@ -166,14 +207,36 @@ def loading(where: str, role: str) -> Iterator[None]:
         Exception
     ) as error:  # of tokenizers, which has no narrower one, and of broken configurations
         raise needs_code(where, error) or _unloadable(where, role, error) from error
+    finally:
+        hub.setLevel(before)
 
 
 def _unloadable(where: str, role: str, error: Exception) -> ModelError:
-    reason = " ".join(str(error).split())[:160] or type(error).__name__
+    causes = list(_causes(error))
+    if any(isinstance(cause, RepositoryNotFoundError) for cause in causes):
+        return ModelError(
+            f"the Hugging Face hub has no model {where!r}, or does not give it to everybody",
+            remedy="check the name, or name a folder that has the model",
+        )
+    if any(isinstance(cause, LocalEntryNotFoundError) for cause in causes):
+        return ModelError(
+            f"no folder {where!r} is here, and a model of that name can neither be fetched from the "
+            "Hugging Face hub, which cannot be reached, nor has it been before",
+            remedy="check the name and the network, or name a folder that has the model",
+        )
+    reason = " ".join(str(error).split()) or type(error).__name__
+    reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]} …"
     return ModelError(
         f"cannot load {where!r} as {role}: {reason}",
         remedy="name a safetensors checkpoint of that kind",
     )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def load_config(where: str) -> PretrainedConfig:

@@ -349,11 +349,17 @@ def _source(given: str) -> str:
     """What stanza is to load; for the folder of another corpus what its own parser is loaded from.
 
     Raises:
-        InputError: that corpus has no parser.
+        InputError: there is no such corpus, or it has no parser.
         ModelError: it took the treebank's own trees.
     """
     corpus = Path(given)
     if not corpus.is_dir():
+        if "/" in given and not given.endswith(".pt"):
+            raise InputError(
+                "no such corpus folder",
+                path=corpus,
+                remedy="name the folder of a corpus with a parser, a .pt file or a stanza package",
+            )
         return given
     if not (corpus / "parser" / CARD).is_file():
         raise InputError(

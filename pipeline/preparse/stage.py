@@ -47,6 +47,10 @@ PARSER_ALGORITHM = 1
 """The same of the corpus's parser, which takes longer to make again; its trees are then stale too."""
 
 
+_POOR = 0.2
+"""A trained parser's F1 below which hardly any of its constituents is one."""
+
+
 def run(settings: Preparse) -> None:
     """Write ``trees/``, ``coordinated/``, ``preparse.json`` and ``parser/`` into the corpus folder.
 
@@ -186,9 +190,19 @@ def _finish(
     }
     write_json(settings.corpus / "preparse.json", report)
     if training:
+        _show_training(training)
+
+
+def _show_training(training: Mapping[str, Any]) -> None:
+    console.say(
+        f"parser: {training['trees']} trees, best epoch {training['best_epoch']} of "
+        f"{training['epochs']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"
+    )
+    if training["f1"] < _POOR:
         console.say(
-            f"parser: {training['trees']} trees, best of {training['epochs']} epochs "
-            f"{training['best_epoch']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"
+            f"warning: an F1 below {_POOR} says that the parser has learnt little, so its trees, and "
+            "the candidates made from them, will be poor: try more --parser-trees or --parser-epochs, "
+            "or --parser with another corpus's folder"
         )
 
 

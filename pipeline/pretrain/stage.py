@@ -14,13 +14,14 @@ from transformers import PreTrainedModel
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.disk import disk_faults
+from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.checkpoint_files import RECORD
 from pipeline.models.language_models import load_language_model
-from pipeline.models.loading import READY, identity, locate
+from pipeline.models.loading import READY, identity, load_config, locate
 from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
     Material,
@@ -47,13 +48,15 @@ def run(settings: Pretrain) -> None:
     in one go that has the same fingerprint is left as it is.
 
     Raises:
-        InputError: there is no training text, or the checkpoint is of another run.
-        ModelError: the base model is missing, or lacks a mask token or sentinels.
+        InputError: there is no training text, the checkpoint is of another run, or a ready model is
+            to take the place of a trained one.
+        ModelError: the base or ready model is missing, or the base lacks a mask token or sentinels.
         SettingsError: the heads do not divide the width.
     """
     out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
     if settings.ready:
-        locate(settings.ready, settings.corpus)
+        _require_untrained(out)
+        load_config(locate(settings.ready, settings.corpus))
         with atomic_folder(out) as folder:
             write_json(folder / READY, {"name": settings.ready})
         say(f"{settings.lm}: {settings.ready} is used as it is")
@@ -65,6 +68,15 @@ def run(settings: Pretrain) -> None:
         _train(settings, work, out)
     if worker.rank == 0:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _require_untrained(out: Path) -> None:
+    """Refuse a folder of trained weights, which may have cost hours, where a name is to be written."""
+    if (out / RECORD).exists() or any(out.glob("*.safetensors")):
+        raise InputError(
+            "a trained model is here, which --ready would take the place of",
+            path=out, remedy="remove it first, or give this one another --lm, such as bert-hub",
+        )  # fmt: skip
 
 
 def _train(settings: Pretrain, work: Path, out: Path) -> None:

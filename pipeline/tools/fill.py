@@ -21,7 +21,7 @@ from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
 from pipeline.infill.base import UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import rows_of
 from pipeline.models.language_models import check_language_model
-from pipeline.models.loading import locate
+from pipeline.models.loading import locate_lm
 from pipeline.text.natural import join_words, split_words
 from pipeline.tools.settings import Fill as FillSettings
 
@@ -47,7 +47,7 @@ def run(settings: FillSettings) -> None:
         raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
     task = task_of(settings)
     for lm in names:
-        where = locate(settings.model or f"models/{lm}", settings.corpus, settings.seed)
+        where = locate_lm(lm, settings.model, settings.corpus, settings.seed)
         fills = (_attested if attested else _free)(settings, family_of(lm), where, task, reference)
         if fills[0].reason == NO_DONOR:
             raise InputError(

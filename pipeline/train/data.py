@@ -115,11 +115,7 @@ def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
     """The sentences of L and of the validation set, in the order of the draw."""
     path = _draw_path(settings)
     require_ingested(settings.corpus, SENTENCES_FILE, draw_file(settings.seed, settings.labelled))
-    draw = read_json(
-        path,
-        _Draw,
-        remedy=f"run `conjoin ingest` with --labelled {settings.labelled} --seeds {settings.seed}",
-    )
+    draw = read_json(path, _Draw, remedy=_remedy(settings))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
@@ -142,6 +138,15 @@ def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
             )  # fmt: skip
     labelled, validation = ([found[i] for i in part] for part in wanted)
     return labelled, validation
+
+
+def _remedy(settings: Train) -> str:
+    """What to do where a draw is missing: take one of the same seed that is there, or draw it."""
+    again = f"run `conjoin ingest` with --labelled {settings.labelled} --seeds {settings.seed}"
+    there = sorted(path.stem for path in _draw_path(settings).parent.glob("*.json"))
+    if not there or settings.labelled in there:
+        return again
+    return f"there are: {', '.join(there)}; e.g. --labelled {there[-1]}; or {again}"
 
 
 def _fault(sentence: Sentence) -> str | None:

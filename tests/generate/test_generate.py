@@ -239,7 +239,7 @@ def wrong_kind(corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "error", "message"),
     [
-        (no_model, ModelError, "no such model folder"),
+        (no_model, ModelError, "no such model folder; there is models/bert: --lm bert; or run"),
         (no_trees, InputError, "no such file; run `conjoin preparse` first"),
         (wrong_kind, ModelError, "is a bert, not an encoder-decoder LM; use lm bert"),
     ],

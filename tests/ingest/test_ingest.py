@@ -177,7 +177,11 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"labelled": [5, 500]}, "a draw of 500 needs 600 training .* the corpus has 12"),
+        (
+            {"labelled": [5, 500]},
+            "a draw of 500 needs 600 training .* the corpus has 12.* --labelled full",
+        ),
+        ({"source": "empty", "reader": "treebank"}, "empty: no file in this folder"),
         ({"source": "nothing"}, "no such file or folder"),
         ({"reader": "genia"}, "found 0 archives"),
         ({"reader": "ptb-ext"}, "no such file"),
@@ -186,6 +190,7 @@ def test_the_world_has_more_raw_text_than_sentences(tmp_path: Path) -> None:
 def test_errors_leave_no_trace(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     """On any error the corpus folder is not even made."""
     source = treebank(tmp_path / "ptb")
+    (tmp_path / "empty").mkdir()
     if "source" in given:
         given = {**given, "source": tmp_path / given["source"]}
     with pytest.raises(InputError, match=message):
@@ -304,6 +309,20 @@ def test_sentences_from_elsewhere_need_no_record(tmp_path: Path) -> None:
         shutil.copy(out / name, other)
     require_ingested(other)
     require_ingested(other, "text.txt")
+
+
+def test_no_corpus_is_told_as_that(tmp_path: Path) -> None:
+    """A folder that is not there, is empty, or has a name that another is like; text alone may do."""
+    ingest(treebank(tmp_path / "ptb"), tmp_path / "mine")
+    for name in ("elsewhere", "mien"):
+        for _ in range(2):
+            with pytest.raises(InputError, match=f"{name}: no corpus here.* run `conjoin ingest`"):
+                require_ingested(tmp_path / name)
+            (tmp_path / name).mkdir(exist_ok=True)
+    with pytest.raises(InputError, match="did you mean 'mine'"):
+        require_ingested(tmp_path / "mien", "text.txt")
+    (tmp_path / "mien/text.txt").write_text("a\n")
+    require_ingested(tmp_path / "mien", "text.txt")
 
 
 def test_repeated_ids_are_told(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Any treebank in brackets: every way of splitting, licences by document, what is malformed, names."""
 
 import io
+import re
 import tarfile
 import zipfile
 from collections import Counter
@@ -81,7 +82,7 @@ def test_what_a_treebank_may_look_like(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert f"comment line outside brackets: {source}/a.parse:1" in said
     assert "Table 1" not in said
-    assert "all are drawn" in said
+    assert "hardly any coordination in the training split: no labelled sets" in said
 
 
 BAD: dict[str, tuple[str | bytes, str]] = {
@@ -193,6 +194,36 @@ def test_split_by_patterns(tmp_path: Path) -> None:
         "dev": {"doc-1", "doc-3", "doc-5"}, "test": {"doc-7"},
     }  # fmt: skip
     assert refused(tmp_path / "own") == {"tree of a document in no split": 2}
+
+
+def test_what_became_of_a_treebank_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How it was split, splits that are empty, the draw that was made, three places of a fault."""
+    source, lists = docs(tmp_path / "bank"), tmp_path / "lists"
+    (source / "bad.mrg").write_text(TREE + "(ROOT (NP (NN x))\n")
+
+    def said(**given: Any) -> str:
+        ingested(source, tmp_path / "own", **given)
+        return capsys.readouterr().out
+
+    shown = said()
+    assert "split: 80,10,10 by document" in shown
+    assert "is empty" not in shown
+    assert re.search(r"a tree that is never closed: \S*bad\.mrg:2: '\(ROOT", shown)
+    assert "9 training sentences with coordination are too few for a draw of 250" in shown
+    assert "(`conjoin train … --labelled full`)" in shown
+    shown = said(split=["train=doc-[4-9]"], labelled=["full"])
+    assert "split: by the patterns of --split" in shown
+    assert "warning: the dev split is empty" in shown
+    assert "warning: the test split is empty" in shown
+    assert "too few" not in shown
+    places = re.findall(r"^tree of a document in no split: (\S+)$", shown, re.MULTILINE)
+    assert len(places) == len(set(places)) == 3
+    assert refused(tmp_path / "own")["tree of a document in no split"] == 9
+    lists.mkdir()
+    (lists / "train.txt").write_text("doc-0\ndoc-1\n")
+    assert "split: by the lists in " in said(split_lists=lists)
 
 
 def test_split_by_lists(tmp_path: Path) -> None:
@@ -370,7 +401,7 @@ def test_a_corpus_has_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (card["reader"], card["name"]) == ("treebank", "craft")
     with pytest.raises(SettingsError, match=r"no entry 'crft'; .*did you mean 'craft'"):
         Ingest.build({"source": source, "reader": "crft"}, Path("p.yaml"))
-    with pytest.raises(SettingsError, match=r"'crft': .*'world'"):
+    with pytest.raises(SettingsError, match=r"'crft': no such reader; .*world.*--params"):
         Ingest.build({"source": source, "reader": "crft"}, None)
 
 

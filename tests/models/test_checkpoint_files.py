@@ -1,13 +1,16 @@
 """What a checkpoint's folder must hold: whatever is wrong with one is a line, and no code of it runs."""
 
 import json
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from pipeline.core.errors import ConjoinError, ModelError
@@ -263,3 +266,36 @@ def test_a_tokenizer_that_cannot_work_is_refused(tiny_bert: Path, tmp_path: Path
     write_json(path, json.loads(path.read_text()) | {"model_max_length": {}})
     with pytest.raises(ModelError, match=r"cannot load .* as a tokenizer"):
         load_tokenizer(str(folder))
+
+
+def test_a_hub_out_of_reach_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its library's report of every attempt is not shown; a name that the hub lacks is told apart."""
+    log = logging.getLogger("huggingface_hub.utils._http")
+    monkeypatch.setattr(logging.getLogger("huggingface_hub"), "propagate", True)
+    answer = SimpleNamespace(headers={}, request=None)
+    unknown = RepositoryNotFoundError("404", response=answer)  # type: ignore[arg-type]
+
+    def fails_with(cause: Exception) -> Callable[..., None]:
+        def load(*_: object, **__: object) -> None:
+            log.warning("thrown while requesting HEAD; retrying in 1s")
+            raise OSError("Check your internet connection or see how to run the library") from cause
+
+        return load
+
+    def load() -> object:
+        return load_tokenizer("owner/name")
+
+    factory = loading.AutoTokenizer
+    monkeypatch.setattr(factory, "from_pretrained", fails_with(LocalEntryNotFoundError("none")))
+    one_line(load, "'owner/name' .* cannot be reached.*; check the name and the network")
+    monkeypatch.setattr(factory, "from_pretrained", fails_with(unknown))
+    one_line(load, "hub has no model 'owner/name'")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("name", ["data/worldd/models", "a b", "owner/name/x@v1"])
+def test_what_the_hub_cannot_have_is_a_missing_folder(name: str) -> None:
+    """A path with a typo is not asked for on the hub."""
+    one_line(lambda: locate(name), f"no folder '{name}'")

@@ -118,6 +118,16 @@ def test_the_report_counts_and_says_what_was_learned_from(trained: Path) -> None
     assert 0 <= training["f1"] <= 1
 
 
+def test_a_parser_that_learnt_little_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its F1 alone does not say so to who sees one for the first time."""
+    training = {"trees": 40, "best_epoch": 3, "epochs": 5, "dev_trees": 10}
+    for f1, warned in ((0.05, True), (0.19, True), (0.2, False), (0.8, False)):
+        preparse._show_training(training | {"f1": f1})
+        shown = capsys.readouterr().out
+        assert f"parser: 40 trees, best epoch 3 of 5, F1 {f1:.4f} on 10 other trees" in shown
+        assert ("has learnt little" in shown) == warned
+
+
 def test_nothing_is_learned_from_u_dev_or_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -442,7 +452,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No U, no trees to learn from, no parse at all, a missing file, an unknown package."""
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match=r"no corpus here: .* run `conjoin ingest`"):
         preparse.run(Preparse(corpus=tmp_path))
     corpus = _corpus(tmp_path, [_sentence(1, "a b c", None), _sentence(2, "a b c", None)])
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
@@ -450,6 +460,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
         ({"min_words": 3}, InputError, "no training trees"),
         ({"min_words": 3, "parser": "treebank"}, ModelError, "no tree in the treebank: 2"),
         ({"min_words": 3, "parser": "nowhere/x.pt"}, InputError, "nowhere/x.pt: no such file"),
+        ({"min_words": 3, "parser": "data/other"}, InputError, "data/other: no such corpus folder"),
         ({"min_words": 3, "parser": "no-such_package"}, ModelError, r"stanza\.download"),
     ]
     for options, error, message in cases:

@@ -1,10 +1,12 @@
 """The pretrain stage: tokenizers, corruption, and small models that learn."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -12,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import sha256_of, write_text
@@ -705,14 +708,42 @@ def test_training_continues_from_a_base(lm: str, tmp_path: Path) -> None:
     )
 
 
-def test_a_ready_model_is_only_named(tmp_path: Path) -> None:
+def test_a_ready_model_is_only_named(
+    tmp_path: Path, tiny_t5: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`ready` trains nothing and needs no text: the folder holds one file with the name."""
+    monkeypatch.setattr("pipeline.pretrain.stage.load_config", lambda where: None)  # of the hub
+    out = tmp_path / "models/t5/seed-0"
     run(Pretrain(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
-    assert [p.name for p in (tmp_path / "models/t5/seed-0").iterdir()] == [READY]
-    assert json.loads((tmp_path / "models/t5/seed-0" / READY).read_text()) == {
-        "name": "google-t5/t5-large"
-    }
+    assert [p.name for p in out.iterdir()] == [READY]
+    assert json.loads((out / READY).read_text()) == {"name": "google-t5/t5-large"}
     assert locate("models/t5", tmp_path, 0) == "google-t5/t5-large"
+    monkeypatch.undo()
+    run(Pretrain(corpus=tmp_path, lm="t5", ready=str(tiny_t5)))
+    assert locate("models/t5", tmp_path, 0) == str(tiny_t5)
+
+
+def test_a_ready_model_is_looked_at_before_it_is_named(
+    tmp_path: Path, tiny_t5: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path with a typo, a hub out of reach and a trained model in the way: a line, and nothing changes."""
+    ready = partial(Pretrain, corpus=tmp_path, lm="t5")
+    with pytest.raises(ModelError, match="there is no folder 'data/worldd/models'"):
+        run(ready(ready="data/worldd/models"))
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("no connection") from LocalEntryNotFoundError("no connection")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AutoConfig, "from_pretrained", unreachable)
+        with pytest.raises(ModelError, match=r"google-t5/t5-large.* cannot be reached"):
+            run(ready(ready="google-t5/t5-large"))
+    assert not (tmp_path / "models").exists()
+    trained = Path(shutil.copytree(tiny_t5, tmp_path / "models/t5/seed-0"))
+    before = {path.name: sha256_of(path) for path in trained.iterdir()}
+    with pytest.raises(InputError, match=r"a trained model is here.*remove it first"):
+        run(ready(ready=str(tiny_t5)))
+    assert {path.name: sha256_of(path) for path in trained.iterdir()} == before
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
@@ -727,7 +758,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
     with pytest.raises(ModelError, match="is a bert, not an encoder-decoder LM; use lm bert"):
         run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="no corpus here"):
         run(Pretrain(corpus=tmp_path / "none"))
     with pytest.raises(InputError, match="no sentence to learn from"):
         run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))

@@ -173,7 +173,7 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     examined = f"{world.k_max * (world.steps - world.warm_steps):,}"
     assert table["t5 (world)"] == [examined, "unknown", "unknown", "the corpus is not ingested"]
     assert table["runs"][1] == "unknown"
-    assert "no probe yet: data/world/sentences.parquet: no such file" in shown
+    assert "no probe yet: data/world: no corpus here" in shown
     assert "run it: conjoin repro --preset figure4 --jobs 2" in shown
     assert "with DVC alone: dvc exp run -S 'labelled=[50, 100, 250, 500, full]'" in shown
     times = re.findall(r"time on \d lanes?: (?:(\d+) h )?(\d+) min", shown)

@@ -382,8 +382,9 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     """Each mistake is one line with its place and its remedy, and leaves no file behind."""
     corpus, out = build(tmp_path / "tiny"), tmp_path / "run"
     draw = corpus / "draws/seed-0/40.json"
-    assert "250.json: no such file; run `conjoin ingest`" in refusal(
-        InputError, corpus, out, labelled=250
+    assert (
+        "250.json: no such file; there are: 40; e.g. --labelled 40; or run `conjoin ingest`"
+        in refusal(InputError, corpus, out, labelled=250)
     )
     empty = corpus / "nothing"
     assert "nothing: no such folder of candidates; name a corpus folder" in refusal(

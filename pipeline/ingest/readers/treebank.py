@@ -79,10 +79,11 @@ def read_treebank(
     ]
     assigned, owed = splitter(documents, tally), licences(documents)
     for document, (_, trees) in zip(documents, read, strict=True):
+        outside = 0
         for index, parsed in enumerate(trees):
             split = assigned.split(document, index)
             if split is None:
-                tally.refuse("tree of a document in no split", place=document.path)
+                outside += 1
                 continue
             tally.keep()
             yield Sentence(
@@ -95,6 +96,8 @@ def read_treebank(
                 coordinations=parsed.coordinations,
                 license=owed[document.name],
             )
+        if outside:  # once, so that the places are three documents
+            tally.refuse("tree of a document in no split", outside, place=document.path)
 
 
 def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
@@ -117,7 +120,8 @@ def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
                 todo.extendleft(reversed(pieces))
                 number -= 1
                 continue
-            tally.refuse(_reason(error), place=f"{place}: {error.what}")
+            reason = _reason(error)
+            tally.refuse(reason, place=f"{place}: {error.what.removeprefix(f'{reason}: ')}")
             continue
         if parsed is None:
             tally.refuse("tree of empty elements only", place=place)
