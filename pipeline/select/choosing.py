@@ -24,6 +24,7 @@ from pipeline.corpus.novelty import DROPPED, find_novelty
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.conditions import conditions_of, verdicts
 from pipeline.select.settings import DELTA, Select
+from pipeline.text.columns import with_text
 
 PROBABILITIES_FILE = "probabilities.parquet"
 
@@ -92,7 +93,8 @@ def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: A
     with verdicts(conditions) as judge:
         begin = 0
         for batch in _every(corpora):
-            found = places[judge.of(batch)]
+            # A condition of the user's may name the text, which is written as its words have it.
+            found = places[judge.of(with_text(batch) if settings.where else batch)]
             if permitted is not None:
                 found[~_is_among(batch, permitted)] = unpermitted
             _fill(choice.verdicts, begin, found)

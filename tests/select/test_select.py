@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 from pipeline.cli import app
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
+from pipeline.core.files import FileFacts, write_json
 from pipeline.core.parquet import read_batches
 from pipeline.core.schema import PROBABILITIES
 from pipeline.core.types import Span
@@ -236,6 +239,34 @@ def test_the_result_is_a_corpus_like_any_other(
     card = (tmp_path / "release/README.md").read_text()
     assert "conjoin select" in card
     assert "--words 2-4" in card
+
+
+def test_another_text_than_the_words_is_handed_on_by_nobody(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Chosen by, selected, merged and released is the text of the words; validate finds the other."""
+    bad = tmp_path / "bad"
+    shutil.copytree(folder, bad)
+    for path in bad.glob("*.parquet"):
+        forged = [row | {"text": "of somebody"} for row in pq.read_table(path).to_pylist()]
+        pq.write_table(pa.Table.from_pylist(forged, schema=pq.read_schema(path)), path)
+    shards = [
+        each | asdict(FileFacts.of(bad / each["file"], each["rows"]))
+        for each in manifest(bad)["shards"]
+    ]
+    write_json(bad / "manifest.json", manifest(bad) | {"shards": shards})
+    with pytest.raises(InputError, match="no candidate is chosen"):
+        selected(tmp_path / "none", bad, where="text = 'of somebody'")
+    selected(tmp_path / "selected", bad, where="text LIKE '%door%'")
+    merge([find_shards(bad), find_shards(bad)], tmp_path / "merged")
+    release.run(Release(candidates=bad, out=tmp_path / "released"))
+    for name in ("selected", "merged", "released"):
+        for row in (*rows(tmp_path / name), *rejects(tmp_path / name)):
+            assert row["text"] == natural_columns(row["words"])["text"]
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        validate.run(Validate(place=bad))
+    assert "text differs from its words" in capsys.readouterr().out
 
 
 def test_equal_inputs_give_equal_files(folder: Path, tmp_path: Path) -> None:
