@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import row_count, value_counts
 from pipeline.core.schema import PROBABILITIES
 from pipeline.corpus.layout import Shards
-from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, permits, terms
+from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, names_several, permits, terms
 from pipeline.corpus.novelty import DROPPED, find_novelty
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.conditions import conditions_of, verdicts
@@ -137,10 +137,16 @@ def _permitted(corpora: Sequence[Shards], named: Sequence[str]) -> pa.Array | No
     """The licences of rows that are permitted by those named; None if none are named.
 
     Raises:
-        SettingsError: one is neither known nor any row's.
+        SettingsError: one is several, or is neither known nor any row's.
     """
     if not named:
         return None
+    several = next(filter(names_several, named), None)
+    if several is not None:
+        raise SettingsError(
+            f"select.license = {several!r}: single licences are named, not an expression of several",
+            remedy="name each that you accept, separated by commas: of A AND B both, of A OR B one",
+        )
     there: set[str] = set()
     for shards in corpora:
         for read in (read_accepted, read_rejects):
