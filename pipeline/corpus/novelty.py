@@ -1,4 +1,4 @@
-"""Which rows of several corpora say what an earlier one says.
+"""Which rows of several corpora say what another one says.
 
 Rows are compared by a 128-bit key of each in a table of DuckDB, which keeps on disk what does not fit its
 memory; Python keeps a byte a row.
@@ -6,6 +6,7 @@ memory; Python keeps a byte a row.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import row_count
-from pipeline.corpus.engine import CONTENT, REFUSAL, engine, fetched, parquet
+from pipeline.corpus.engine import CONTENT, REFUSAL, engine, fetched, parquet, quoted
 from pipeline.corpus.layout import Shards
 
 _MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
@@ -23,23 +24,89 @@ _MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
 DROPPED = "same content as an earlier row"
 """Why a row is left out that says what an earlier one says."""
 
+CONTRADICTED = "same content as a candidate"
+"""Why a reject is left out whose content somebody found usable."""
 
-def find_novelty(
-    corpora: Sequence[Shards], among: npt.NDArray[np.bool_] | None = None
-) -> list[npt.NDArray[np.bool_]]:
-    """Finds the first row of each content, in the order of the corpora and their files.
+REPEATED = "fill repeated"
+"""The reason of rejects that ``generate`` found equal to a candidate beside them: they contradict none."""
 
-    A reject is equal to another reject, never to a candidate, if their content, reference, fill and
-    reason are.
 
-    Args:
-        corpora: whose rows are compared.
-        among: the usable candidates that are, shape (rows of all corpora,); the others are not new, nor is
-            any compared with them. None: all.
+class Contents:
+    """What all rows of several corpora say, as keys in a database.
 
-    Returns:
-        For every usable candidate whether it is new, shape (rows of all corpora,); the same for the
-        rejects.
+    A row is named by its place among all candidates, or all rejects, of the corpora in their order. Masks
+    of them have the shape (rows,).
+
+    Attributes:
+        candidates: how many usable candidates there are.
+        rejects: how many rejects.
+    """
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, candidates: int, rejects: int) -> None:
+        self.candidates, self.rejects = candidates, rejects
+        self._database = database
+
+    def first_candidates(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The first of each content among some candidates."""
+        return self._first(False, among)
+
+    def first_rejects(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The first of each content among some rejects.
+
+        Those without a structure, which have no sentence of their own, are told apart by their reference,
+        fill and reason too.
+        """
+        return self._first(True, among)
+
+    def contradicted(self, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which rejects have the content of one of some candidates, but those repeated in generation."""
+        return self._like(f"rejected AND refusal <> {_REPEATED}", self.rejects, candidates)
+
+    def like(self, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which candidates have the content of one of some candidates, they themselves among them."""
+        return self._like("NOT rejected", self.candidates, candidates)
+
+    def _first(self, rejected: bool, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        some = "" if among.all() else "AND row IN (SELECT row FROM among)"
+        with self._named(among):
+            query = (
+                f"SELECT min(row) FROM seen WHERE rejected = {rejected} {some} "  # noqa: S608 - ours
+                "GROUP BY content, refusal"
+            )
+            return self._mask(query, len(among))
+
+    def _like(
+        self, which: str, rows: int, candidates: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        some = "" if candidates.all() else "AND row IN (SELECT row FROM among)"
+        with self._named(candidates):
+            query = (
+                f"SELECT row FROM seen WHERE {which} AND content IN "  # noqa: S608 - ours
+                f"(SELECT content FROM seen WHERE NOT rejected {some})"
+            )
+            return self._mask(query, rows)
+
+    def _mask(self, query: str, rows: int) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(rows, dtype=bool)
+        for (row,) in fetched(self._database.execute(query)):
+            mask[row] = True
+        return mask
+
+    @contextmanager
+    def _named(self, among: npt.NDArray[np.bool_]) -> Iterator[None]:
+        self._database.register("among", pa.table({"row": np.flatnonzero(among)}))
+        yield
+        self._database.unregister("among")
+
+
+_REPEATED = "1::UHUGEINT"
+_OWN = f"""CASE WHEN reason = {quoted(REPEATED)} THEN {_REPEATED} WHEN len(conjuncts) > 0 THEN 0 ELSE {REFUSAL} END"""
+"""Key of what tells rejects of one content apart."""
+
+
+@contextmanager
+def contents(corpora: Sequence[Shards]) -> Iterator[Contents]:
+    """What the rows of some corpora say; kept, as far as it is too much for memory, on disk.
 
     Raises:
         InputError: a file is damaged, or two rows have the same id and not the same content.
@@ -58,23 +125,12 @@ def find_novelty(
             for file, begin in zip(files[rejected], begins[rejected], strict=False):
                 database.execute(
                     f"""INSERT INTO seen SELECT ?, ? + file_row_number, md5_number(candidate_id),
-                    {CONTENT}, {REFUSAL if rejected else 0}
+                    {CONTENT}, {_OWN if rejected else 0}
                     FROM {parquet(file)}""",  # noqa: S608 - our own keys and paths
                     [rejected, begin],
                 )
         _refuse_clash(database, files, begins)
-        masks = [np.zeros(part[-1], dtype=bool) for part in begins]
-        if among is not None:
-            database.register("among", pa.table({"row": np.flatnonzero(among)}))
-            database.execute(
-                "DELETE FROM seen WHERE NOT rejected AND row NOT IN (SELECT row FROM among)"
-            )
-        found = database.execute(
-            "SELECT rejected, min(row) FROM seen GROUP BY rejected, content, refusal"
-        )
-        for rejected, row in fetched(found):
-            masks[rejected][row] = True
-    return masks
+        yield Contents(database, *(part[-1] for part in begins))
 
 
 def _begins(files: Sequence[Path]) -> Iterator[int]:

@@ -20,7 +20,7 @@ from pipeline.core.parquet import row_count, value_counts
 from pipeline.core.schema import PROBABILITIES
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, names_several, permits, terms
-from pipeline.corpus.novelty import DROPPED, find_novelty
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED, Contents, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.conditions import conditions_of, verdicts
 from pipeline.select.settings import DELTA, Select
@@ -41,16 +41,18 @@ class Choice:
     """What becomes of all rows of several corpora, in their order.
 
     Attributes:
-        reasons: why rows are left out, by the numbers of ``verdicts``; the first is that they are not.
         verdicts: of the usable candidates, shape (rows,).
         rejects: which of the corpora's own rejects are taken over, shape (rows,).
-        dropped: how many of these are not, by why.
+        left_out: which candidates are rejects of the result, shape (rows,).
+        reasons: why rows are left out, by the numbers of ``verdicts``; the first is that they are not.
+        dropped: how many candidates and how many of the corpora's own rejects are in no file, by why.
     """
 
     verdicts: npt.NDArray[np.uint8]
     rejects: npt.NDArray[np.bool_]
+    left_out: npt.NDArray[np.bool_]
     reasons: list[str] = field(default_factory=lambda: ["kept"])
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def number(self, reason: str) -> int:
         """The number of a reason; a new one if there is none yet."""
@@ -86,7 +88,9 @@ def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: A
     conditions = conditions_of(settings)
     candidates = sum(row_count(path) for shards in corpora for path in shards.accepted)
     rejects = sum(row_count(path) for shards in corpora for path in shards.rejects)
-    choice = Choice(np.zeros(candidates, np.uint8), np.ones(rejects, np.bool_))
+    choice = Choice(
+        np.zeros(candidates, np.uint8), np.ones(rejects, np.bool_), np.zeros(candidates, np.bool_)
+    )
     permitted = _permitted(corpora, settings.license)
     unpermitted = choice.number(UNPERMITTED) if permitted is not None else 0
     places = np.array([0, *(choice.number(each.reason) for each in conditions)], np.uint8)
@@ -100,18 +104,51 @@ def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: A
             _fill(choice.verdicts, begin, found)
             begin += len(batch)
             advance(len(batch))
-    new, choice.rejects = find_novelty(corpora, choice.verdicts == 0)
-    choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
-    repeated = int(np.count_nonzero(~choice.rejects))
-    choice.dropped = {DROPPED: repeated} if repeated else {}
     if permitted is not None:
-        _drop_rejects(corpora, choice, permitted)
-    if settings.predictor is not None:
-        _judge(corpora, settings, choice, folder / PROBABILITIES_FILE, advance)
-    if settings.limit is not None:
-        beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
-        choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
+        choice.rejects = _permitted_rejects(corpora, rejects, permitted)
+    with contents(corpora) as said:
+        new = said.first_candidates(choice.verdicts == 0)
+        choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
+        if settings.predictor is not None:
+            _judge(corpora, settings, choice, folder / PROBABILITIES_FILE, advance)
+        if settings.limit is not None:
+            beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
+            choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
+        _settle(choice, said)
     return choice
+
+
+def _settle(choice: Choice, said: Contents) -> None:
+    """Find the rejects of the result: one of each content that no candidate has, and what is dropped so.
+
+    What a licence keeps out counts for nothing: the result must not depend on it.
+    """
+    chosen = choice.verdicts == 0
+    barred = np.zeros_like(chosen)
+    if UNPERMITTED in choice.reasons:
+        barred = choice.verdicts == choice.number(UNPERMITTED)
+    like = said.like(chosen) & ~chosen & ~barred
+    choice.left_out = said.first_candidates(~(chosen | barred | like))
+    own = choice.rejects
+    contradicted = own & said.contradicted(~barred)
+    choice.rejects = said.first_rejects(own & ~contradicted)
+    twice = choice.verdicts == choice.number(DROPPED)
+    counts = {
+        "train": {
+            UNPERMITTED: barred,
+            DROPPED: ~(chosen | barred | choice.left_out) & (twice | ~like),
+            CONTRADICTED: like & ~twice,
+        },
+        "rejected": {
+            DROPPED: own & ~contradicted & ~choice.rejects,
+            CONTRADICTED: contradicted,
+            UNPERMITTED: ~own,
+        },
+    }
+    choice.dropped = {
+        part: {why: int(mask.sum()) for why, mask in each.items() if mask.any()}
+        for part, each in counts.items()
+    }
 
 
 def _fill(whole: npt.NDArray[np.uint8], begin: int, part: npt.NDArray[np.uint8]) -> None:
@@ -168,17 +205,15 @@ def _is_among(batch: pa.RecordBatch, permitted: pa.Array) -> npt.NDArray[np.bool
     return found
 
 
-def _drop_rejects(corpora: Sequence[Shards], choice: Choice, permitted: pa.Array) -> None:
-    begin = 0
+def _permitted_rejects(
+    corpora: Sequence[Shards], rejects: int, permitted: pa.Array
+) -> npt.NDArray[np.bool_]:
+    found, begin = np.zeros(rejects, np.bool_), 0
     for shards in corpora:
         for batch in read_rejects(shards):
-            rows = slice(begin, begin + len(batch))
-            barred = choice.rejects[rows] & ~_is_among(batch, permitted)
-            choice.rejects[rows] &= ~barred
-            if barred.any():
-                dropped = choice.dropped.get(UNPERMITTED, 0)
-                choice.dropped[UNPERMITTED] = dropped + int(np.count_nonzero(barred))
+            found[begin : begin + len(batch)] = _is_among(batch, permitted)
             begin += len(batch)
+    return found
 
 
 def _judge(

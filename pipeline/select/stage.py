@@ -1,7 +1,8 @@
 """The ``select`` stage: folders of candidates in, the chosen ones in a folder of the same form out.
 
-Every row that is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were; but
-what a licence keeps out is only counted, so that the result is under the licences that were asked for.
+What is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were, once for each
+content that no chosen row has. What a licence keeps out is only counted, so that the result is under the
+licences that were asked for.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.writing import sound, told_of, united_runs, vacant, write_kind
-from pipeline.select.choosing import UNPERMITTED, Choice, choose, kept_rows
+from pipeline.select.choosing import Choice, choose, kept_rows
 from pipeline.select.settings import Select
 from pipeline.text.columns import with_text
 
@@ -69,7 +70,7 @@ def _show(choice: Choice) -> None:
     table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
     if not len(choice.rejects):
         return
-    told = [("taken over", int(np.count_nonzero(choice.rejects))), *choice.dropped.items()]
+    told = [("taken over", int(np.count_nonzero(choice.rejects))), *choice.dropped["rejected"].items()]
     table("rejects that were there", ("outcome", "count"), told)
 
 
@@ -78,20 +79,17 @@ def _write(
 ) -> dict[str, Any]:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
-    barred = choice.counts().get(UNPERMITTED, 0)
-    left_out = len(choice.verdicts) - choice.kept - barred
     parts = {
         "train": (map(with_text, kept_rows(corpora, choice.verdicts == 0)), choice.kept),
         "rejected": (
             map(with_text, _rejected(corpora, choice)),
-            int(np.count_nonzero(choice.rejects)) + left_out,
+            int(np.count_nonzero(choice.rejects) + np.count_nonzero(choice.left_out)),
         ),
     }
     written = {
         config: write_kind(folder, config, counts.counted(rows, config), number)
         for config, (rows, number) in parts.items()
     }
-    dropped = {"train": {UNPERMITTED: barred} if barred else {}, "rejected": choice.dropped}
     manifest = {
         **told_of(corpora, runs, written, counts),
         **_history(corpora),
@@ -101,7 +99,7 @@ def _write(
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
         },
-        "dropped": dropped,
+        "dropped": choice.dropped,
     }
     write_json(folder / MANIFEST, manifest)
     made = f"Chosen by `{manifest['selection']['command']}`."
@@ -116,14 +114,10 @@ def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBa
         for batch in read_rejects(shards):
             yield batch.filter(pa.array(choice.rejects[begin : begin + len(batch)]))
             begin += len(batch)
-    codes = choice.verdicts
-    out = codes > 0
-    if UNPERMITTED in choice.reasons:
-        out &= codes != choice.number(UNPERMITTED)
     reasons, begin = pa.array(choice.reasons, pa.string()), 0
-    places = np.flatnonzero(out)
-    for batch in kept_rows(corpora, out):
-        own = reasons.take(pa.array(codes[places[begin : begin + len(batch)]]))
+    places = np.flatnonzero(choice.left_out)
+    for batch in kept_rows(corpora, choice.left_out):
+        own = reasons.take(pa.array(choice.verdicts[places[begin : begin + len(batch)]]))
         begin += len(batch)
         yield pa.RecordBatch.from_arrays([*batch.columns, own], schema=RELEASED_REJECTS)
 

@@ -24,8 +24,10 @@ from pipeline.core.parquet import read_batches
 from pipeline.core.schema import PROBABILITIES
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED, REPEATED
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.statistics import summarise
+from pipeline.infill import candidates as infill
 from pipeline.predictor.model import Predictor
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
@@ -33,7 +35,7 @@ from pipeline.select.settings import Select
 from pipeline.select.stage import run
 from pipeline.text.columns import natural_columns
 from pipeline.tools.browse.command import open_corpus
-from pipeline.tools.merge import DROPPED, merge
+from pipeline.tools.merge import merge
 from pipeline.tools.settings import Browse, Validate
 from pipeline.tools.validate import command as validate
 from pipeline.train.candidate_location import find_location
@@ -193,10 +195,59 @@ def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     )
     both = selected(tmp_path / "both", low, high)
     assert ids(both) == ids(rows(low))
-    assert Counter(row["reason"] for row in rejects(tmp_path / "both"))[DROPPED] == len(rows(high))
+    assert rejects(tmp_path / "both") == rejects(low)
+    dropped = {"train": {DROPPED: len(rows(high))}, "rejected": {DROPPED: len(rejects(high))}}
+    assert manifest(tmp_path / "both")["dropped"] == dropped
     best = selected(tmp_path / "best", low, high, min_score=-5.0)
     assert best == rows(high)
+    assert ids(rejects(tmp_path / "best")) == ids(rejects(low))
+    assert manifest(tmp_path / "best")["dropped"]["train"] == {CONTRADICTED: len(rows(low))}
     validate.run(Validate(place=tmp_path / "both"))
+
+
+@pytest.mark.parametrize("together", ["merge", "select"])
+def test_selections_of_one_folder_come_together_without_contradiction(
+    together: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What one leaves out and the other keeps is a candidate; what both leave out is one reject."""
+    parts = [tmp_path / "short", tmp_path / "vp"]
+    selected(parts[0], folder, words="1-3")
+    selected(parts[1], folder, label=["VP"])
+    out = tmp_path / "out"
+    if together == "merge":
+        merge([find_shards(part) for part in parts], out)
+    else:
+        selected(out, *parts)
+    kept = {*ids(rows(parts[0])), *ids(rows(parts[1]))}
+    assert set(ids(rows(out))) == kept
+    every = ids(rows(folder)) + ids(rejects(folder))
+    assert sorted(ids(rows(out)) + ids(rejects(out))) == sorted(every)
+    told = manifest(out)["dropped"]
+    assert told["rejected"][CONTRADICTED] > 0
+    counted = [len(read(place)) for place in parts for read in (rows, rejects)]
+    assert sum(map(sum, (each.values() for each in told.values()))) == sum(counted) - len(every)
+    validate.run(Validate(place=out))
+
+
+def test_a_row_under_another_licence_hides_no_equal_reject(folder: Path, tmp_path: Path) -> None:
+    """Of equal rejects the first that the licences permit counts."""
+    other = candidate_folder(tmp_path / "other", 90, license_="CC-BY-NC-4.0")
+    selected(tmp_path / "out", other, folder, license=["CC0-1.0"])
+    assert rejects(tmp_path / "out") == rejects(folder)
+
+
+def test_repetitions_that_generate_found_stay(folder: Path, tmp_path: Path) -> None:
+    """They contradict no candidate; the reason is the one of infill."""
+    assert REPEATED == infill.REPEATED
+    table = pa.Table.from_batches(read_accepted(find_shards(folder)))
+    reasons = pa.array([REPEATED, "other"] * (len(table) // 2) + [REPEATED] * (len(table) % 2))
+    pq.write_table(
+        table.append_column(RELEASED_REJECTS.field("reason"), reasons), tmp_path / "r.parquet"
+    )
+    merge([find_shards(folder), find_shards(tmp_path / "r.parquet")], tmp_path / "out")
+    found = Counter(row["reason"] for row in rejects(tmp_path / "out"))
+    assert found[REPEATED] == reasons.to_pylist().count(REPEATED)
+    assert "other" not in found
 
 
 @pytest.mark.parametrize("kind", ["release", "merged", "selected", "file"])
