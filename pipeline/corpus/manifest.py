@@ -95,6 +95,7 @@ class _Candidates(_Run):
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
     selection: _Selection | None = None
+    selections: list[_Selection] = []
     sources: list[_Source] = []
     shards: list[_Shard] = []
 
@@ -140,6 +141,7 @@ class _Release(_Shape):
     sources: list[_Source]
     merged: list[_Merged] = []
     selection: _Selection | None = None
+    selections: list[_Selection] = []
     withheld: dict[str, dict[str, int]] = {}
 
 

@@ -8,6 +8,7 @@ first thing that it fails.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,17 @@ from pipeline.select.conditions import conditions_of, verdicts
 from pipeline.select.settings import DELTA, Select
 from pipeline.text.columns import with_text
 
+if TYPE_CHECKING:
+    from pipeline.predictor.model import Predictor
+
 PROBABILITIES_FILE = "probabilities.parquet"
 
 UNPERMITTED = "licence not among those asked for"
 """Why a row is left out that stands in no file of the result."""
 
 UNSCORED = "predictor gives no probability"
+
+_LABELS = 100  # that a message could name; a hostile corpus may have any number
 
 Advance = Callable[[int], None]
 
@@ -45,6 +51,8 @@ class Choice:
         rejects: which of the corpora's own rejects are taken over, shape (rows,).
         left_out: which candidates are rejects of the result, shape (rows,).
         reasons: why rows are left out, by the numbers of ``verdicts``; the first is that they are not.
+        labels: of the usable candidates, at least a hundred of them if they are more; only where labels are
+            asked for.
         dropped: how many candidates and how many of the corpora's own rejects are in no file, by why.
     """
 
@@ -52,6 +60,7 @@ class Choice:
     rejects: npt.NDArray[np.bool_]
     left_out: npt.NDArray[np.bool_]
     reasons: list[str] = field(default_factory=lambda: ["kept"])
+    labels: set[str] = field(default_factory=set)
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def number(self, reason: str) -> int:
@@ -71,19 +80,25 @@ class Choice:
         return int(np.count_nonzero(self.verdicts == 0))
 
 
-def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: Advance) -> Choice:
+def choose(
+    corpora: Sequence[Shards],
+    settings: Select,
+    predictor: "Predictor | None",
+    folder: Path,
+    advance: Advance,
+) -> Choice:
     """Tell of every row whether it is chosen.
 
     Args:
         corpora: sound ones.
         settings: what is asked.
+        predictor: the one that the settings name.
         folder: where the predictor's probabilities are written.
         advance: called with the number of rows looked at since the last time.
 
     Raises:
         InputError: a file is damaged, or a row cannot answer the condition.
         SettingsError: a condition is none, or a licence is unknown here.
-        ModelError: the predictor cannot be loaded.
     """
     conditions = conditions_of(settings)
     candidates = sum(row_count(path) for shards in corpora for path in shards.accepted)
@@ -104,13 +119,15 @@ def choose(corpora: Sequence[Shards], settings: Select, folder: Path, advance: A
             _fill(choice.verdicts, begin, found)
             begin += len(batch)
             advance(len(batch))
+            if settings.label and len(choice.labels) < _LABELS:
+                choice.labels |= value_counts(batch.column("label")).keys()
     if permitted is not None:
         choice.rejects = _permitted_rejects(corpora, rejects, permitted)
     with contents(corpora) as said:
         new = said.first_candidates(choice.verdicts == 0)
         choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
-        if settings.predictor is not None:
-            _judge(corpora, settings, choice, folder / PROBABILITIES_FILE, advance)
+        if predictor is not None:
+            _judge(corpora, predictor, settings, choice, folder / PROBABILITIES_FILE, advance)
         if settings.limit is not None:
             beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
             choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
@@ -217,18 +234,22 @@ def _permitted_rejects(
 
 
 def _judge(
-    corpora: Sequence[Shards], settings: Select, choice: Choice, path: Path, advance: Advance
+    corpora: Sequence[Shards],
+    predictor: "Predictor",
+    settings: Select,
+    choice: Choice,
+    path: Path,
+    advance: Advance,
 ) -> None:
     """Leave out the rows of those still in whose probability is below δ; all that were asked are written."""
     from pipeline.select.judging import probabilities  # noqa: PLC0415 - torch takes seconds
 
-    assert settings.predictor is not None  # noqa: S101 - for mypy: choose() asked
     delta = DELTA if settings.delta is None else settings.delta
     below, unscored = choice.number(f"probability below {delta:g}"), choice.number(UNSCORED)
     asked, begin = np.flatnonzero(choice.verdicts == 0), 0
     rows = kept_rows(corpora, choice.verdicts == 0)
     with pq.ParquetWriter(path, PROBABILITIES, compression="zstd") as writer:
-        for ids, found in probabilities(settings.predictor, rows):
+        for ids, found in probabilities(predictor, rows):
             columns = [pa.array(ids, pa.string()), pa.array(found, pa.float32())]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=PROBABILITIES))
             codes = [unscored if p is None else below * (p < delta) for p in found]

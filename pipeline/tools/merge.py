@@ -1,6 +1,7 @@
 """``conjoin merge``: merges several corpora into one folder of candidates and drops duplicate rows.
 
-The rows that say something new are written in the order of the corpora. What a candidate says, no reject does.
+The rows that say something new are written in the order of the corpora. What a candidate says,
+no reject does.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,15 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
-from pipeline.corpus.writing import Written, sound, told_of, united_runs, vacant, write_kind
+from pipeline.corpus.writing import (
+    Written,
+    selections,
+    sound,
+    told_of,
+    united_runs,
+    vacant,
+    write_kind,
+)
 from pipeline.text.columns import with_text
 from pipeline.tools.settings import Merge
 
@@ -204,6 +213,7 @@ def _manifest(
             }
             for index, shards in enumerate(corpora)
         ],
+        **selections(corpora),
         "dropped": {
             part: {
                 DROPPED: sum(read.rows - read.kept for read in rows.inputs) - count,

@@ -259,6 +259,18 @@ def test_licences_by_document(tmp_path: Path) -> None:
     assert {s.license for s in ingested(source, tmp_path / "own")} == {"unknown"}
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_licences_on_lines_of_other_systems(tmp_path: Path, end: str) -> None:
+    """Every line counts by itself."""
+    source = docs(tmp_path / "bank", 3)
+    text = end.join(["# who", "doc-* CC-BY-4.0", "odd/* MIT", ""])
+    (tmp_path / "l.txt").write_bytes(text.encode())
+    found = ingested(source, tmp_path / "own", licenses=tmp_path / "l.txt")
+    assert {s.doc_id: s.license for s in found} == {
+        "doc-0": "CC-BY-4.0", "doc-1": "MIT", "doc-2": "CC-BY-4.0",
+    }  # fmt: skip
+
+
 def _lists(folder: Path, **names: str) -> dict[str, Any]:
     for name, text in names.items():
         (folder / f"{name}.txt").write_text(text)
@@ -281,6 +293,10 @@ def _two_lists(folder: Path) -> dict[str, Any]:
 
 
 WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
+    "a licence that commands the terminal": (
+        lambda f: _licences(f, "# who\ndoc-* MIT\x1b[31m"),
+        r"licences:2: a character that cannot be printed: 'doc-\* MIT\\x1b\[31m'",
+    ),
     "a pattern of nothing": (
         lambda _: {"split": ["train=wsj*"]},
         "matches none of 4 documents, such as",

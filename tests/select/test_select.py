@@ -99,7 +99,7 @@ def fill_words(row: Row) -> int:
         ({"min_score": -2.0, "max_score": -1.5}, lambda row: -2 <= row["score"] <= -1.5),
         ({"where": "score > -2 AND label = 'NP'"}, lambda row: row["score"] > -2 and row["label"] == "NP"),
         ({"where": "list_contains(words, 'boat') -- any"}, lambda row: "boat" in row["words"]),
-        ({"where": "fill_words = 3 AND sentence_words > 15 AND word = 'and'"},
+        ({"where": "fill_words = 3 AND sentence_words > 15 AND coordinator_word = 'and'"},
          lambda row: fill_words(row) == 3 and len(row["words"]) > 15),
         ({"where": "text LIKE '%door%' AND offsets[1].end = 3 AND donor IS NULL"}, lambda row: True),
     ],
@@ -134,7 +134,7 @@ def test_the_first_thing_that_a_row_fails_is_its_reason(folder: Path, tmp_path: 
             "label not among NP" if row["label"] != "NP"
             else "words of the fill not 2-4" if not 2 <= fill_words(row) <= 4
             else "score below -2" if row["score"] < -2
-            else "condition not met" if fill_words(row) == 4
+            else "condition not met: fill_words < 4" if fill_words(row) == 4
             else "beyond the first 3" if kept == 3
             else None
         )  # fmt: skip
@@ -373,7 +373,10 @@ def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_pat
 WHERE = [
     ("score >", "syntax error"),
     ("", "empty"),
-    ("scor > 1", "not found"),
+    ("scor > 1", "there is no column 'scor', did you mean 'score'"),
+    ("len(word) < 15", "there is no column 'word', did you mean 'words'"),
+    ("Words_ IS NULL", "there is no column 'Words_', did you mean 'words'"),
+    ("zzz > 1", "there is no column 'zzz'; "),
     ("score", "FLOAT, neither true nor false"),
     ("true) ORDER BY (1", "more than one condition"),
     ("true) UNION SELECT (1", "more than one condition"),
@@ -387,6 +390,13 @@ WHERE = [
     ("random() < 0.5", "does not always say the same"),
     ("now() > '2020-01-01'", "does not always say the same"),
     ("current_date > '2020-01-01'", "does not always say the same"),
+    ("CURRENT_TIMESTAMP > '2020-01-01'", "does not always say the same"),
+    ("extract(microsecond FROM LOCALTIMESTAMP) % 2 = 0", "does not always say the same"),
+    ("LocalTime > TIME '10:00:00'", "does not always say the same"),
+    ("current_localtimestamp() > TIMESTAMP '2020-01-01'", "does not always say the same"),
+    ("age(TIMESTAMP '2020-01-01') > INTERVAL 1 DAY", "does not always say the same"),
+    ("ago(INTERVAL 1 DAY) IS NULL", "does not always say the same"),
+    ("pg_conf_load_time() IS NULL", "does not always say the same"),
     ("read_text('/etc/passwd') = ''", "table function"),
     ("getenv('HOME') = ''", "does not exist"),
     ("strlen(text) > 3 AND nosuch(label)", "does not exist"),
@@ -427,7 +437,8 @@ def test_a_condition_that_a_row_cannot_answer_is_one_line(folder: Path, tmp_path
         ({"delta": 1.5}, SettingsError, "less than or equal to 1"),
         ({"limit": 0}, SettingsError, "greater than or equal to 1"),
         ({"predictor": "nowhere"}, ModelError, "predictor"),
-        ({"label": ["QP"]}, InputError, "no candidate is chosen"),
+        ({"label": ["QP"]}, InputError, "no candidate is chosen: none has the label 'QP'"),
+        ({"label": ["np"]}, InputError, "'np', did you mean 'NP'.*labels there are NP, VP"),
         ({"min_score": 0.0, "max_score": -1.0}, InputError, "no candidate is chosen"),
     ],
 )  # fmt: skip
@@ -438,6 +449,43 @@ def test_what_cannot_be_selected_is_one_line(
     with pytest.raises(error, match=why):
         run(Select.build({"places": [folder], "out": tmp_path / "out", **given}, None))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_predictor_that_is_not_there_is_told_before_the_corpus_is_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    """So nobody waits for it."""
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    next(damaged.glob("*.parquet")).write_bytes(b"")
+    with pytest.raises(ModelError):
+        selected(tmp_path / "out", damaged, predictor=tmp_path / "nosuch")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_no_place_for_a_folder(there: bool, folder: Path, tmp_path: Path) -> None:
+    """Neither one to an empty folder nor one that leads nowhere; nothing is read for it."""
+    if there:
+        (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    with pytest.raises(InputError, match="a link"):
+        selected(tmp_path / "link", folder)
+
+
+def test_selections_are_told_of_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
+    """Merged, and selected from again: each command once, the earlier first."""
+    parts = [tmp_path / "short", tmp_path / "vp"]
+    selected(parts[0], folder, words="1-3")
+    selected(parts[1], folder, label=["VP"])
+    told = [manifest(part)["selection"] for part in parts]
+    merge([find_shards(part) for part in (*parts, *parts, folder)], tmp_path / "merged")
+    assert manifest(tmp_path / "merged")["selections"] == told
+    selected(tmp_path / "again", tmp_path / "merged", min_score=-2.0)
+    assert manifest(tmp_path / "again")["selections"] == told
+    selected(tmp_path / "third", tmp_path / "again", limit=1)
+    last = manifest(tmp_path / "again")["selection"]
+    assert manifest(tmp_path / "third")["selections"] == [*told, last]
+    assert "selections" not in manifest(parts[0])
 
 
 def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:

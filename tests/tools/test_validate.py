@@ -26,8 +26,8 @@ from shared_corpora import candidate_folder
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
-from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.corpus.novelty import REPEATED
+from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
 from pipeline.release.package import write_checksums

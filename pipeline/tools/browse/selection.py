@@ -83,7 +83,7 @@ def _filters(view: View) -> tuple[list[str], list[str]]:
         low, high = ("" if n is None else str(n) for n in (view.fill_min, view.fill_max))
         line.append(f"--words={low}-{high}")
     if view.coordinator:
-        where.append(f"coalesce(word, '') IN ({_listed(view.coordinator)})")
+        where.append(f"coalesce(coordinator_word, '') IN ({_listed(view.coordinator)})")
     for sign, bound in ((">=", view.words_min), ("<=", view.words_max)):
         if bound is not None:
             where.append(f"sentence_words {sign} {bound}")
