@@ -100,7 +100,10 @@ class Contents:
 
 
 _REPEATED = "1::UHUGEINT"
-_OWN = f"""CASE WHEN reason = {quoted(REPEATED)} THEN {_REPEATED} WHEN len(conjuncts) > 0 THEN 0 ELSE {REFUSAL} END"""
+_OWN = (
+    f"CASE WHEN reason = {quoted(REPEATED)} THEN {_REPEATED} WHEN len(conjuncts) > 0 THEN 0 "
+    f"ELSE {REFUSAL} END"
+)
 """Key of what tells rejects of one content apart."""
 
 

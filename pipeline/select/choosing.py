@@ -127,7 +127,8 @@ def choose(
         new = said.first_candidates(choice.verdicts == 0)
         choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
         if predictor is not None:
-            _judge(corpora, predictor, settings, choice, folder / PROBABILITIES_FILE, advance)
+            path = folder / PROBABILITIES_FILE
+            _judge(corpora, predictor, settings, choice, path=path, advance=advance)
         if settings.limit is not None:
             beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
             choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
@@ -238,6 +239,7 @@ def _judge(
     predictor: "Predictor",
     settings: Select,
     choice: Choice,
+    *,
     path: Path,
     advance: Advance,
 ) -> None:

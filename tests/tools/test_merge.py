@@ -20,6 +20,7 @@ from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus import writing
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import find_shards
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED
 from pipeline.corpus.rows import (
     RELEASED,
     RELEASED_REJECTS,
@@ -28,7 +29,7 @@ from pipeline.corpus.rows import (
     read_rejects,
 )
 from pipeline.corpus.statistics import summarise
-from pipeline.tools.merge import DROPPED, run
+from pipeline.tools.merge import run
 from pipeline.tools.settings import Merge
 from pipeline.train.candidate_location import find_location
 
@@ -190,6 +191,24 @@ def test_what_counts_as_the_same(tmp_path: Path) -> None:
     assert manifest["rows"] == {"train": count + 1, "rejected": 28 - count + changed}
     assert accepted(tmp_path / "out")[:count] == accepted(one)
     assert accepted(tmp_path / "out")[-1]["candidate_id"] == "1f"
+
+
+def test_a_reject_with_a_sentence_of_its_own_is_kept_once(tmp_path: Path) -> None:
+    """Whatever the reasons; and never beside a candidate that says the same."""
+    one = candidate_folder(tmp_path / "one", 28)
+    rows = [row | {"reason": f"reason {n}"} for n, row in enumerate(accepted(one))]
+    files = []
+    for name, some in (("a", rows[:9]), ("b", [row | {"reason": "other"} for row in rows[:12]])):
+        files.append(tmp_path / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(some, schema=RELEASED_REJECTS), files[-1])
+    manifest = merged(tmp_path / "out", *files)
+    assert [row["reason"] for row in rejects(tmp_path / "out")] == [
+        *(f"reason {n}" for n in range(9)), *["other"] * 3
+    ]  # fmt: skip
+    assert manifest["dropped"]["rejected"] == {DROPPED: 9}
+    manifest = merged(tmp_path / "all", *files, one)
+    assert manifest["dropped"]["rejected"] == {DROPPED: 0, CONTRADICTED: 21}
+    assert rejects(tmp_path / "all") == rejects(one)
 
 
 def test_repetitions_within_a_corpus_are_dropped(tmp_path: Path) -> None:
