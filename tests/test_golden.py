@@ -57,7 +57,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
-    "select": (1, "bb5cfde3d1d315cf"),
+    "select": (2, "234645d46df5b9ec"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
@@ -203,7 +203,7 @@ def test_select(tmp_path: Path) -> None:
     select.run(
         Select(
             places=places, out=tmp_path / "out", label=["NP"], words="2-", min_score=-2.25,
-            where="word = 'and' AND sentence_words < 18", limit=9,
+            where="coordinator_word = 'and' AND sentence_words < 18", limit=9,
         )
     )  # fmt: skip
     told = read_json(tmp_path / "out/manifest.json")

@@ -239,6 +239,6 @@ TEXT = f"md5_number({_WORDS})"
 CONTENT = f"md5_number(concat_ws(chr(30), {_WORDS}, coordinator, {_SPANS}))"
 """Key of a row's words, coordinator and conjuncts."""
 
-REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill))"""
+REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill, reason))"""
 """Key of what else distinguishes rejects: a reject without a sentence of its own keeps the
 source's words."""

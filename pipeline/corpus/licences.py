@@ -170,6 +170,12 @@ def licence_ids(expression: str) -> list[str]:
     return list(dict.fromkeys(licence(w)[0] for w in words if w.lower() not in EXCEPTIONS))
 
 
+def names_several(expression: str) -> bool:
+    """Whether an expression joins licences with AND or OR."""
+    joined = {"AND", "OR"} & set(_TOKEN.findall(expression))
+    return bool(joined) and _read(expression) is not None
+
+
 def combined(expressions: Iterable[str]) -> str:
     """One expression that joins several with AND, sorted, each once."""
     parts: set[str] = set()
@@ -188,7 +194,8 @@ def permits(expression: str, named: Set[str]) -> bool:
 
     Args:
         expression: of a row. What is no expression is satisfied by its own name alone.
-        named: licences as ``licence`` spells them. A known exception behind WITH permits more, never less.
+        named: licences as ``licence`` spells them. A known exception behind WITH permits more, never less;
+            another is only permitted with its licence, as ``canonical`` spells both.
     """
     if _read(expression) is None:
         return expression in named
@@ -217,12 +224,15 @@ def _held(tokens: list[str], named: Set[str]) -> bool:
         inner = _one_held(tokens, named)
         del tokens[0]
         return inner
-    if tokens[:1] == ["WITH"]:
-        behind = tokens[1]
-        del tokens[:2]
-        if behind.lower() not in EXCEPTIONS:  # it may forbid what the licence permits
-            return f"{licence(first)[0]} WITH {behind}" in named
-    return licence(first)[0] in named
+    spelt = licence(first)[0]
+    if tokens[:1] != ["WITH"]:
+        return spelt in named
+    exception = tokens[1]
+    del tokens[:2]
+    known = EXCEPTIONS.get(exception.lower())
+    if known is not None and spelt in named:
+        return True
+    return f"{spelt} WITH {known or licence(exception)[0]}" in named
 
 
 @lru_cache(1024)

@@ -1,4 +1,4 @@
-"""Which rows of several corpora say what an earlier one says.
+"""Which rows of several corpora say what another one says.
 
 Rows are compared by a 128-bit key of each in a table of DuckDB, which keeps on disk what does not fit its
 memory; Python keeps a byte a row.
@@ -6,6 +6,7 @@ memory; Python keeps a byte a row.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -15,39 +16,100 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import row_count
-from pipeline.corpus.engine import CONTENT, REFUSAL, engine, fetched, parquet
+from pipeline.corpus.engine import CONTENT, REFUSAL, engine, fetched, parquet, quoted
 from pipeline.corpus.layout import Shards
 
 _MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row
 
-Mask = npt.NDArray[np.bool_]
-
 DROPPED = "same content as an earlier row"
 """Why a row is left out that says what an earlier one says."""
 
+CONTRADICTED = "same content as a candidate"
+"""Why a reject is left out whose content somebody found usable."""
 
-def find_novelty(
-    corpora: Sequence[Shards],
-    among: Mask | None = None,
-    rejects: Mask | None = None,
-    left_out: Mask | None = None,
-) -> tuple[Mask, Mask]:
-    """Finds the first row of each content, in the order of the corpora and their files.
+REPEATED = "fill repeated"
+"""The reason of rejects that ``generate`` found equal to a candidate beside them: they contradict none."""
 
-    What a candidate says, no reject says beside it; of rejects one says the same as another, for whatever
-    reason, if their content, reference and fill are equal.
 
-    Args:
-        corpora: whose rows are compared.
-        among: the usable candidates that are, shape (rows of all corpora,); the others are not new, nor is
-            any compared with them. None: all.
-        rejects: the same of the rejects.
-        left_out: usable candidates that become rejects, behind those that there are; none of ``among``.
-            None: none.
+class Contents:
+    """What all rows of several corpora say, as keys in a database.
 
-    Returns:
-        For every usable candidate whether it is new, shape (rows of all corpora,); the same for the
-        rejects.
+    A row is named by its place among all candidates, or all rejects, of the corpora in their order. Masks
+    of them have the shape (rows,).
+
+    Attributes:
+        candidates: how many usable candidates there are.
+        rejects: how many rejects.
+    """
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, candidates: int, rejects: int) -> None:
+        self.candidates, self.rejects = candidates, rejects
+        self._database = database
+
+    def first_candidates(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The first of each content among some candidates."""
+        return self._first(False, among)
+
+    def first_rejects(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The first of each content among some rejects.
+
+        Those without a structure, which have no sentence of their own, are told apart by their reference,
+        fill and reason too.
+        """
+        return self._first(True, among)
+
+    def contradicted(self, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which rejects have the content of one of some candidates, but those repeated in generation."""
+        return self._like(f"rejected AND refusal <> {_REPEATED}", self.rejects, candidates)
+
+    def like(self, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which candidates have the content of one of some candidates, they themselves among them."""
+        return self._like("NOT rejected", self.candidates, candidates)
+
+    def _first(self, rejected: bool, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        some = "" if among.all() else "AND row IN (SELECT row FROM among)"
+        with self._named(among):
+            query = (
+                f"SELECT min(row) FROM seen WHERE rejected = {rejected} {some} "  # noqa: S608 - ours
+                "GROUP BY content, refusal"
+            )
+            return self._mask(query, len(among))
+
+    def _like(
+        self, which: str, rows: int, candidates: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        some = "" if candidates.all() else "AND row IN (SELECT row FROM among)"
+        with self._named(candidates):
+            query = (
+                f"SELECT row FROM seen WHERE {which} AND content IN "  # noqa: S608 - ours
+                f"(SELECT content FROM seen WHERE NOT rejected {some})"
+            )
+            return self._mask(query, rows)
+
+    def _mask(self, query: str, rows: int) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(rows, dtype=bool)
+        for (row,) in fetched(self._database.execute(query)):
+            mask[row] = True
+        return mask
+
+    @contextmanager
+    def _named(self, among: npt.NDArray[np.bool_]) -> Iterator[None]:
+        self._database.register("among", pa.table({"row": np.flatnonzero(among)}))
+        yield
+        self._database.unregister("among")
+
+
+_REPEATED = "1::UHUGEINT"
+_OWN = (
+    f"CASE WHEN reason = {quoted(REPEATED)} THEN {_REPEATED} WHEN len(conjuncts) > 0 THEN 0 "
+    f"ELSE {REFUSAL} END"
+)
+"""Key of what tells rejects of one content apart."""
+
+
+@contextmanager
+def contents(corpora: Sequence[Shards]) -> Iterator[Contents]:
+    """What the rows of some corpora say; kept, as far as it is too much for memory, on disk.
 
     Raises:
         InputError: a file is damaged, or two rows have the same id and not the same content.
@@ -60,45 +122,18 @@ def find_novelty(
     with engine(_MEMORY, files=files[0] + files[1]) as database:
         database.execute(
             "CREATE TEMP TABLE seen (rejected BOOL, row BIGINT, id UHUGEINT, content UHUGEINT, "
-            "refusal UHUGEINT, becomes VARCHAR)"
+            "refusal UHUGEINT)"
         )
         for rejected in (False, True):
             for file, begin in zip(files[rejected], begins[rejected], strict=False):
                 database.execute(
                     f"""INSERT INTO seen SELECT ?, ? + file_row_number, md5_number(candidate_id),
-                    {CONTENT}, {REFUSAL}, ?
+                    {CONTENT}, {_OWN if rejected else 0}
                     FROM {parquet(file)}""",  # noqa: S608 - our own keys and paths
-                    [rejected, begin, "reject" if rejected else "candidate"],
+                    [rejected, begin],
                 )
         _refuse_clash(database, files, begins)
-        if left_out is not None:
-            _of_rows(database, "UPDATE seen SET becomes = 'left out'", "IN", False, left_out)
-            among = left_out if among is None else among | left_out
-        for rejected, mask in ((False, among), (True, rejects)):
-            if mask is not None:
-                _of_rows(database, "DELETE FROM seen", "NOT IN", rejected, mask)
-        masks = np.zeros(begins[0][-1], dtype=bool), np.zeros(begins[1][-1], dtype=bool)
-        found = database.execute(
-            """SELECT false, min(row) FROM seen WHERE becomes = 'candidate' GROUP BY content UNION ALL
-            SELECT bool_or(rejected), coalesce(min(row) FILTER (rejected), min(row)) FROM seen
-            ANTI JOIN (SELECT content FROM seen WHERE becomes = 'candidate') AS said USING (content)
-            GROUP BY content, refusal"""
-        )
-        for rejected, row in fetched(found):
-            masks[rejected][row] = True
-    return masks
-
-
-def _of_rows(
-    database: duckdb.DuckDBPyConnection, change: str, sign: str, rejected: bool, rows: Mask
-) -> None:
-    """Change what is known of the candidates, or the rejects, that are IN or NOT IN some rows."""
-    database.register("rows", pa.table({"row": np.flatnonzero(rows)}))
-    database.execute(
-        f"{change} WHERE rejected = $rejected AND row {sign} (SELECT row FROM rows)",  # noqa: S608 - ours
-        {"rejected": rejected},
-    )
-    database.unregister("rows")
+        yield Contents(database, *(part[-1] for part in begins))
 
 
 def _begins(files: Sequence[Path]) -> Iterator[int]:

@@ -43,8 +43,12 @@ def vacant(out: Path, corpora: Sequence[Shards]) -> None:
     """Check that a folder may be written.
 
     Raises:
-        InputError: there is something in it, or it holds, or lies in, one of the corpora.
+        InputError: it is a link, there is something in it, or it holds, or lies in, one of the corpora.
     """
+    if out.is_symlink():  # a folder that appears whole cannot take its place
+        raise InputError(
+            "a link, where a new folder is to be written", path=out, remedy="name the folder itself"
+        )
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError("there is something here already", path=out, remedy="name a new folder")
     apart(out, *(shards.place for shards in corpora))
@@ -175,19 +179,22 @@ def told_of(
         "digests": {part: each.digest for part, each in written.items()},
         "sources": _sources(corpora),
         "tally": Tally(written["train"].rows, counts.reasons).to_dict(),
-        **_selections(corpora),
         "shards": [shard for each in written.values() for shard in each.shards],
     }
 
 
-def _selections(corpora: Sequence[Shards]) -> dict[str, Any]:
-    """The commands of the selections behind the rows, each once, earlier ones first."""
-    commands: dict[str, None] = {}
-    for told in (shards.manifest or {} for shards in corpora):
-        own = told.get("selection")
-        for each in (*told.get("selections", ()), *([own] if own else ())):
-            commands.setdefault(each["command"])
-    return {"selections": [{"command": each} for each in commands]} if commands else {}
+def selections(corpora: Sequence[Shards]) -> dict[str, Any]:
+    """What a manifest says of the selections behind its corpora: ``selections``, earlier ones first.
+
+    Each is what ``select`` wrote as ``selection``, once. Nothing where there was none.
+    """
+    found: list[Any] = []
+    for shards in corpora:
+        told = shards.manifest or {}
+        for each in (*told.get("selections", ()), told.get("selection")):
+            if each is not None and each not in found:
+                found.append(each)
+    return {"selections": found} if found else {}
 
 
 def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:

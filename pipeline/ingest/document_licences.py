@@ -44,17 +44,16 @@ def from_file(path: Path, otherwise: Licences) -> Licences:
 
 def _lines(path: Path) -> list[tuple[int, str, str]]:
     lines = []
-    for number, line in enumerate(read_whole(path).replace("\r\n", "\n").split("\n"), 1):
+    whole = read_whole(path).replace("\r\n", "\n").replace("\r", "\n")
+    for number, line in enumerate(whole.split("\n"), 1):
         text = line.strip()
-        if any(
-            ord(char) < 32 and char != "\t" for char in text
-        ):  # line ends of the oldest kind, too
-            raise InputError(
-                "a control character", path=path, line=number,
-                remedy="end lines with a newline, and leave such characters out",
-            )  # fmt: skip
         if not text or text.startswith("#"):
             continue
+        if not text.replace("\t", " ").isprintable():  # it would stand in every row and on the card
+            raise InputError(
+                f"a character that cannot be printed: {text[:60]!r}", path=path, line=number,
+                remedy="write a document and its licence in plain text",
+            )  # fmt: skip
         parts = [
             part.strip() for part in (text.split("\t", 1) if "\t" in text else text.split(None, 1))
         ]

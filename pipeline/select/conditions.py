@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.core.documents import parse_json
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.names import nearest
 from pipeline.corpus.engine import sealed
 from pipeline.corpus.rows import RELEASED
 from pipeline.select.settings import Select, bounds
@@ -74,7 +75,10 @@ def conditions_of(settings: Select) -> list[Condition]:
             found.append(Condition(f"score {name} {bound:g}", held_by, {key: bound}))
     if settings.where is not None:
         check_condition(settings.where)
-        found.append(Condition("condition not met", f"(\n{settings.where}\n)"))
+        reason = (
+            "condition not met"  # which one the manifest's command says: reasons hold no free text
+        )
+        found.append(Condition(reason, f"(\n{settings.where}\n)"))
     return found
 
 
@@ -96,7 +100,9 @@ def check_condition(condition: str) -> None:
                 raise _wrong(condition, "it may only speak of the columns of one row")
             # Some functions are called without brackets, as a column is named: current_date.
             for name in (part.get("function_name"), *part.get("column_names", ())):
-                if isinstance(name, str) and _varies(database, name):
+                if not isinstance(name, str) or _is_age_of_two(part):
+                    continue
+                if name.lower() in _OF_NOW or _varies(database, name):
                     raise _wrong(condition, f"{name} does not always say the same of a row")
         try:
             database.execute(f"SELECT 1 FROM candidate WHERE (\n{condition}\n)")  # noqa: S608 - as below
@@ -104,7 +110,9 @@ def check_condition(condition: str) -> None:
                 f"DESCRIBE SELECT (\n{condition}\n) FROM candidate"  # noqa: S608 - parsed above, in a sealed database
             ).fetchall()
         except duckdb.Error as error:
-            raise _wrong(condition, _first_line(error)) from error
+            unknown = _UNKNOWN.search(str(error))
+            why = _unknown(unknown[1]) if unknown else _first_line(error)
+            raise _wrong(condition, why) from error
         if told[1] != "BOOLEAN":
             raise _wrong(condition, f"it is {told[1]}, neither true nor false")
 
@@ -141,15 +149,19 @@ def _parts(node: object) -> Iterator[Mapping[str, Any]]:
             waiting += part
 
 
-_CLOCK = re.compile(
-    r"(local|current_local)time(stamp)?|current_(date|time|timestamp)|age", re.IGNORECASE
-)
-"""Functions that ask for the time and are called, or called consistent, in ways that DuckDB does not list."""
+_OF_NOW = {
+    "age", "ago", "current_localtime", "current_localtimestamp", "current_time", "current_timestamp",
+    "localtime", "localtimestamp", "pg_conf_load_time", "pg_postmaster_start_time",
+}  # fmt: skip
+"""What tells the time though DuckDB's list calls it constant, or is a keyword or a macro; ``age`` of one
+argument."""
+
+
+def _is_age_of_two(part: Mapping[str, Any]) -> bool:
+    return part.get("function_name") == "age" and len(part.get("arguments", ())) == 2
 
 
 def _varies(database: duckdb.DuckDBPyConnection, name: str) -> bool:
-    if _CLOCK.fullmatch(name):
-        return True
     found = database.execute(
         "SELECT count(*) FROM duckdb_functions() WHERE function_name = lower($name) "
         "AND stability IS NOT NULL AND stability <> 'CONSISTENT'",
@@ -159,15 +171,26 @@ def _varies(database: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _wrong(condition: str, why: str) -> SettingsError:
-    shown = " ".join(condition.split())
-    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} …"
     return SettingsError(
-        f"select.where = {shown!r}: {why[:_LONGEST]}",
+        f"select.where = {_shown(condition)!r}: {why[:_LONGEST]}",
         remedy=f"columns are {', '.join([*RELEASED.names, *VIEW])}",
     )
 
 
+def _shown(condition: str) -> str:
+    """A condition on one line that can be printed and is not too long."""
+    line = "".join(c if c.isprintable() else " " for c in " ".join(condition.split()))
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
+
+
+def _unknown(name: str) -> str:
+    columns = {each.lower(): each for each in (*RELEASED.names, *VIEW)}
+    like = nearest(name.lower(), columns)
+    return f"there is no column {name!r}{like and f', {like}'}"
+
+
 _LONGEST = 160  # characters of what a message shows
+_UNKNOWN = re.compile(r'Referenced column "([^"]+)" not found')
 _KIND = re.compile(r"^[A-Z]\w* Error: ")
 
 

@@ -15,23 +15,30 @@ _BLOCK = 256  # rows scored together, whatever files they are from: enough to so
 _READ = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
 
 
+def loaded(folder: Path) -> Predictor:
+    """The predictor of a folder, on the best device.
+
+    Raises:
+        ModelError: no predictor is there, or a damaged one.
+    """
+    return Predictor.load(folder).to(best_device())
+
+
 def probabilities(
-    folder: Path, batches: Iterable[pa.RecordBatch]
+    predictor: Predictor, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[tuple[list[str], list[float | None]]]:
     """The probability of each row by a predictor alone: no temperature, no judges.
 
     Args:
-        folder: of the predictor.
+        predictor: of ``loaded``.
         batches: rows with the columns of candidates, however cut.
 
     Yields:
         Some rows' ids, and their probabilities; None where the predictor can give none.
 
     Raises:
-        ModelError: no predictor is there, or a damaged one.
         InputError: the spans of a row do not fit its words.
     """
-    predictor = Predictor.load(folder).to(best_device())
     first = 0
     for batch in regroup((each.select(_READ) for each in batches), repeat(_BLOCK)):
         check(batch, "candidates that the predictor is asked about", first)

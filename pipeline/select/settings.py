@@ -63,10 +63,10 @@ class Select(Settings):
     def _apart(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        parts = [part.strip() for each in value for part in str(each).split(",")]
-        if value and not any(parts):  # else what asks for nothing would let everything pass
-            raise ValueError("names nothing; give a name, or leave the option out")
-        return [part for part in parts if part]
+        apart = [[part.strip() for part in str(each).split(",")] for each in value]
+        if not all(map(any, apart)):  # an empty list would ask for nothing
+            raise ValueError("names nothing; leave it out, or name one or more")
+        return [part for parts in apart for part in parts if part]
 
     @field_validator("words")
     @classmethod

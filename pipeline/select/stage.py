@@ -1,11 +1,11 @@
 """The ``select`` stage: folders of candidates in, the chosen ones in a folder of the same form out.
 
-Every row that is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were; but
-what a licence keeps out is only counted, so that the result is under the licences that were asked for, and
-so is what another row says already.
+What is not chosen is in ``rejects-*`` with the reason, beside the rejects that there were, once for each
+content that no chosen row has. What a licence keeps out is only counted, so that the result is under the
+licences that were asked for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.core.settings import shown_place
 from pipeline.corpus.card import write_card
@@ -22,12 +23,12 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
-from pipeline.corpus.writing import sound, told_of, united_runs, vacant, write_kind
-from pipeline.select.choosing import UNWRITTEN, Choice, choose, kept_rows
+from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
+from pipeline.select.choosing import Choice, choose, kept_rows
 from pipeline.select.settings import Select
 from pipeline.text.columns import with_text
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes what is chosen by the same settings (tests/test_golden.py)."""
 
 
@@ -46,22 +47,44 @@ def run(settings: Select) -> None:
         )
     corpora = [find_shards(place) for place in settings.places]
     vacant(settings.out, corpora)
+    predictor = None
+    if settings.predictor is not None:
+        from pipeline.select.judging import loaded  # noqa: PLC0415 - torch takes seconds
+
+        predictor = loaded(settings.predictor)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
         atomic_folder(settings.out) as folder,
         Meter("select, rows looked at", total * (1 + (settings.predictor is not None))) as meter,
     ):
-        choice = choose(corpora, settings, folder, meter.advance)
+        choice = choose(corpora, settings, predictor, folder, meter.advance)
         _show(choice)
         if not choice.kept:
-            raise InputError(
-                "no candidate is chosen", path=settings.out,
-                remedy="ask for less: the table says what the rows were left out for",
-            )  # fmt: skip
+            raise _nothing(settings, choice)
         manifest = _write(folder, corpora, settings, choice)
     rows = manifest["rows"]
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
+
+
+def _nothing(settings: Select, choice: Choice) -> InputError:
+    """Why nothing is chosen: a label that no row has, or more than any row meets."""
+    what, remedy = (
+        "no candidate is chosen",
+        "ask for less: the table says what the rows were left out for",
+    )
+    if settings.label and choice.labels.isdisjoint(settings.label):
+        there = sorted(choice.labels)
+        by_case = {each.lower(): each for each in there}
+        asked = settings.label[0]
+        like = nearest(by_case.get(asked.lower(), asked), there)
+        named = ", ".join(each[:40] for each in there[:_NAMED])
+        what += f": none has the label {asked[:40]!r}{like and f', {like}'}"
+        remedy = f"labels there are {named}{', …' * (len(there) > _NAMED)}" if there else remedy
+    return InputError(what, path=settings.out, remedy=remedy)
+
+
+_NAMED = 30  # labels that a message names
 
 
 def _show(choice: Choice) -> None:
@@ -70,7 +93,10 @@ def _show(choice: Choice) -> None:
     table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
     if not len(choice.rejects):
         return
-    told = [("taken over", int(np.count_nonzero(choice.rejects))), *choice.dropped.items()]
+    told = [
+        ("taken over", int(np.count_nonzero(choice.rejects))),
+        *choice.dropped["rejected"].items(),
+    ]
     table("rejects that were there", ("outcome", "count"), told)
 
 
@@ -79,13 +105,11 @@ def _write(
 ) -> dict[str, Any]:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
-    dropped = {why: n for why, n in choice.counts().items() if why in UNWRITTEN and n}
-    left_out = len(choice.verdicts) - choice.kept - sum(dropped.values())
     parts = {
         "train": (map(with_text, kept_rows(corpora, choice.verdicts == 0)), choice.kept),
         "rejected": (
             map(with_text, _rejected(corpora, choice)),
-            int(np.count_nonzero(choice.rejects)) + left_out,
+            int(np.count_nonzero(choice.rejects) + np.count_nonzero(choice.left_out)),
         ),
     }
     written = {
@@ -101,7 +125,7 @@ def _write(
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
         },
-        "dropped": {"train": dropped, "rejected": choice.dropped},
+        "dropped": choice.dropped,
     }
     write_json(folder / MANIFEST, manifest)
     write_card(folder, "Chosen by", manifest["digests"], manifest["selection"]["command"])
@@ -115,14 +139,10 @@ def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBa
         for batch in read_rejects(shards):
             yield batch.filter(pa.array(choice.rejects[begin : begin + len(batch)]))
             begin += len(batch)
-    codes = choice.verdicts
-    out = codes > 0
-    for reason in UNWRITTEN & set(choice.reasons):
-        out &= codes != choice.number(reason)
     reasons, begin = pa.array(choice.reasons, pa.string()), 0
-    places = np.flatnonzero(out)
-    for batch in kept_rows(corpora, out):
-        own = reasons.take(pa.array(codes[places[begin : begin + len(batch)]]))
+    places = np.flatnonzero(choice.left_out)
+    for batch in kept_rows(corpora, choice.left_out):
+        own = reasons.take(pa.array(choice.verdicts[places[begin : begin + len(batch)]]))
         begin += len(batch)
         yield pa.RecordBatch.from_arrays([*batch.columns, own], schema=RELEASED_REJECTS)
 
@@ -145,7 +165,8 @@ def _inputs(corpora: Sequence[Shards], choice: Choice) -> Iterator[dict[str, Any
         yield {"place": shown_place(shards.place.absolute()), "kind": shards.kind, **told}
 
 
-def _history(corpora: Sequence[Shards]) -> Mapping[str, Any]:
-    """What the manifest of a single input says of where that was merged from."""
+def _history(corpora: Sequence[Shards]) -> dict[str, Any]:
+    """What the manifests of the inputs say of selections, and that of a single one of a merger."""
     told = corpora[0].manifest or {}
-    return {"merged": told["merged"]} if len(corpora) == 1 and "merged" in told else {}
+    merged = {"merged": told["merged"]} if len(corpora) == 1 and "merged" in told else {}
+    return merged | selections(corpora)

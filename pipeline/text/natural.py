@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from nltk.tokenize import NLTKWordTokenizer
 
-_NO_SPACE_BEFORE = frozenset(
+NO_SPACE_BEFORE = frozenset(
     {",", ".", ";", ":", "?", "!", "%", ")", "]", "}", "''", "'", "...", "n't", "'s", "'re"}
     | {"'ve", "'ll", "'d", "'m", "N'T", "'S", "'RE", "'VE", "'LL", "'D", "'M"}
 )
-_NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
+NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "`", "$", "#"})
 SHOWN = {"``": '"', "''": '"', "`": "'"}
 """Words that stand in natural text as another sign."""
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
@@ -60,7 +60,7 @@ def join_words(words: Sequence[str]) -> NaturalText:
     offsets: list[tuple[int, int]] = []
     glue_next, quote_open = True, False
     for word in words:
-        before, after = word in _NO_SPACE_BEFORE, word in _NO_SPACE_AFTER
+        before, after = word in NO_SPACE_BEFORE, word in NO_SPACE_AFTER
         if word == '"':
             before, after = quote_open, not quote_open
             quote_open = not quote_open

@@ -1,6 +1,7 @@
 """``conjoin merge``: merges several corpora into one folder of candidates and drops duplicate rows.
 
-The rows that say something new are written in the order of the corpora.
+The rows that say something new are written in the order of the corpora. What a candidate says,
+no reject does.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +22,17 @@ from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.novelty import DROPPED, find_novelty
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
-from pipeline.corpus.writing import Written, sound, told_of, united_runs, vacant, write_kind
+from pipeline.corpus.writing import (
+    Written,
+    selections,
+    sound,
+    told_of,
+    united_runs,
+    vacant,
+    write_kind,
+)
 from pipeline.text.columns import with_text
 from pipeline.tools.settings import Merge
 
@@ -41,7 +50,7 @@ def run(settings: Merge) -> None:
     ]
     total = [sum(column) for column in zip(*(row[1:] for row in named), strict=True)]
     table(
-        "merge: rows of each corpus, in this order; repeated: those that say what an earlier row says",
+        "merge: rows of each corpus, in this order; repeated: those that say what another row says",
         ["corpus", "candidates", "new", "repeated", "rejects", "new", "repeated"],
         [*named, ("together", *total)],
     )
@@ -157,7 +166,10 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
     vacant(out, corpora)
     corpora = [sound(shards) for shards in corpora]
     runs = united_runs(corpora)
-    accepted, rejects = find_novelty(corpora)
+    with contents(corpora) as said:
+        every = np.ones(said.candidates, dtype=bool)
+        accepted, contradicted = said.first_candidates(every), said.contradicted(every)
+        rejects = said.first_rejects(~contradicted)
     counts = Survey()
     with (
         atomic_folder(out) as folder,
@@ -168,7 +180,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
             config: _write(folder, config, new, map(read, corpora), counts=counts, meter=meter)
             for config, new, read in inputs
         }
-        manifest = _manifest(corpora, runs, merged, counts)
+        manifest = _manifest(corpora, runs, merged, counts, int(contradicted.sum()))
         write_json(folder / MANIFEST, manifest)
         places = ", ".join(entry["place"] for entry in manifest["merged"])
         write_card(folder, f"Merged from {places}.", manifest["digests"])
@@ -180,7 +192,9 @@ def _manifest(
     runs: Mapping[str, Any],
     merged: Mapping[str, MergedRows],
     counts: Survey,
+    contradicted: int,
 ) -> dict[str, Any]:
+    """What is told of the folder; ``contradicted`` rejects are left out for a candidate of their content."""
 
     def each(value: str, index: int) -> dict[str, Any]:
         """One figure of both kinds of rows of an input."""
@@ -199,8 +213,12 @@ def _manifest(
             }
             for index, shards in enumerate(corpora)
         ],
+        **selections(corpora),
         "dropped": {
-            part: {DROPPED: sum(read.rows - read.kept for read in rows.inputs)}
-            for part, rows in merged.items()
+            part: {
+                DROPPED: sum(read.rows - read.kept for read in rows.inputs) - count,
+                **({CONTRADICTED: count} if count else {}),
+            }
+            for (part, rows), count in zip(merged.items(), (0, contradicted), strict=True)
         },
     }

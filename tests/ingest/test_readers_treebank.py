@@ -290,6 +290,18 @@ def test_licences_by_document(tmp_path: Path) -> None:
     assert {s.license for s in ingested(source, tmp_path / "own")} == {"unknown"}
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_licences_on_lines_of_other_systems(tmp_path: Path, end: str) -> None:
+    """Every line counts by itself."""
+    source = docs(tmp_path / "bank", 3)
+    text = end.join(["# who", "doc-* CC-BY-4.0", "odd/* MIT", ""])
+    (tmp_path / "l.txt").write_bytes(text.encode())
+    found = ingested(source, tmp_path / "own", licenses=tmp_path / "l.txt")
+    assert {s.doc_id: s.license for s in found} == {
+        "doc-0": "CC-BY-4.0", "doc-1": "MIT", "doc-2": "CC-BY-4.0",
+    }  # fmt: skip
+
+
 def _lists(folder: Path, **names: str) -> dict[str, Any]:
     for name, text in names.items():
         (folder / f"{name}.txt").write_text(text)
@@ -312,6 +324,10 @@ def _two_lists(folder: Path) -> dict[str, Any]:
 
 
 WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
+    "a licence that commands the terminal": (
+        lambda f: _licences(f, "# who\ndoc-* MIT\x1b[31m"),
+        r"licences:2: a character that cannot be printed: 'doc-\* MIT\\x1b\[31m'",
+    ),
     "a pattern of nothing": (
         lambda _: {"split": ["train=wsj*"]},
         "matches none of 4 documents, such as",
@@ -333,10 +349,6 @@ WRONG: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
     "no lists": (lambda f: {"split_lists": f}, "no split list, such as train.txt"),
     "no folder of lists": (lambda f: {"split_lists": f / "no"}, "no such folder of split lists"),
     "two lists of a split": (_two_lists, "two lists of one split: train.lst, train.txt"),
-    "old line ends": (
-        lambda f: _licences(f, "doc-1 MIT\rdoc-2 LDC\n"),
-        "licences:1: a control character",
-    ),
     "one column": (lambda f: _licences(f, "doc-1 MIT\ndoc-2\n"), "licences:2: one column"),
     "an unknown document": (lambda f: _licences(f, "doc-7 MIT"), "licences:1: no document 'doc-7'"),
     "shares that make 110": (lambda _: {"split_fractions": "80,10,20"}, "which make 100"),

@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,24 @@ from typer.testing import CliRunner
 from pipeline.cli import app
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
+from pipeline.core.files import FileFacts, write_json
 from pipeline.core.parquet import read_batches
 from pipeline.core.schema import PROBABILITIES
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
-from pipeline.corpus.licences import permits
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED, REPEATED
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.statistics import summarise
+from pipeline.infill import candidates as infill
 from pipeline.predictor.model import Predictor
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
 from pipeline.text.columns import natural_columns
-from pipeline.tools import merge as merging
 from pipeline.tools.browse.command import open_corpus
-from pipeline.tools.merge import DROPPED, merge
-from pipeline.tools.settings import Browse, Merge, Validate
+from pipeline.tools.merge import merge
+from pipeline.tools.settings import Browse, Validate
 from pipeline.tools.validate import command as validate
 from pipeline.train.candidate_location import find_location
 
@@ -184,14 +187,6 @@ def test_only_rows_that_the_licences_permit(
     assert set(manifest(tmp_path / "release")["licenses"]) == permitted
 
 
-def test_an_exception_that_nobody_knows_may_forbid_what_the_licence_permits() -> None:
-    """A WITH E is A only where E is known; otherwise it must be named itself."""
-    assert permits("GPL-2.0 WITH Classpath-exception-2.0", {"GPL-2.0-only", "GPL-2.0"})
-    for unknown in ("NonCommercial-NoRedistribution", "LDC-User-Agreement"):
-        assert not permits(f"CC-BY-4.0 WITH {unknown}", {"CC-BY-4.0", unknown})
-        assert not permits(f"CC0-1.0 AND (CC-BY-4.0 WITH {unknown})", {"CC-BY-4.0", "CC0-1.0"})
-
-
 def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     """One that fails a condition is no reason to leave out an equal one that does not."""
     low, high = (
@@ -200,39 +195,59 @@ def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     )
     both = selected(tmp_path / "both", low, high)
     assert ids(both) == ids(rows(low))
-    assert manifest(tmp_path / "both")["dropped"]["train"] == {DROPPED: len(rows(high))}
+    assert rejects(tmp_path / "both") == rejects(low)
+    dropped = {"train": {DROPPED: len(rows(high))}, "rejected": {DROPPED: len(rejects(high))}}
+    assert manifest(tmp_path / "both")["dropped"] == dropped
     best = selected(tmp_path / "best", low, high, min_score=-5.0)
     assert best == rows(high)
-    for name in ("both", "best"):
-        validate.run(Validate(place=tmp_path / name))
-        found = ids(rows(tmp_path / name)) + ids(rejects(tmp_path / name))
-        assert len(found) == len(set(found))  # nothing is refused beside what is chosen, or twice
+    assert ids(rejects(tmp_path / "best")) == ids(rejects(low))
+    assert manifest(tmp_path / "best")["dropped"]["train"] == {CONTRADICTED: len(rows(low))}
+    validate.run(Validate(place=tmp_path / "both"))
 
 
-def test_an_option_that_names_nothing_does_not_let_all_pass(folder: Path, tmp_path: Path) -> None:
-    """As a variable of the shell that is not set."""
-    for name in ("license", "label"):
-        for value in ("", " , "):
-            with pytest.raises(SettingsError, match=f"select.{name} .* names nothing"):
-                Select.build({"places": [folder], "out": tmp_path / "o", name: [value]}, None)
-
-
-def test_two_selections_of_a_folder_unite_without_contradiction(
-    folder: Path, tmp_path: Path
+@pytest.mark.parametrize("together", ["merge", "select"])
+def test_selections_of_one_folder_come_together_without_contradiction(
+    together: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What one left out and the other has is a candidate; what both left out is refused once."""
-    a, b, both = tmp_path / "a", tmp_path / "b", tmp_path / "both"
-    selected(a, folder, label=["NP"])
-    selected(b, folder, words="3-")
-    merging.run(Merge(places=[a, b], out=both))
-    found, refused = ids(rows(both)), ids(rejects(both))
-    assert set(found) == set(ids(rows(a))) | set(ids(rows(b)))
-    assert set(found) | set(refused) == set(ids(rows(folder))) | set(ids(rejects(folder)))
-    assert len(found) + len(refused) == len(set(found) | set(refused))
-    commands = [each["command"] for each in manifest(both)["selections"]]
-    assert [command.split()[:2] for command in commands] == [["conjoin", "select"]] * 2
-    selected(tmp_path / "again", both, label=["NP"])
-    assert manifest(tmp_path / "again")["selections"] == manifest(both)["selections"]
+    """What one leaves out and the other keeps is a candidate; what both leave out is one reject."""
+    parts = [tmp_path / "short", tmp_path / "vp"]
+    selected(parts[0], folder, words="1-3")
+    selected(parts[1], folder, label=["VP"])
+    out = tmp_path / "out"
+    if together == "merge":
+        merge([find_shards(part) for part in parts], out)
+    else:
+        selected(out, *parts)
+    kept = {*ids(rows(parts[0])), *ids(rows(parts[1]))}
+    assert set(ids(rows(out))) == kept
+    every = ids(rows(folder)) + ids(rejects(folder))
+    assert sorted(ids(rows(out)) + ids(rejects(out))) == sorted(every)
+    told = manifest(out)["dropped"]
+    assert told["rejected"][CONTRADICTED] > 0
+    counted = [len(read(place)) for place in parts for read in (rows, rejects)]
+    assert sum(map(sum, (each.values() for each in told.values()))) == sum(counted) - len(every)
+    validate.run(Validate(place=out))
+
+
+def test_a_row_under_another_licence_hides_no_equal_reject(folder: Path, tmp_path: Path) -> None:
+    """Of equal rejects the first that the licences permit counts."""
+    other = candidate_folder(tmp_path / "other", 90, license_="CC-BY-NC-4.0")
+    selected(tmp_path / "out", other, folder, license=["CC0-1.0"])
+    assert rejects(tmp_path / "out") == rejects(folder)
+
+
+def test_repetitions_that_generate_found_stay(folder: Path, tmp_path: Path) -> None:
+    """They contradict no candidate; the reason is the one of infill."""
+    assert REPEATED == infill.REPEATED
+    table = pa.Table.from_batches(read_accepted(find_shards(folder)))
+    reasons = pa.array([REPEATED, "other"] * (len(table) // 2) + [REPEATED] * (len(table) % 2))
+    pq.write_table(
+        table.append_column(RELEASED_REJECTS.field("reason"), reasons), tmp_path / "r.parquet"
+    )
+    merge([find_shards(folder), find_shards(tmp_path / "r.parquet")], tmp_path / "out")
+    found = Counter(row["reason"] for row in rejects(tmp_path / "out"))
+    assert found[REPEATED] == reasons.to_pylist().count(REPEATED)
+    assert "other" not in found
 
 
 @pytest.mark.parametrize("kind", ["release", "merged", "selected", "file"])
@@ -275,6 +290,34 @@ def test_the_result_is_a_corpus_like_any_other(
     card = (tmp_path / "release/README.md").read_text()
     assert "conjoin select" in card
     assert "--words 2-4" in card
+
+
+def test_another_text_than_the_words_is_handed_on_by_nobody(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Chosen by, selected, merged and released is the text of the words; validate finds the other."""
+    bad = tmp_path / "bad"
+    shutil.copytree(folder, bad)
+    for path in bad.glob("*.parquet"):
+        forged = [row | {"text": "of somebody"} for row in pq.read_table(path).to_pylist()]
+        pq.write_table(pa.Table.from_pylist(forged, schema=pq.read_schema(path)), path)
+    shards = [
+        each | asdict(FileFacts.of(bad / each["file"], each["rows"]))
+        for each in manifest(bad)["shards"]
+    ]
+    write_json(bad / "manifest.json", manifest(bad) | {"shards": shards})
+    with pytest.raises(InputError, match="no candidate is chosen"):
+        selected(tmp_path / "none", bad, where="text = 'of somebody'")
+    selected(tmp_path / "selected", bad, where="text LIKE '%door%'")
+    merge([find_shards(bad), find_shards(bad)], tmp_path / "merged")
+    release.run(Release(candidates=bad, out=tmp_path / "released"))
+    for name in ("selected", "merged", "released"):
+        for row in (*rows(tmp_path / name), *rejects(tmp_path / name)):
+            assert row["text"] == natural_columns(row["words"])["text"]
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        validate.run(Validate(place=bad))
+    assert "text differs from its words" in capsys.readouterr().out
 
 
 def test_equal_inputs_give_equal_files(folder: Path, tmp_path: Path) -> None:
@@ -330,7 +373,10 @@ def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_pat
 WHERE = [
     ("score >", "syntax error"),
     ("", "empty"),
-    ("scor > 1", "not found"),
+    ("scor > 1", "there is no column 'scor', did you mean 'score'"),
+    ("len(word) < 15", "there is no column 'word', did you mean 'words'"),
+    ("Words_ IS NULL", "there is no column 'Words_', did you mean 'words'"),
+    ("zzz > 1", "there is no column 'zzz'; "),
     ("score", "FLOAT, neither true nor false"),
     ("true) ORDER BY (1", "more than one condition"),
     ("true) UNION SELECT (1", "more than one condition"),
@@ -344,10 +390,13 @@ WHERE = [
     ("random() < 0.5", "does not always say the same"),
     ("now() > '2020-01-01'", "does not always say the same"),
     ("current_date > '2020-01-01'", "does not always say the same"),
-    ("LOCALTIMESTAMP > '2020-01-01'", "does not always say the same"),
-    ("current_localtimestamp() > '2020-01-01'", "does not always say the same"),
+    ("CURRENT_TIMESTAMP > '2020-01-01'", "does not always say the same"),
+    ("extract(microsecond FROM LOCALTIMESTAMP) % 2 = 0", "does not always say the same"),
+    ("LocalTime > TIME '10:00:00'", "does not always say the same"),
+    ("current_localtimestamp() > TIMESTAMP '2020-01-01'", "does not always say the same"),
     ("age(TIMESTAMP '2020-01-01') > INTERVAL 1 DAY", "does not always say the same"),
-    ("len(word) < 15", 'column "word" not found'),
+    ("ago(INTERVAL 1 DAY) IS NULL", "does not always say the same"),
+    ("pg_conf_load_time() IS NULL", "does not always say the same"),
     ("read_text('/etc/passwd') = ''", "table function"),
     ("getenv('HOME') = ''", "does not exist"),
     ("strlen(text) > 3 AND nosuch(label)", "does not exist"),
@@ -380,11 +429,16 @@ def test_a_condition_that_a_row_cannot_answer_is_one_line(folder: Path, tmp_path
         ({"words": "many"}, SettingsError, "such as 2-8"),
         ({"words": "-"}, SettingsError, "such as 2-8"),
         ({"license": ["CC-BY4"]}, SettingsError, r"select\.license = 'CC-BY4'"),
+        ({"license": ["CC-BY-4.0 OR CC0-1.0"]}, SettingsError, "single licences are named"),
+        ({"license": [""]}, SettingsError, "names nothing"),
+        ({"label": ["NP", " , "]}, SettingsError, "names nothing"),
+        ({"label": [","]}, SettingsError, "names nothing"),
         ({"delta": 0.5}, SettingsError, "needs a predictor"),
         ({"delta": 1.5}, SettingsError, "less than or equal to 1"),
         ({"limit": 0}, SettingsError, "greater than or equal to 1"),
         ({"predictor": "nowhere"}, ModelError, "predictor"),
-        ({"label": ["QP"]}, InputError, "no candidate is chosen"),
+        ({"label": ["QP"]}, InputError, "no candidate is chosen: none has the label 'QP'"),
+        ({"label": ["np"]}, InputError, "'np', did you mean 'NP'.*labels there are NP, VP"),
         ({"min_score": 0.0, "max_score": -1.0}, InputError, "no candidate is chosen"),
     ],
 )  # fmt: skip
@@ -395,6 +449,43 @@ def test_what_cannot_be_selected_is_one_line(
     with pytest.raises(error, match=why):
         run(Select.build({"places": [folder], "out": tmp_path / "out", **given}, None))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_predictor_that_is_not_there_is_told_before_the_corpus_is_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    """So nobody waits for it."""
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    next(damaged.glob("*.parquet")).write_bytes(b"")
+    with pytest.raises(ModelError):
+        selected(tmp_path / "out", damaged, predictor=tmp_path / "nosuch")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_no_place_for_a_folder(there: bool, folder: Path, tmp_path: Path) -> None:
+    """Neither one to an empty folder nor one that leads nowhere; nothing is read for it."""
+    if there:
+        (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    with pytest.raises(InputError, match="a link"):
+        selected(tmp_path / "link", folder)
+
+
+def test_selections_are_told_of_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
+    """Merged, and selected from again: each command once, the earlier first."""
+    parts = [tmp_path / "short", tmp_path / "vp"]
+    selected(parts[0], folder, words="1-3")
+    selected(parts[1], folder, label=["VP"])
+    told = [manifest(part)["selection"] for part in parts]
+    merge([find_shards(part) for part in (*parts, *parts, folder)], tmp_path / "merged")
+    assert manifest(tmp_path / "merged")["selections"] == told
+    selected(tmp_path / "again", tmp_path / "merged", min_score=-2.0)
+    assert manifest(tmp_path / "again")["selections"] == told
+    selected(tmp_path / "third", tmp_path / "again", limit=1)
+    last = manifest(tmp_path / "again")["selection"]
+    assert manifest(tmp_path / "third")["selections"] == [*told, last]
+    assert "selections" not in manifest(parts[0])
 
 
 def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The columns of candidates that follow from their words: text, and where in it each word stands."""
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -42,9 +43,26 @@ def test_rows_that_lack_the_columns_get_them(given: tuple[dict[str, Any], ...]) 
     assert made.to_pylist() == [row | natural_columns(row["words"]) for row in batch.to_pylist()]
 
 
-def test_what_a_stranger_wrote_there_is_not_believed() -> None:
-    """No row digest has the columns, so a text of other words than the row's would be handed on."""
-    other = {"words": ["a", "."], "text": "else", "offsets": [{"start": -5, "end": 2**31 - 1}]}
-    (made,) = with_text(rows(other)).to_pylist()
-    assert made["text"] == "a."
-    assert made["offsets"] == [{"start": 0, "end": 1}, {"start": 1, "end": 2}]
+def test_words_in_bulk_are_spaced_as_one_by_one() -> None:
+    """Quotes that open and close, brackets, clitics and signs in any order, row by row."""
+    signs, choose = [*WORDS, "`", "n't", "$", "b"], random.Random(0)
+    given = [{"words": choose.choices(signs, k=choose.randrange(9))} for _ in range(200)]
+    batch = rows(*given)
+    made = [natural_columns(each["words"]) for each in given]
+    for some, own in ((batch, made), (batch.slice(50, 7), made[50:57])):
+        found = with_text(some).select(["text", "offsets"]).to_pylist()
+        assert found == own
+
+
+@pytest.mark.parametrize("words", [["a", "."], []])
+def test_another_text_than_the_words_is_not_believed(words: list[str]) -> None:
+    """The digest of a row would not tell: what stood there gives way to the text of the words."""
+    own = {
+        "words": words,
+        "text": "\x1b[31mof somebody",
+        "offsets": [{"start": -5, "end": 2**31 - 1}],
+    }
+    batch = rows(own, natural_columns(["a"]) | {"words": ["a"]})
+    (first, second) = with_text(batch).to_pylist()
+    assert first == batch.to_pylist()[0] | natural_columns(words)
+    assert second == batch.to_pylist()[1]

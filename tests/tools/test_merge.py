@@ -20,6 +20,7 @@ from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus import writing
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import find_shards
+from pipeline.corpus.novelty import CONTRADICTED, DROPPED
 from pipeline.corpus.rows import (
     RELEASED,
     RELEASED_REJECTS,
@@ -28,7 +29,7 @@ from pipeline.corpus.rows import (
     read_rejects,
 )
 from pipeline.corpus.statistics import summarise
-from pipeline.tools.merge import DROPPED, run
+from pipeline.tools.merge import run
 from pipeline.tools.settings import Merge
 from pipeline.train.candidate_location import find_location
 
@@ -167,7 +168,7 @@ def test_a_merged_folder_is_a_corpus_like_others(tmp_path: Path) -> None:
 
 
 def test_what_counts_as_the_same(tmp_path: Path) -> None:
-    """Another label, score, sentence or reason is the same content; another bracket is not."""
+    """Another label, score or sentence is the same content; another bracket or reason is not."""
     one = candidate_folder(tmp_path / "one", 28)
     two = candidate_folder(tmp_path / "two", 28, seed=1)
     count = len(accepted(one))
@@ -185,10 +186,29 @@ def test_what_counts_as_the_same(tmp_path: Path) -> None:
     rewrite(two, touch)
     rewrite(two, lambda _, row: row | {"reason": "another reason"}, "rejects")
     manifest = merged(tmp_path / "out", one, two)
-    assert manifest["rows"] == {"train": count + 1, "rejected": 28 - count}
-    assert "another reason" not in {row["reason"] for row in rejects(tmp_path / "out")}
+    changed = len(pq.read_table(sorted(two.glob("rejects-*"))[0]))
+    assert changed > 0
+    assert manifest["rows"] == {"train": count + 1, "rejected": 28 - count + changed}
     assert accepted(tmp_path / "out")[:count] == accepted(one)
     assert accepted(tmp_path / "out")[-1]["candidate_id"] == "1f"
+
+
+def test_a_reject_with_a_sentence_of_its_own_is_kept_once(tmp_path: Path) -> None:
+    """Whatever the reasons; and never beside a candidate that says the same."""
+    one = candidate_folder(tmp_path / "one", 28)
+    rows = [row | {"reason": f"reason {n}"} for n, row in enumerate(accepted(one))]
+    files = []
+    for name, some in (("a", rows[:9]), ("b", [row | {"reason": "other"} for row in rows[:12]])):
+        files.append(tmp_path / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(some, schema=RELEASED_REJECTS), files[-1])
+    manifest = merged(tmp_path / "out", *files)
+    assert [row["reason"] for row in rejects(tmp_path / "out")] == [
+        *(f"reason {n}" for n in range(9)), *["other"] * 3
+    ]  # fmt: skip
+    assert manifest["dropped"]["rejected"] == {DROPPED: 9}
+    manifest = merged(tmp_path / "all", *files, one)
+    assert manifest["dropped"]["rejected"] == {DROPPED: 0, CONTRADICTED: 21}
+    assert rejects(tmp_path / "all") == rejects(one)
 
 
 def test_repetitions_within_a_corpus_are_dropped(tmp_path: Path) -> None:

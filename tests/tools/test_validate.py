@@ -26,7 +26,9 @@ from shared_corpora import candidate_folder
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.types import LABEL
-from pipeline.corpus.rows import RELEASED
+from pipeline.corpus.novelty import REPEATED
+from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
+from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
 from pipeline.release.package import write_checksums
 from pipeline.release.settings import Rehydrate
@@ -34,6 +36,7 @@ from pipeline.tools import rehydrate
 from pipeline.tools.settings import Validate
 from pipeline.tools.validate import command as validate
 from pipeline.tools.validate import files as reading
+from pipeline.tools.validate.identity import SPLIT_WORD
 from pipeline.tools.validate.rules import SPECIAL_IN_FILL
 from pipeline.tools.validate.violations import printable
 
@@ -541,6 +544,29 @@ def test_nothing_to_check_is_bad_input(tmp_path: Path) -> None:
     for place in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(InputError, match=r"no such file|neither candidates nor a release"):
             validate.run(Validate(place=place))
+
+
+def test_a_candidate_that_is_a_reject_too_is_named(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """But not where the reject only says that it repeats one, or that its fill was cut off."""
+    folder = tmp_path / "release"
+    shutil.copytree(made / "release", folder)
+    usable, refused = (next((folder / name).glob("*.parquet")) for name in ("data", "rejected"))
+    table = pq.read_table(usable, partitioning=None).slice(0, 4)
+    reasons = ["below", "same content as an earlier row", REPEATED, SPLIT_WORD]
+    table = table.append_column(RELEASED_REJECTS.field("reason"), pa.array(reasons))
+    old = pq.read_table(refused, partitioning=None)
+    pq.write_table(pa.concat_tables([old, table.select(old.schema.names)]), refused)
+    found = violations(folder, capsys)["candidate and reject"]
+    assert found["count"] == 1
+    assert found["examples"][0]["row"] == len(old)
+    assert found["examples"][0]["what"].endswith(f"{usable.name}, row 0")
+
+
+def test_the_reasons_that_contradict_no_candidate_are_those_of_infill() -> None:
+    """They do not speak of the words."""
+    assert (REPEATED, SPLIT_WORD) == (candidates.REPEATED, base.SPLIT_WORD)
 
 
 def test_the_reason_that_permits_sentinels_is_that_of_infill() -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,8 @@ class _Checker:
                         self._try(batch, reading, number, held)
                         held.rows += len(batch)
                         meter.advance(len(batch))
-        for kind, (file, row), (first, at) in self._seen.twins():
+        doubles = chain(self._seen.twins(), self._seen.contradictions())
+        for kind, (file, row), (first, at) in doubles:
             what = f"as {self._name(self._files[first])}, row {at}"
             self._found.add(kind, self._name(self._files[file]), what, row)
         if self._sentences is not None:
@@ -182,8 +184,10 @@ class _Checker:
         self._count(reading, whole, places[sound], found)
         if self._sentences is not None:
             self._donated.add(whole, number)
-        if "candidate_id" in whole.schema.names and not reading.rejects:
-            self._seen.add(whole, number)  # rejects whose fills came out the same have the same id
+        if "candidate_id" in whole.schema.names:
+            # Among each other rejects may share an id: their fills came out the same.
+            add = self._seen.add_rejects if reading.rejects else self._seen.add
+            add(whole, number)
 
     def _count(
         self,

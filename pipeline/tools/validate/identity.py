@@ -14,6 +14,10 @@ import pyarrow.compute as pc
 
 from pipeline.corpus.digest import raw_texts, span_texts, with_elements
 from pipeline.corpus.engine import fetched
+from pipeline.corpus.novelty import DROPPED, REPEATED
+
+SPLIT_WORD = "fill begins inside a word"
+"""The reason of rejects whose fill was cut off before its first word: the words alone do not show that."""
 
 IDENTITY = ("sentence_id", "words", "coordinator", "conjuncts", "reference")
 """The columns of which an id is the hash."""
@@ -64,6 +68,7 @@ class Seen:
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
         database.execute("CREATE TABLE seen (number BIGINT, id UHUGEINT, content UHUGEINT)")
+        database.execute("CREATE TABLE refused (number BIGINT, id UHUGEINT)")
 
     def add(self, batch: pa.RecordBatch, file: int) -> None:
         """Take rows in.
@@ -80,6 +85,32 @@ class Seen:
             {"first": file * _FILE},
         )
         self._database.unregister("batch")
+
+    def add_rejects(self, batch: pa.RecordBatch, file: int) -> None:
+        """Take rejects in, which contradict a candidate of their id unless they only repeat its words.
+
+        Args:
+            batch: rows with ``candidate_id`` and ``place``; without ``reason`` nothing is taken in.
+            file: number of the file.
+        """
+        if "reason" not in batch.schema.names:
+            return
+        self._database.register("batch", pa.Table.from_batches([batch]))
+        self._database.execute(
+            "INSERT INTO refused SELECT $first + place, md5_number(candidate_id) FROM batch "
+            "WHERE NOT list_contains($echoes, reason)",
+            {"first": file * _FILE, "echoes": _ECHOES},
+        )
+        self._database.unregister("batch")
+
+    def contradictions(self) -> Iterator[Twin]:
+        """Rejects whose id a candidate has."""
+        found = self._database.execute(
+            "SELECT refused.number, min(seen.number) FROM refused JOIN seen USING (id) "
+            "GROUP BY refused.number ORDER BY refused.number"
+        )
+        for number, first in fetched(found):
+            yield "candidate and reject", divmod(number, _FILE), divmod(first, _FILE)
 
     def twins(self) -> Iterator[Twin]:
         """Rows whose id, or content under another id, stands in an earlier row."""
@@ -101,6 +132,9 @@ class Seen:
         for told, number, first in fetched(found):
             yield told, divmod(number, _FILE), divmod(first, _FILE)
 
+
+_ECHOES = [REPEATED, DROPPED, SPLIT_WORD]
+"""Reasons that do not speak of the words, and so do not contradict a candidate that has them."""
 
 _FILE = 2**40  # numbers of rows that each file has to itself
 _SAME_ID = "CASE WHEN seen.content = known.content THEN 'duplicate row' ELSE 'duplicate id' END"

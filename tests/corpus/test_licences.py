@@ -1,0 +1,25 @@
+"""Which licences of rows are permitted by those that are named."""
+
+import pytest
+
+from pipeline.corpus.licences import permits
+
+
+@pytest.mark.parametrize(
+    ("expression", "named", "expected"),
+    [
+        ("GPL-2.0-only WITH Classpath-exception-2.0", {"GPL-2.0-only"}, True),
+        ("gpl-2.0-only WITH classpath-exception-2.0", {"GPL-2.0-only"}, True),
+        ("MIT WITH No-Handing-On", {"MIT"}, False),
+        ("MIT WITH No-Handing-On", {"MIT", "No-Handing-On"}, False),
+        ("MIT WITH No-Handing-On", {"MIT WITH No-Handing-On"}, True),
+        ("MIT WITH No-Handing-On OR CC0-1.0", {"CC0-1.0"}, True),
+        ("CC0-1.0 AND MIT WITH No-Handing-On", {"CC0-1.0", "MIT"}, False),
+        ("MIT WITH Classpath-exception-2.0", {"MIT WITH Classpath-exception-2.0"}, True),
+    ],
+)
+def test_only_a_known_exception_goes_without_saying(
+    expression: str, named: set[str], expected: bool
+) -> None:
+    """What follows WITH may take something away, unless conjoin knows that it does not."""
+    assert permits(expression, named) is expected
