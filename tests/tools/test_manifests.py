@@ -182,7 +182,7 @@ def test_a_circle_of_links_is_one_line(tmp_path: Path) -> None:
         lambda out: merge.run(Merge(places=[folder, folder], out=out)),
         lambda out: export.run(Export(place=folder, format="jsonl", out=out)),
     ):
-        with pytest.raises(InputError, match="a: (its symbolic links lead in a circle|a link)"):
+        with pytest.raises(InputError, match=r"a: (its symbolic links lead in a circle|a link)"):
             run(tmp_path / "a")
 
 
