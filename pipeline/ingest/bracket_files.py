@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.ingest.archives import members, zip_members
-from pipeline.text.unpacking import Allowance, decoded, opened, read_whole
+from pipeline.text.unpacking import Allowance, decoded, opened, read_at_most, read_whole
 
 LARGEST = 256 * 2**20
 """Bytes of a file of trees; all of the Penn Treebank in one has 60 MiB."""
@@ -155,14 +155,7 @@ def _is_archive(path: Path) -> bool:
 def _content(path: Path, allowance: Allowance) -> bytes:
     if _PACKED.search(path.name):
         return read_whole(path, allowance).encode()
-    with opened(path) as handle:
-        data = handle.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(
-            f"more than {LARGEST // 2**20} MiB, which no file of trees has", path=path,
-            remedy="is it a treebank in brackets?",
-        )  # fmt: skip
-    return data
+    return read_at_most(path, LARGEST, kind="file of trees", remedy="is it a treebank in brackets?")
 
 
 def _file(name: str, place: str, data: bytes, tally: Tally, strict: bool) -> BracketFile | None:

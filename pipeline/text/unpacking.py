@@ -100,6 +100,26 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         yield handle
 
 
+def read_at_most(path: Path, largest: int, *, kind: str, remedy: str) -> bytes:
+    """The bytes of a file of bounded size, as they are on the disk.
+
+    Args:
+        path: the file.
+        largest: the most bytes that it may have, a whole number of MiB.
+        kind: what it should be, for the error: ``article``.
+        remedy: for the error.
+
+    Raises:
+        InputError: as ``opened``, or it has more.
+    """
+    with opened(path) as handle:
+        data = handle.read(largest + 1)
+    if len(data) > largest:
+        said = f"more than {largest // 2**20} MiB, which no {kind} has"
+        raise InputError(said, path=path, remedy=remedy)
+    return data
+
+
 def packing(raw: io.BufferedReader) -> str | None:
     """How a file is packed, by its first bytes: ``gzip``, ``xz`` or not at all."""
     first = raw.peek(6)[:6]

@@ -39,7 +39,7 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
 from pipeline.text.trees import DEEPEST, LONGEST, escape
-from pipeline.text.unpacking import Allowance, opened, read_whole
+from pipeline.text.unpacking import Allowance, opened, read_at_most, read_whole
 
 LARGEST = 16 * 2**20
 """Bytes of an article; the largest of GENIA has 31,000."""
@@ -282,14 +282,8 @@ def _articles(source: Path, allowance: Allowance) -> Iterator[tuple[str, bytes]]
 
 
 def _content(path: Path) -> bytes:
-    with opened(path) as handle:
-        data = handle.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(
-            f"more than {LARGEST // 2**20} MiB, which no article has", path=path,
-            remedy="is it an article of the GENIA Treebank?",
-        )  # fmt: skip
-    return data
+    remedy = "is it an article of the GENIA Treebank?"
+    return read_at_most(path, LARGEST, kind="article", remedy=remedy)
 
 
 def _parse(path: str, data: bytes) -> Element:
