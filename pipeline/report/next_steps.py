@@ -99,10 +99,11 @@ def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Ste
     if open_:
         first = open_[0]
         seeds = len(first.gain.seeds) if first.gain else 0
-        why = "are too few to say" if first.kind == FEW else "leave an interval that includes 0"
+        few = "one seed is too few" if seeds == 1 else f"{seeds} seeds are too few"
+        why = few if first.kind == FEW else f"{seeds} leave an interval that includes 0"
         numbers = ",".join(str(n) for n in range(max(5, min(2 * seeds, _MANY))))
         yield Step(
-            f"More seeds with {first.phrase}: {seeds} {why}. Add --preset if you ran one:",
+            f"More seeds with {first.phrase}: {why}. Add --preset if you ran one:",
             f"conjoin repro --set 'seeds=[{numbers}]'",
         )
     for verdict in found:

@@ -40,7 +40,7 @@ _CLAUSES = {
     HELPS: "helps with {}",
     UNCLEAR: "shows no gain with {}",
     WORSE: "does worse than none with {}",
-    FEW: "has too few seeds to say with {}",
+    FEW: "cannot be judged yet, for want of seeds, with {}",
     UNTOLD: "has no interval with {}",
     ALONE: "has not been tried with {}",
     WITHOUT: "has no baseline to beat with {}",

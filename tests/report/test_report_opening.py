@@ -83,7 +83,8 @@ def test_every_size_has_its_answer_in_plain_words() -> None:
         ({"t5": [0.5]}, [], "no baseline", "Generation has no baseline to beat with 100 labelled"),
         ({"baseline": [0.5], "t5": [0.6]}, [], "no interval", "Generation has no interval with 100"),
         ({"baseline": [0.5] * 2, "t5": [0.6] * 2}, [gain_of("t5", 0.1, 0.01, seeds=2)],
-         "too few seeds to say", "Generation has too few seeds to say with 100 labelled sentences."),
+         "too few seeds to say",
+         "Generation cannot be judged yet, for want of seeds, with 100 labelled sentences."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_said_is_not_said(
