@@ -98,6 +98,10 @@ def default_out(settings: Generate) -> Path:
         kind += "-gold"
     if settings.decoding != "greedy":
         kind += f"-{settings.decoding}"
+    if settings.coordinators:
+        kind += "-coordinators"
+    if settings.arity != "two":
+        kind += "-arity"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
