@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pipeline.core.types import Span, Structure
 
 COMMA = ","
+
+MOST_CONJUNCTS = 4
+"""Of a structure that generation builds."""
 
 PRECONJUNCTIONS = {"and": "both", "or": "either", "nor": "neither"}
 """The word that stands before the first conjunct, by the coordinator, in lower case."""
@@ -54,13 +58,18 @@ def structure_of(
         conjuncts: those of that sentence.
         reference: the first of them in the source sentence.
     """
-    if len(conjuncts) < 2 or any(span.end <= span.start for span in conjuncts):
+    if len(conjuncts) < 2:
         return None
-    before = PRECONJUNCTIONS.get(word.lower())
-    moved = conjuncts[0].start - reference.start
-    plain = Structure(
-        word, before if moved == 1 else None, len(conjuncts), conjuncts[-2].end + 1 == coordinator
+    before = conjuncts[0].start - reference.start
+    comma = conjuncts[-2].end + 1 == coordinator
+    pre = PRECONJUNCTIONS.get(word.lower()) if before else None
+    # Numbers alone: spans from elsewhere may have any length.
+    fits = (
+        before == (pre is not None)
+        and len(conjuncts[0]) == len(reference)
+        and all(span.start < span.end for span in conjuncts)
+        and all(one.end + 1 == two.start for one, two in pairwise(conjuncts[:-1]))
+        and coordinator == conjuncts[-2].end + comma == conjuncts[-1].start - 1
+        and (len(conjuncts) > 2 or not comma)
     )
-    laid = laid_out(plain, [[""] * len(span) for span in conjuncts], reference.start)
-    fits = (laid.conjuncts, laid.coordinator) == (tuple(conjuncts), coordinator)
-    return plain if fits and len(conjuncts[0]) == len(reference) else None
+    return Structure(word, pre, len(conjuncts), comma) if fits else None

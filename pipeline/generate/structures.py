@@ -11,12 +11,10 @@ from typing import Any
 
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.structures import COMMA, PRECONJUNCTIONS
+from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTIONS
 from pipeline.core.types import Reference, Sentence, Structure
 from pipeline.generate.settings import LIKE_L, Generate
 from pipeline.infill.decoding import key_of
-
-MOST_CONJUNCTS = 4
 
 _Words = tuple[str, str]
 """Coordinator and preconjunction, which may be empty."""
