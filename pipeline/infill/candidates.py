@@ -24,7 +24,7 @@ PUNCTUATION = "punctuation only"
 SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
 REPEATED = "fill repeated"
-TWIN = "fill equal to another one of the structure"
+TWIN = "fill equal to another conjunct"
 
 
 def grown(

@@ -207,7 +207,7 @@ def with_source(
 def _any_middle(database: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> bool:
     """Whether a row has such donors; few corpora do, and the others need not look for them."""
     asked = f"SELECT 1 FROM {parquet(*files)} WHERE len(middle_donors) > 0 LIMIT 1"  # noqa: S608 - ours
-    return database.execute(asked).fetchone() is not None
+    return bool(database.execute(asked).fetchall())
 
 
 def _typed(rows: Any, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:

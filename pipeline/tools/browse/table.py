@@ -291,7 +291,9 @@ def rows_by_number(
             **row,
             "conjuncts": [_ends(span) for span in row["conjuncts"]],
             "reference": _ends(row["reference"]),
-            "donors": [{"sentence": d["sentence_id"], "span": _ends(d)} for d in row["donors"]],
+            "donors": [
+                {"sentence": d["sentence_id"], "span": _ends(d)} for d in row["donors"] if d
+            ],
         }
         for row in rows
     ]

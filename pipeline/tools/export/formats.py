@@ -128,8 +128,8 @@ def conllu(row: Row) -> str:
         "CoordLabel": row["label"],
     }
     lines = with_misc(lines, tuple(structure), {row["coordinator"]: structure})
-    for name, text in _comments(row):
-        lines = with_comments(lines, name, [" ".join(text.split())])
+    for name, *texts in _comments(row):
+        lines = with_comments(lines, name, [" ".join(text.split()) for text in texts])
     return "\n".join(lines) + "\n\n"
 
 
@@ -138,14 +138,14 @@ def is_value(label: str) -> bool:
     return bool(label) and not any(c.isspace() or c in "|=," for c in label)
 
 
-def _comments(row: Row) -> Iterator[tuple[str, str]]:
+def _comments(row: Row) -> Iterator[tuple[str, ...]]:
+    """A name and its texts, each of which becomes a line."""
     yield "sent_id", row["candidate_id"]
     yield "text", " ".join(row["words"])
     yield "source_sentence", row["sentence_id"]
-    for donor in _donors(row):
-        start, end = donor["span"]
-        yield "donor_sentence", donor["sentence_id"]
-        yield "donor_words", f"{start + 1}-{end}"
+    if donors := _donors(row):
+        yield "donor_sentence", *(donor["sentence_id"] for donor in donors)
+        yield "donor_words", *(f"{d['span'][0] + 1}-{d['span'][1]}" for d in donors)
     for name in ("score", "score_append", "score_prepend"):
         if row[name] is not None:
             yield name, repr(row[name])
