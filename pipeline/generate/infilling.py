@@ -55,6 +55,7 @@ class Infilling(ABC):
 
     def __init__(self, settings: Generate) -> None:
         self._settings, self._task = settings, task_of(settings)
+        self._structures = structures_of(settings)
         self._plan = make_plan(settings)
         self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
         # Before any worker is launched.
@@ -68,20 +69,22 @@ class Infilling(ABC):
         self.inert: Set[str] = inert
         self.notes: Mapping[str, int] = {}
         self._trees = inputs_of(settings.corpus, settings.trees)
-        self._structures = structures_of(settings)
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
         if settings.coordinators is None:
             inert |= {"coordinators"}
         if settings.arity == "two":
             inert |= {"arity"}
-        inert |= {"labelled"}  # what is drawn from it counts
+        inert |= {"labelled", "targets"}  # what is drawn from them counts
 
     def inputs(self) -> dict[str, Any]:
         """The trees and given spans."""
         given = self._settings.given
         found = {**self._trees, "given": sha256_of(given) if given else None}
-        drawn = self._structures
-        return found if drawn is None else {**found, "structures": digest_of(drawn.facts())}
+        if self._structures is not None:
+            found["structures"] = digest_of(self._structures.facts())
+        if self._settings.targets is not None:
+            found["targets"] = sha256_of(self._settings.targets)
+        return found
 
     def model(self) -> str:
         """The identity of the language model."""

@@ -58,6 +58,11 @@ class Generate(DecodingSettings):
         None, description="like-L: which draw of the seed is L, a number or 'full'."
     )
     seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
+    targets: Path | None = Field(
+        None,
+        description="Draw labels, lengths, coordinators and numbers of conjuncts by this file of "
+        "`conjoin diagnose`.",
+    )
     limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
     unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
     batch_tokens: int = Field(
@@ -78,8 +83,8 @@ class Generate(DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold (trees), -sample or -n-best, -coordinators, -arity after the former, attested- "
-        "(attested-M- if M is not 16) before it.",
+        "-gold (trees), -sample or -n-best, -coordinators, -arity, -targets after the former, "
+        "attested- (attested-M- if M is not 16) before it.",
     )
 
     @field_validator("coordinators")

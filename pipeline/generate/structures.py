@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTIONS
-from pipeline.core.types import Reference, Sentence, Structure
+from pipeline.core.types import Coordination, Reference, Sentence, Structure
 from pipeline.generate.settings import LIKE_L, Generate
 from pipeline.infill.decoding import key_of
 
@@ -21,28 +21,27 @@ _Words = tuple[str, str]
 
 
 def observed(sentences: Iterable[Sentence]) -> list[Structure]:
-    """The evaluable structures of some sentences, in their order, as generation could make them.
+    """The evaluable structures of some sentences, in their order, as generation could make them."""
+    return [
+        structure_in(sentence, each)
+        for sentence in sentences
+        for each in sentence.coordinations
+        if each.is_evaluable
+    ]
 
-    Coordinators are in lower case, conjuncts beyond the fourth are not counted, and a comma before the
+
+def structure_in(sentence: Sentence, coordination: Coordination) -> Structure:
+    """An annotated structure as generation could make it.
+
+    Its coordinator is in lower case, conjuncts beyond the fourth are not counted, and a comma before the
     coordinator counts only where there are three conjuncts or more.
     """
-    found = []
-    for sentence in sentences:
-        words = [word.lower() for word in sentence.words]
-        for each in sentence.coordinations:
-            if not each.is_evaluable:
-                continue
-            word, before = each.word.lower(), words[each.start - 1 : each.start]
-            pre = PRECONJUNCTIONS.get(word)
-            found.append(
-                Structure(
-                    word,
-                    pre if [pre] == before else None,
-                    min(len(each.conjuncts), MOST_CONJUNCTS),
-                    len(each.conjuncts) > 2 and words[each.coordinator - 1] == COMMA,
-                )
-            )
-    return found
+    before, at = coordination.start - 1, coordination.coordinator
+    word, count = coordination.word.lower(), len(coordination.conjuncts)
+    pre = PRECONJUNCTIONS.get(word)
+    paired = pre is not None and before >= 0 and sentence.words[before].lower() == pre
+    comma = count > 2 and sentence.words[at - 1] == COMMA
+    return Structure(word, pre if paired else None, min(count, MOST_CONJUNCTS), comma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +93,17 @@ def structures_of(settings: Generate) -> Structures | None:
         InputError: as ``read_draw``; or L has no coordination.
     """
     like_l = LIKE_L in (settings.coordinators, settings.arity)
+    if settings.targets is not None:
+        if like_l or settings.coordinators or settings.coordinator != _usual_coordinator():
+            raise SettingsError(
+                "targets say which coordinators and how many conjuncts",
+                remedy="leave --coordinator, --coordinators and --arity out, or --targets",
+            )
+        if settings.spans != "constituents":
+            raise SettingsError(
+                f"targets are for constituents, was: spans {settings.spans}",
+                remedy="choose --spans constituents, or leave --targets out",
+            )
     if like_l and settings.labelled is None:
         raise SettingsError(
             "like-L needs to know L", remedy="add --labelled, the size of a draw of this seed"

@@ -1,5 +1,6 @@
 """What a run of Algorithm 1 reads: L and the validation set, which a draw names (§5.1), and U."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,8 +66,15 @@ def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predict
     ).to(device)
 
 
-def read_data(settings: Train, predictor: Predictor) -> TrainData:
+def read_data(
+    settings: Train, predictor: Predictor, without: AbstractSet[str] = frozenset()
+) -> TrainData:
     """Read everything before training, so that errors in the data cost no hours.
+
+    Args:
+        settings: of the run.
+        predictor: says what it can learn from.
+        without: sentences of L that are left out of it.
 
     Raises:
         InputError: the draw, the sentences or the candidates are missing, empty or inconsistent.
@@ -74,6 +82,7 @@ def read_data(settings: Train, predictor: Predictor) -> TrainData:
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = read_draw(settings.corpus, settings.seed, settings.labelled)
+    labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     learned, _, tally = learnable(labelled, predictor)
     _, measured, tally_validation = learnable(validation, predictor)
     if not learned:
