@@ -77,6 +77,10 @@ def run(settings: Diagnose) -> None:
         )  # fmt: skip
     draw = str(card.get("draw", card["labelled"]))
     labelled, _ = read_draw(corpus, card["seed"], draw)
+    if not any(each.is_evaluable for sentence in labelled for each in sentence.coordinations):
+        raise InputError(
+            "L has no coordination", path=settings.run, remedy="name a run of another draw"
+        )
     if len(labelled) < settings.folds:
         raise InputError(
             f"L has {len(labelled)} sentences for {settings.folds} folds",
@@ -232,10 +236,10 @@ def show(document: Mapping[str, Any]) -> None:
     for name in ("label", "length", "coordinator", "conjuncts"):
         groups: dict[Any, list[Mapping[str, Any]]] = {}
         for cell in document["cells"]:
-            groups.setdefault(
-                (cell["preconjunction"] or "", cell[name]) if name == "coordinator" else cell[name],
-                [],
-            ).append(cell)
+            value = cell[name]
+            if name == "coordinator":
+                value = cell["preconjunction"] or "", value
+            groups.setdefault(value, []).append(cell)
         for value, cells in sorted(groups.items()):
             structures, errors = (sum(c[key] for c in cells) for key in ("structures", "errors"))
             rows.append((

@@ -1,5 +1,6 @@
 """`generate --targets`: references and structures as often as they are wanted."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -85,13 +86,19 @@ def test_what_is_offered_seldom_weighs_more() -> None:
     assert targets.weight(Span(0, 9), "NP") == targets.weight(Span(0, 1), "PP") == 0.0
 
 
-def test_a_run_by_targets_is_valid_and_named_apart(corpus: Path) -> None:
+def test_a_run_by_targets_is_valid_and_named_apart(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its rows pass `validate`; other targets make its shards stale."""
     written(corpus, cell("NP", 2, 3, 0.5), cell("VP", 3, 2, 0.5))
     given = settings(corpus, out=corpus / "candidates/x/seed-0")
     run(given)
+    capsys.readouterr()
     out = given.out or Path()
-    validate.run(Validate(place=out))
+    with pytest.raises(SystemExit):
+        validate.run(Validate(place=out, json_=True))
+    told = json.loads(capsys.readouterr().out)["violations"]
+    assert set(told) == {"licence unknown"}
     rows = [c for path in out.glob("candidates-*.parquet") for c in read_candidates(path)]
     assert {row.words[row.coordinator] for row in rows} == {"or"}
     assert default_out(given).parent.name == "bert-sync-targets"
