@@ -35,6 +35,7 @@ from pipeline.select.settings import Select
 from pipeline.tools.settings import (
     Browse,
     Corpora,
+    Diagnose,
     Export,
     Fill,
     Merge,
@@ -64,6 +65,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "release": (Release, "pipeline.release.stage", STAGES),
     "fill": (Fill, "pipeline.tools.fill", TRY),
     "predict": (Predict, "pipeline.tools.predict.command", TRY),
+    "diagnose": (Diagnose, "pipeline.tools.diagnose", EXPERIMENTS),
     "plan": (Plan, "pipeline.tools.repro.plan", EXPERIMENTS),
     "repro": (Repro, "pipeline.tools.repro.command", EXPERIMENTS),
     "validate": (Validate, "pipeline.tools.validate.command", SHARE),

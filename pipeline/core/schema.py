@@ -85,6 +85,7 @@ CANDIDATES = _nullable(
         score_prepend=_SHARE,
         license=_TEXT,
         donor=_DONOR,
+        middle_donors=_list(_DONOR),
     ),
     "text",
     "offsets",
@@ -92,6 +93,7 @@ CANDIDATES = _nullable(
     "score_append",
     "score_prepend",
     "donor",
+    "middle_donors",
 )
 
 REJECTS = CANDIDATES.append(_field("reason", _TEXT))
@@ -186,7 +188,9 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
     known = {name: row[name] for name in _FIELDS.names}
     known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
     donor = None if row["donor"] is None else Donor(**row["donor"])
-    return Candidate(**known | {"reference": Span(**row["reference"]), "donor": donor})
+    middle = row["middle_donors"] and tuple(Donor(**each) for each in row["middle_donors"])
+    known |= {"reference": Span(**row["reference"]), "donor": donor, "middle_donors": middle}
+    return Candidate(**known)
 
 
 def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candidate]:

@@ -128,7 +128,10 @@ class Candidate:
     token; ``score_append`` and ``score_prepend`` are those of the same fill under S′(1) and S′(2)
     alone. Without synchronization only S′(1) is run: ``score_append`` equals ``score`` and
     ``score_prepend`` is None. ``donor`` says where an attested fill was taken from; None: a language
-    model wrote it. ``license`` covers the source sentence and the donor.
+    model wrote it. ``license`` covers the source sentence and the donors.
+
+    Of more than two conjuncts the first is the reference, ``fill`` and ``donor`` are the last one's, and
+    ``middle_donors`` those of the conjuncts between; the scores are then the means of all fills'.
     """
 
     candidate_id: str
@@ -144,6 +147,7 @@ class Candidate:
     score_prepend: float | None
     license: str
     donor: Donor | None = None
+    middle_donors: tuple[Donor, ...] | None = None
 
     @property
     def coordination(self) -> Coordination:
@@ -233,14 +237,47 @@ class SourceSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Structure:
+    """What is built around a reference span: its words besides the conjuncts, and how many these are.
+
+    ``preconjunction`` stands before the first conjunct (either … or); None: nothing does. With ``comma``
+    there is one before the coordinator; conjuncts that no coordinator parts have one between them
+    anyway.
+    """
+
+    coordinator: str
+    preconjunction: str | None = None
+    conjuncts: int = 2
+    comma: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A conjunct that was put beside a reference already: its words, its scores, and its donor if any."""
+
+    words: tuple[str, ...]
+    score: float | None = None
+    score_append: float | None = None
+    score_prepend: float | None = None
+    donor: Donor | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
-    """A sentence with the span to be coordinated."""
+    """A sentence with the span to be coordinated.
+
+    ``structure`` is what to build around it; None: the usual coordinator and one more conjunct.
+    ``placed`` are further conjuncts in their order, of which the next sees all; ``words`` and ``span``
+    are the source's all the same.
+    """
 
     sentence_id: str
     words: tuple[str, ...]
     span: Span
     label: str
     license: str
+    structure: Structure | None = None
+    placed: tuple[Placed, ...] = ()
 
 
 UNLABELLED = "X"

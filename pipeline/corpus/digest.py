@@ -8,7 +8,8 @@ It is defined on values, not on files, so that it can be computed with any reade
   as an unsigned integer; a span ``start-end``; a list its elements joined by U+001F; bytes their
   lower-case hex digits; null is ``\N``, and so is a span with a null in it;
 - a donor is its sentence's id and its span, joined by U+001F; where it is null, or has a null in it, the
-  row goes without this column, so that rows have the digest that they had before there was one;
+  row goes without this column, so that rows have the digest that they had before there was one; so it
+  goes without ``middle_donors`` where it has none;
 - the columns ``text`` and ``offsets`` are no part of a row: they say again what its words say;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;

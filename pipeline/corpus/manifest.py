@@ -18,12 +18,12 @@ from pipeline.core.documents import Count, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
-FORMAT = 3
+FORMAT = 4
 """Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
 
-READABLE = (1, 2, FORMAT)
+READABLE = (1, 2, 3, FORMAT)
 """Formats that are read. Releases of the first have no column ``donor``, of the first two no ``text`` and
-``offsets``."""
+``offsets``, of the first three no ``middle_donors`` and but two conjuncts."""
 
 _REMEDY = "make or get the corpus again"
 
@@ -48,6 +48,7 @@ class _Settings(TypedDict, total=False):
     spans: str | None
     decoding: str | None
     coordinator: str | None
+    coordinators: str | None
 
 
 class _Tally(TypedDict):

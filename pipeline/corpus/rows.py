@@ -39,6 +39,7 @@ STAND_OFF = pa.schema(
         *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
         RELEASED.field("license"),
         RELEASED.field("donor"),
+        RELEASED.field("middle_donors"),
         RELEASED.field("generation"),
     ]
 )
@@ -46,8 +47,10 @@ STAND_OFF = pa.schema(
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
 generated text and its words, null where there is a ``donor``, whose words they are. The sentence is
-``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose generated text
-repeats the source are not there.
+``source[:reference.end] + [word] + fill_words + source[reference.end:]``; of more than two conjuncts
+``fill_words`` has the words of all but the reference, ``fill`` the text of the last, and commas and
+preconjunction follow from the spans (``core.structures``). Rows whose generated text repeats the source
+are not there.
 """
 
 STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))

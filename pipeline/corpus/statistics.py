@@ -206,10 +206,12 @@ _OF_ACCEPTED = {
         ("words", "coordinator", "conjuncts"),
         _PLACES.format(
             source=_HOLDS.format(
-                'words[:coordinator] || words[coordinator + 2 : conjuncts[-1]."start"] '
-                '|| words[conjuncts[-1]."end" + 1 :]'
+                'words[: least(conjuncts[1]."end", coordinator)] || words[conjuncts[-1]."end" + 1 :]'
             ),
-            fill=_HOLDS.format('words[conjuncts[-1]."start" + 1 : conjuncts[-1]."end"]'),
+            fill=_HOLDS.format(
+                'words[conjuncts[1]."end" + 1 : coordinator] '
+                '|| words[coordinator + 2 : conjuncts[-1]."end"]'
+            ),
         ),
     ),
     "fill_words": (("conjuncts",), _LENGTH.format("conjuncts[-1]")),
@@ -331,10 +333,15 @@ def _distinct(database: duckdb.DuckDBPyConnection, value: str) -> int:
 def _attested(database: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Rows whose fill was taken from another sentence, and how many different places these are."""
     described = database.execute("DESCRIBE rows").fetchall()
-    if "donor" not in {name for name, *_ in described}:
+    names = {name for name, *_ in described}
+    if "donor" not in names:
         return {"rows": 0, "donors": 0}
+    places = "SELECT donor FROM rows WHERE reason IS NULL"
+    if "middle_donors" in names:
+        places += " UNION ALL SELECT unnest(middle_donors) FROM rows WHERE reason IS NULL"
     ((rows, donors),) = database.execute(
-        "SELECT count(donor), count(DISTINCT donor) FROM rows WHERE reason IS NULL"
+        "SELECT (SELECT count(donor) FROM rows WHERE reason IS NULL), "  # noqa: S608 - ours
+        f"count(DISTINCT donor) FROM ({places})"
     ).fetchall()
     return {"rows": int(rows), "donors": int(donors)}
 

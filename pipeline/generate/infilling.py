@@ -9,15 +9,16 @@ from typing import Any
 import torch
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER
-from pipeline.core.files import sha256_of
+from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import make_plan, seeds_of
 from pipeline.generate.settings import Generate
+from pipeline.generate.structures import structures_of
 from pipeline.infill import task_of
 from pipeline.infill.base import Fill
-from pipeline.infill.candidates import rows_of
+from pipeline.infill.candidates import grown
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, locate_lm
 
@@ -54,6 +55,7 @@ class Infilling(ABC):
 
     def __init__(self, settings: Generate) -> None:
         self._settings, self._task = settings, task_of(settings)
+        self._structures = structures_of(settings)
         self._plan = make_plan(settings)
         self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)
         # Before any worker is launched.
@@ -67,11 +69,22 @@ class Infilling(ABC):
         self.inert: Set[str] = inert
         self.notes: Mapping[str, int] = {}
         self._trees = inputs_of(settings.corpus, settings.trees)
+        # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
+        if settings.coordinators is None:
+            inert |= {"coordinators"}
+        if settings.arity == "two":
+            inert |= {"arity"}
+        inert |= {"labelled", "targets"}  # what is drawn from them counts
 
     def inputs(self) -> dict[str, Any]:
         """The trees and given spans."""
         given = self._settings.given
-        return {**self._trees, "given": sha256_of(given) if given else None}
+        found = {**self._trees, "given": sha256_of(given) if given else None}
+        if self._structures is not None:
+            found["structures"] = digest_of(self._structures.facts())
+        if self._settings.targets is not None:
+            found["targets"] = sha256_of(self._settings.targets)
+        return found
 
     def model(self) -> str:
         """The identity of the language model."""
@@ -80,6 +93,8 @@ class Infilling(ABC):
     def items(self, unit: int) -> tuple[list[Reference], dict[str, int]]:
         """The reference spans of a unit, and how many of its sentences have none."""
         references, without = self._plan.references(unit)
+        if self._structures is not None:
+            references = [self._structures.put_on(each) for each in references]
         return references, {WITHOUT: without}
 
     @abstractmethod
@@ -95,8 +110,11 @@ class Infilling(ABC):
         fill_all = self.load(device)
 
         def make(references: Sequence[Reference], on_batch: OnBatch) -> Made:
-            fills = fill_all(references, on_batch)
-            rows = chain.from_iterable(rows_of(references, fills, self._settings))
-            return list(rows), {CUT: sum(each.cut for found in fills for each in found)}
+            def fills_of(some: Sequence[Reference], first: bool) -> list[list[Fill]]:
+                # A reference counts once, however many conjuncts it gets.
+                return fill_all(some, on_batch if first else lambda _, read: on_batch(0, read))
+
+            rows, cut = grown(references, fills_of, self._settings)
+            return list(chain.from_iterable(rows)), {CUT: cut}
 
         return make

@@ -26,6 +26,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference, SourceSentence, is_unlabelled_seed
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
+from pipeline.generate.targets import Targets, read_targets
 from pipeline.text.trees import leaves, parse_tree
 
 
@@ -145,7 +146,8 @@ def make_plan(settings: Generate) -> Plan:
     """Makes the plan of a run, the same in every process.
 
     Raises:
-        InputError: no trees, no reference span in any of them, or given spans that do not fit.
+        InputError: no trees, no reference span in any of them, given spans that do not fit, or as
+            ``read_targets``.
         SettingsError: spans=given without a file, or a file without spans=given.
     """
     if settings.given is not None and settings.spans != "given":
@@ -163,7 +165,14 @@ def make_plan(settings: Generate) -> Plan:
         if settings.given is None:
             raise SettingsError("generate.spans = 'given' needs --given FILE")
         return _given_plan(trees, count, settings.given, settings.unit)
-    choose = partial(_drawn, settings.spans == "constituents", settings.references, settings.seed)
+    targets = None
+    if settings.targets is not None:
+        targets = read_targets(settings.targets, settings.seed, trees, count)
+    constituents = settings.spans == "constituents"
+    choose = partial(
+        _drawn,
+        constituents=constituents, references=settings.references, seed=settings.seed, targets=targets,
+    )  # fmt: skip
     rows = blocks(count, max(1, settings.unit // settings.references))
     sizes = tuple(len(block) * settings.references for block in rows)
     plan = Plan(trees, rows, sizes, choose)
@@ -183,7 +192,13 @@ def blocks(total: int, size: int) -> tuple[range, ...]:
 
 
 def _drawn(
-    constituents: bool, references: int, seed: int, source: SourceSentence, bracketing: str | None
+    source: SourceSentence,
+    bracketing: str | None,
+    *,
+    constituents: bool,
+    references: int,
+    seed: int,
+    targets: Targets | None,
 ) -> list[Reference]:
     if bracketing is None:  # counted among the sentences without a reference span
         return []
@@ -194,7 +209,11 @@ def _drawn(
             sentence_id=source.sentence_id,
             remedy="run `conjoin preparse` again",
         )
-    return draw_spans(source, tree=tree if constituents else None, references=references, seed=seed)
+    found = draw_spans(
+        source, tree=tree if constituents else None, references=references, seed=seed,
+        weigh=targets.weight if targets else None,
+    )  # fmt: skip
+    return [targets.put_on(each) for each in found] if targets else found
 
 
 def _given_plan(trees: TreeRows | GoldRows, count: int, path: Path, size: int) -> Plan:

@@ -103,8 +103,9 @@ class Pool:
     ) -> Choice | None:
         """Distinct constituents of the reference's category from other sentences, in the order drawn.
 
-        None equals the reference but for case, and no two each other. Fewer draws give the first of
-        these: what one donor is does not depend on how many there are.
+        None equals the reference but for case, and no two each other; nor is one equal to what stands
+        beside the reference already, or of the same sentence. Fewer draws give the first of these: what
+        one donor is does not depend on how many there are.
 
         Args:
             reference: what to find company for.
@@ -156,7 +157,10 @@ class Pool:
         sentences, starts, ends = (self._of[name] for name in ("sentence", "start", "end"))
         words, word_ends = self._texts["words"], self._of[TEXTS["words"]]
         span = slice(reference.span.start, reference.span.end)
-        seen = {"\n".join(reference.words[span]).lower()}
+        placed = reference.placed
+        conjuncts = [reference.words[span], *(each.words for each in placed)]
+        seen = {"\n".join(words).lower() for words in conjuncts}
+        used = {reference.sentence_id, *(each.donor.sentence_id for each in placed if each.donor)}
         found: dict[int, Attested] = {}
         fruitless = 0
         for place in _shuffled(places, f"{seed}\0{key_of(reference)}\0donor", count):
@@ -164,7 +168,7 @@ class Pool:
             text = str(words[word_ends[row] : word_ends[row + 1]], "utf-8")
             own = text.split("\n", end)[start:end]
             lower = "\n".join(own).lower()
-            if lower in seen or (name := self._text("ids", row)) == reference.sentence_id:
+            if lower in seen or (name := self._text("ids", row)) in used:
                 fruitless += 1
                 if fruitless == _PATIENCE:
                     break

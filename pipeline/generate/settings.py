@@ -1,9 +1,10 @@
 """Settings of ``conjoin generate``."""
 
+import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.core.settings import (
     MOST_PROCESSES,
@@ -13,6 +14,8 @@ from pipeline.core.settings import (
     ModelName,
     family_of,
 )
+
+LIKE_L = "like-L"
 
 
 class Generate(DecodingSettings):
@@ -42,7 +45,24 @@ class Generate(DecodingSettings):
         None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
     )
     references: int = Field(1, ge=1, description="R: reference spans per sentence, distinct.")
+    coordinators: str | None = Field(
+        None,
+        description="Coordinators, of which each reference draws one: and,or,but; like-L: as often as the "
+        "draw --labelled has them, with either … or and the like; unset: --coordinator alone.",
+    )
+    arity: Literal["two", "like-L"] = Field(
+        "two",
+        description="Conjuncts: two; like-L: as often two, three or four as in the draw --labelled.",
+    )
+    labelled: str | None = Field(
+        None, description="like-L: which draw of the seed is L, a number or 'full'."
+    )
     seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
+    targets: Path | None = Field(
+        None,
+        description="Draw labels, lengths, coordinators and numbers of conjuncts by this file of "
+        "`conjoin diagnose`.",
+    )
     limit: int | None = Field(None, ge=1, description="Use only the first so many sentences of U.")
     unit: int = Field(1024, ge=1, description="Pairs per work unit; one unit is one shard.")
     batch_tokens: int = Field(
@@ -63,9 +83,32 @@ class Generate(DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold (trees), -sample or -n-best after the former, attested- (attested-M- if M is not 16) "
-        "before it.",
+        "-gold (trees), -sample or -n-best, -coordinators, -arity, -targets after the former, "
+        "attested- (attested-M- if M is not 16) before it.",
     )
+
+    @field_validator("coordinators")
+    @classmethod
+    def _coordinators(cls, value: str | None) -> str | None:
+        if value is None or value == LIKE_L:
+            return value
+        words = value.split(",")
+        if not all(words) or any(c.isspace() for c in value) or len(set(words)) < len(words):
+            raise ValueError(
+                "must be like-L, or different words with commas between, as and,or,but"
+            )
+        return value
+
+    @field_validator("labelled", mode="before")
+    @classmethod
+    def _labelled(cls, value: Any) -> Any:
+        if (
+            value is not None
+            and value != "full"
+            and not re.fullmatch("[1-9][0-9]{0,8}", str(value))
+        ):
+            raise ValueError("must be a whole number above 0, or 'full'")
+        return value if value is None else str(value)
 
     @property
     def family(self) -> Family:

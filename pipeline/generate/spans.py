@@ -5,9 +5,10 @@ sentences there are, nor on the process that draws.
 """
 
 import hashlib
+import math
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired
@@ -63,8 +64,17 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
     return list(found.items())
 
 
+Weigh = Callable[[Span, str], float]
+"""How likely a span with a label is to be drawn, compared with others; 0: never."""
+
+
 def draw_spans(
-    sentence: SourceSentence, *, tree: Tree | None, references: int, seed: int
+    sentence: SourceSentence,
+    *,
+    tree: Tree | None,
+    references: int,
+    seed: int,
+    weigh: Weigh | None = None,
 ) -> list[Reference]:
     """Up to ``references`` distinct reference spans of one sentence, in order of their position.
 
@@ -73,6 +83,7 @@ def draw_spans(
         tree: its constituency tree; None draws random word sequences instead.
         references: R, how many spans to draw without replacement.
         seed: with the sentence id it determines the draw.
+        weigh: weights of constituents; None: all are as likely.
     """
     key = hashlib.sha256(f"{seed}\0{sentence.sentence_id}".encode()).digest()
     rng = random.Random(int.from_bytes(key[:8], "big"))
@@ -80,11 +91,25 @@ def draw_spans(
         drawn = random_spans(sentence.words, rng, references) if len(sentence.words) > 1 else []
     else:
         spans = constituent_spans(sentence.words, tree)
-        drawn = rng.sample(spans, min(references, len(spans)))
+        if weigh is None:
+            drawn = rng.sample(spans, min(references, len(spans)))
+        else:
+            drawn = _weighted(spans, [weigh(*each) for each in spans], references, rng)
     return [
         Reference(sentence.sentence_id, sentence.words, span, label, sentence.license)
         for span, label in sorted(drawn)
     ]
+
+
+def _weighted(
+    spans: Sequence[tuple[Span, str]], weights: Sequence[float], count: int, rng: random.Random
+) -> list[tuple[Span, str]]:
+    """Some spans drawn by weight without replacement: those that ring first of clocks of these rates."""
+    rings = [-math.log(1.0 - rng.random()) for _ in spans]
+    times = sorted(
+        (ring / w, i) for i, (ring, w) in enumerate(zip(rings, weights, strict=True)) if w
+    )
+    return [spans[i] for _, i in times[:count]]
 
 
 _REMEDY = 'write {"sentence_id": …, "start": …, "end": …, "label": …}'

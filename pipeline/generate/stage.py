@@ -98,6 +98,12 @@ def default_out(settings: Generate) -> Path:
         kind += "-gold"
     if settings.decoding != "greedy":
         kind += f"-{settings.decoding}"
+    if settings.coordinators:
+        kind += "-coordinators"
+    if settings.arity != "two":
+        kind += "-arity"
+    if settings.targets is not None:
+        kind += "-targets"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"
 
 
@@ -105,7 +111,7 @@ def _fingerprint(
     settings: Generate, source: CandidateSource[Any], device: torch.device
 ) -> Fingerprint:
     """Everything the rows depend on."""
-    apart = {"corpus", "processes", "out", "model", "given", "dry_run", *source.inert}
+    apart = {"corpus", "processes", "out", "model", "given", "targets", "dry_run", *source.inert}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart),
         inputs=source.inputs(),

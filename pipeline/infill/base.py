@@ -10,7 +10,8 @@ from typing import Generic, Protocol, TypeVar
 from tokenizers import Encoding, decoders
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.core.types import Attested, Reference
+from pipeline.core.structures import laid_out
+from pipeline.core.types import Attested, Reference, Structure
 from pipeline.infill.decoding import Decoding, Trace
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.loading import length_limit
@@ -116,7 +117,8 @@ class Infiller(ABC, Generic[_Encoded]):
         found: list[_Encoded | str] = [NO_TOKENS] * len(references)
         usable: list[int] = []
         for i, reference in enumerate(references):
-            if self._reserved.search(join_words(reference.words).text):
+            words = [*reference.words, *(word for each in reference.placed for word in each.words)]
+            if self._reserved.search(join_words(words).text):
                 found[i] = SOURCE_HAS_SPECIAL
             elif wanted[i]:
                 usable.append(i)
@@ -216,20 +218,25 @@ class Twins:
 
 
 def make_twins(reference: Reference, coordinator: str, mask: str, masks: int = 1) -> Twins:
-    """Embed ``masks`` copies of the mask string with the coordinator, after and before the span.
+    """Embed ``masks`` copies of the mask string in a structure, as its last and its first conjunct.
 
     Args:
-        reference: the sentence and its reference span X.
-        coordinator: the word that links the conjuncts.
+        reference: the sentence and its reference span X, with what stands beside it already.
+        coordinator: the word that links the conjuncts where the reference names no structure.
         mask: the model's own mask or sentinel string.
         masks: how many (BERT has one per subword token of X, T5 a single sentinel).
     """
-    words, span = list(reference.words), reference.span
+    words, span = reference.words, reference.span
     blank = [mask] * masks
-    return Twins(
-        append=join_words([*words[: span.end], coordinator, *blank, *words[span.end :]]).text,
-        prepend=join_words([*words[: span.start], *blank, coordinator, *words[span.start :]]).text,
+    there = [words[span.start : span.end], *(each.words for each in reference.placed)]
+    structure = reference.structure or Structure(coordinator)
+    append, prepend = (
+        join_words(
+            [*words[: span.start], *laid_out(structure, each).words, *words[span.end :]]
+        ).text
+        for each in ([*there, blank], [blank, *there])
     )
+    return Twins(append, prepend)
 
 
 def fill_tokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:

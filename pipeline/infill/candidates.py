@@ -1,15 +1,19 @@
 """From a fill to a candidate: the coordinated sentence with known boundaries, or a reject (§3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from statistics import fmean
 
 from pipeline.core.settings import DecodingSettings
+from pipeline.core.structures import laid_out
 from pipeline.core.types import (
     COORDINATORS,
     Candidate,
+    Placed,
     Reference,
     Reject,
-    Span,
+    Structure,
     candidate_id,
 )
 from pipeline.infill.base import Fill
@@ -20,6 +24,62 @@ PUNCTUATION = "punctuation only"
 SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
 REPEATED = "fill repeated"
+TWIN = "fill equal to another conjunct"
+
+
+def grown(
+    references: Sequence[Reference],
+    fill_all: Callable[[Sequence[Reference], bool], list[list[Fill]]],
+    settings: DecodingSettings,
+) -> tuple[list[list[Candidate | Reject]], int]:
+    """The rows of each reference, whose structures get one conjunct after the other.
+
+    Each further fill sees those before it. A fill that cannot be used ends its structure: the reject
+    is the structure as far as it came. Where a reference has several fills, each begins a structure of
+    its own, which goes on with the best ones (sampled: the first).
+
+    Args:
+        references: the source sentences and their reference spans.
+        fill_all: fills for references, in their order; and whether these are their first.
+        settings: as of ``rows_of``.
+
+    Returns:
+        The rows, and how many fills were cut (``Fill.cut``).
+    """
+    rows: list[list[Candidate | Reject]] = [[] for _ in references]
+    todo, cut, first = list(enumerate(references)), 0, True
+    while todo:
+        places, open_ones = zip(*todo, strict=True)
+        fills = fill_all(open_ones, first)
+        if not first:
+            fills = [each[:1] for each in fills]
+        cut += sum(fill.cut for found in fills for fill in found)
+        todo, first = [], False
+        made = rows_of(open_ones, fills, settings)
+        for place, reference, found, own in zip(places, open_ones, fills, made, strict=True):
+            structure = reference.structure
+            if structure is None or structure.conjuncts == len(reference.placed) + 2:
+                rows[place] += own
+                continue
+            for fill, row in zip(found, own, strict=True):
+                if isinstance(row, Reject):
+                    rows[place].append(row)
+                else:
+                    todo.append((place, _with(reference, fill, row)))
+    return rows, cut
+
+
+def _with(reference: Reference, fill: Fill, row: Candidate) -> Reference:
+    """The reference with the fill that a candidate was made of beside it."""
+    last = row.conjuncts[-1]
+    placed = Placed(
+        row.words[last.start : last.end],
+        fill.score,
+        fill.score_append,
+        fill.score_prepend,
+        row.donor,
+    )
+    return replace(reference, placed=(*reference.placed, placed), license=row.license)
 
 
 def rows_of(
@@ -58,11 +118,12 @@ def make_candidates(
     Args:
         reference: the source sentence and its reference span.
         fills: what to make candidates of.
-        coordinator: the word to insert.
+        coordinator: the word to insert where the reference names no structure.
         coordinators_in_fills: whether a fill may hold a coordinator, one of the five or the inserted
             word; nothing marks what that joins.
     """
-    banned = frozenset() if coordinators_in_fills else COORDINATORS | {coordinator.lower()}
+    inserted_word = reference.structure.coordinator if reference.structure else coordinator
+    banned = frozenset() if coordinators_in_fills else COORDINATORS | {inserted_word.lower()}
     outcomes: list[Candidate | Reject] = []
     seen: set[tuple[str, ...]] = set()
     for fill in fills:
@@ -80,22 +141,27 @@ def make_candidates(
 def make_candidate(
     reference: Reference, fill: Fill, coordinator: str, banned: AbstractSet[str] = frozenset()
 ) -> Candidate | Reject:
-    """Insert coordinator and fill after the reference span, as in S′(1).
+    """Insert coordinator and fill after the reference span and what was placed beside it, as in S′(1).
 
     A reject keeps as much as there is: where there is no usable fill its ``words`` are the source
     sentence, its ``coordinator`` is -1 and it has no conjuncts. ``banned`` are the coordinators (lower
     case) that no fill may hold.
     """
-    words, span = reference.words, reference.span
+    words, span, placed = reference.words, reference.span, reference.placed
+    own = words[span.start : span.end]
     attested = fill.attested
     fill_words = tuple(split_words(fill.text)) if attested is None else attested.words
-    reason = fill.reason or _fault(words[span.start : span.end], fill_words, banned)
+    reason = fill.reason or _fault(own, fill_words, banned)
+    if reason is None and any(_same(fill_words, each.words) for each in placed):
+        reason = TWIN
     if fill_words:
-        sentence = (*words[: span.end], coordinator, *fill_words, *words[span.end :])
-        at = span.end
-        conjuncts: tuple[Span, ...] = (span, Span(at + 1, at + 1 + len(fill_words)))
+        structure = reference.structure or Structure(coordinator)
+        laid = laid_out(structure, [own, *(each.words for each in placed), fill_words], span.start)
+        sentence = (*words[: span.start], *laid.words, *words[span.end :])
+        at, conjuncts = laid.coordinator, laid.conjuncts
     else:
         sentence, at, conjuncts = words, -1, ()
+    donors = tuple(each.donor for each in placed if each.donor)
     candidate = Candidate(
         candidate_id=candidate_id(reference.sentence_id, sentence, at, span, conjuncts),
         sentence_id=reference.sentence_id,
@@ -105,11 +171,12 @@ def make_candidate(
         label=reference.label,
         reference=span,
         fill=fill.text,
-        score=fill.score,
-        score_append=fill.score_append,
-        score_prepend=fill.score_prepend,
+        score=_mean([fill.score, *(each.score for each in placed)]),
+        score_append=_mean([fill.score_append, *(each.score_append for each in placed)]),
+        score_prepend=_mean([fill.score_prepend, *(each.score_prepend for each in placed)]),
         license=attested.license if attested else reference.license,
         donor=attested.donor if attested else None,
+        middle_donors=donors if attested and donors and conjuncts else None,
     )
     return candidate if reason is None else Reject(candidate, reason)
 
@@ -119,8 +186,20 @@ def _fault(reference: Sequence[str], fill: Sequence[str], banned: AbstractSet[st
         return EMPTY
     if not any(c.isalnum() for word in fill for c in word):
         return PUNCTUATION
-    if [w.lower() for w in fill] == [w.lower() for w in reference]:
+    if _same(fill, reference):
         return SAME
     if not banned.isdisjoint(w.lower() for w in fill):
         return COORDINATED
     return None
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return [w.lower() for w in one] == [w.lower() for w in other]
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """The mean; of one its very bits, None where one is lacking."""
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        return None
+    return known[0] if len(known) == 1 else fmean(known)

@@ -67,8 +67,12 @@ class Decoding:
 
 
 def key_of(reference: Reference) -> str:
-    """What identifies a reference in a draw: its sentence and span, not its position in a batch."""
-    return f"{reference.sentence_id}\0{reference.span.start}\0{reference.span.end}"
+    """What identifies a reference in a draw: its sentence and span, not its position in a batch.
+
+    Each further conjunct has a draw of its own.
+    """
+    key = f"{reference.sentence_id}\0{reference.span.start}\0{reference.span.end}"
+    return key + f"\0{len(reference.placed)}" * bool(reference.placed)
 
 
 def uniform(seed: int, key: str, sample: int, position: int) -> float:

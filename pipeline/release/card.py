@@ -47,9 +47,11 @@ def samples(shards: Shards) -> list[str]:
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
     if "words" not in row and row["fill"] is None:
-        donor = row["donor"]
-        place = f"words {donor['start'] + 1} to {donor['end']} of {code(donor['sentence_id'])}"
-        return f"{code(row['sentence_id'])}, fill: {place}{score}"
+        donors = [*(row.get("middle_donors") or ()), row["donor"]]
+        places = [
+            f"words {d['start'] + 1} to {d['end']} of {code(d['sentence_id'])}" for d in donors
+        ]
+        return f"{code(row['sentence_id'])}, fill: {', '.join(places)}{score}"
     if "words" not in row:
         return f"{code(row['sentence_id'])}, generated: {code(row['fill'])}{score}"
     spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]

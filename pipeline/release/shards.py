@@ -11,11 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import LATER, column_names, regroup, select_like
+from pipeline.core.structures import MOST_CONJUNCTS
 from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine, parquet
@@ -102,9 +104,13 @@ DONATED = pa.field("donated", pa.list_(pa.string()))
 """The words of a row's donor; null where there is none, or the source does not have its sentence. Fewer
 than the donor's span has if that reaches beyond its sentence."""
 
+DONATED_MIDDLE = pa.field("donated_middle", pa.list_(pa.list_(pa.string())))
+"""The same of its ``middle_donors``, in their order: no more than generation can have given it."""
+
 _BATCH = 16_384
 _THEN = (
     "candidate_id", "label", "generation", "fill", "score", "score_append", "score_prepend", "donor",
+    "middle_donors",
 )  # fmt: skip
 """What orders rows with the same id: several empty fills of one reference have the same content."""
 
@@ -158,7 +164,7 @@ def shuffled(
 def with_source(
     files: Sequence[Path], schema: pa.Schema, source: Path
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The rows of some Parquet files as they stand there, with the columns ``SOURCE`` and ``DONATED``.
+    """The rows of some Parquet files as they stand there, with ``SOURCE`` and the ``DONATED`` columns.
 
     Args:
         files: at least one, with the columns of ``schema``; all of them lack those of ``LATER`` that
@@ -175,13 +181,33 @@ def with_source(
     if "donor" in there:
         donated = """d.words[r.donor."start" + 1 : r.donor."end"]"""
         join = f"LEFT JOIN {parquet(source)} d ON d.sentence_id = r.donor.sentence_id"
-    rows = f"""SELECT {columns}, s.words AS source, {donated} AS donated
-        FROM {parquet(*files)} r
-        LEFT JOIN {parquet(source)} s ON s.sentence_id = r.sentence_id {join}
-        ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
     with engine(files=(*files, source)) as database:
-        whole = schema.append(SOURCE).append(DONATED)
+        middle = "NULL::VARCHAR[][]"
+        if "middle_donors" in there and _any_middle(database, files):
+            every = []
+            for k in range(1, MOST_CONJUNCTS - 1):
+                donor = f"r.middle_donors[{k}]"
+                join += (
+                    f" LEFT JOIN {parquet(source)} d{k} ON d{k}.sentence_id = {donor}.sentence_id"
+                )
+                every.append(f'd{k}.words[{donor}."start" + 1 : {donor}."end"]')
+            middle = (
+                "CASE WHEN len(r.middle_donors) > 0 THEN "
+                f"[{', '.join(every)}][: len(r.middle_donors)] END"
+            )
+        rows = f"""SELECT {columns}, s.words AS source, {donated} AS donated,
+            {middle} AS donated_middle
+            FROM {parquet(*files)} r
+            LEFT JOIN {parquet(source)} s ON s.sentence_id = r.sentence_id {join}
+            ORDER BY r.file_index, r.file_row_number"""  # noqa: S608 - our own names
+        whole = schema.append(SOURCE).append(DONATED).append(DONATED_MIDDLE)
         yield _typed(database.sql(rows), whole, files[0])
+
+
+def _any_middle(database: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> bool:
+    """Whether a row has such donors; few corpora do, and the others need not look for them."""
+    asked = f"SELECT 1 FROM {parquet(*files)} WHERE len(middle_donors) > 0 LIMIT 1"  # noqa: S608 - ours
+    return bool(database.execute(asked).fetchall())
 
 
 def _typed(rows: Any, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,7 @@ natural text and a treebank has its own words, and some models write neither cap
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 from unicodedata import category, normalize
@@ -21,6 +21,8 @@ from unicodedata import category, normalize
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
+from pipeline.core.structures import laid_out, structure_of
+from pipeline.core.types import Span
 from pipeline.corpus.digest import RowDigest
 from pipeline.release.readable import (
     free_texts,
@@ -28,7 +30,7 @@ from pipeline.release.readable import (
     require_own_id,
     require_readable,
 )
-from pipeline.release.shards import CONFIGS, DONATED, SOURCE, STAND_OFF
+from pipeline.release.shards import CONFIGS, DONATED, DONATED_MIDDLE, SOURCE, STAND_OFF
 from pipeline.text.natural import join_words
 
 RUN = 4
@@ -173,39 +175,63 @@ REPEATS, STRANGE = "generated text repeats the source", "coordinator could be an
 
 _READ = {
     "candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "license",
-    "donor", "reason", "source", "donated",
+    "donor", "middle_donors", "reason", "source", "donated", "donated_middle",
 }  # fmt: skip
+_BESIDE = [field.name for field in (SOURCE, DONATED, DONATED_MIDDLE)]
 _LONGEST = 20  # characters of a coordinator at most; what is longer could be any text
 
 
 _Inserted = tuple[str | None, list[str]]
-"""The coordinator as written, None if there is none, and the words of the fill."""
+"""The coordinator as written, None if there is none, and the words of all fills."""
 
 _Parts = tuple[str | None, str | None, list[str] | None]
 """The columns ``word``, ``fill`` and ``fill_words`` of a stand-off row."""
 
 
 def donated_fill(row: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """The fill and its words of an attested row; None if the donor's span is none of its sentence.
+    """The fill, and the words of all fills, of an attested row; None if a donor is no span of its sentence.
 
     Args:
-        row: with its ``donor`` and, as ``donated``, what the source has there.
+        row: with its donors and, as ``donated`` and ``donated_middle``, what the source has there.
     """
-    words, start, end = row["donated"], row["donor"]["start"], row["donor"]["end"]
-    if words is None or not 0 <= start < end or len(words) != end - start:
+    donors = [*(row["middle_donors"] or ()), row["donor"]]
+    every = [*(row["donated_middle"] or ()), row["donated"]]
+    if len(donors) != len(every):
         return None
-    return join_words(words).text, list(words)
+    for donor, words in zip(donors, every, strict=True):
+        start, end = donor["start"], donor["end"]
+        if words is None or not 0 <= start < end or len(words) != end - start:
+            return None
+    return join_words(every[-1]).text, [word for words in every for word in words]
 
 
 def rebuilt_words(row: Mapping[str, Any]) -> list[str]:
     """The words of the generated sentence, from a stand-off row and its source's words as ``source``.
 
-    The row has its ``fill_words``, also where they are a donor's.
+    The row has its ``fill_words``, also where they are donors'. None where its spans are not what
+    generation builds.
     """
-    source, end = row["source"], row["reference"]["end"]
-    if row["word"] is None:
+    source, word = row["source"], row["word"]
+    if word is None:
         return list(source)
-    return [*source[:end], row["word"], *row["fill_words"], *source[end:]]
+    reference, spans = _span(row["reference"]), list(map(_span, row["conjuncts"]))
+    structure = structure_of(word, row["coordinator"], spans, reference)
+    if structure is None:
+        return []
+    own = source[reference.start : reference.end]
+    fills = cut_fills(row["fill_words"], spans)
+    words = laid_out(structure, [own, *fills]).words
+    return [*source[: reference.start], *words, *source[reference.end :]]
+
+
+def cut_fills(words: Sequence[str], conjuncts: Sequence[Span]) -> list[Sequence[str]]:
+    """The words of all fills, cut into those of each; the last has all that are left."""
+    ends = list(accumulate(len(span) for span in conjuncts[1:]))
+    return [words[start:end] for start, end in pairwise([0, *ends[:-1], len(words)])]
+
+
+def _span(span: Mapping[str, int]) -> Span:
+    return Span(span["start"], span["end"])
 
 
 class StandOff:
@@ -244,7 +270,7 @@ class StandOff:
             read = batch.select([name for name in batch.schema.names if name in _READ])
             found = [self._judged(row, config) for row in read.to_pylist()]
             part = batch.filter(pa.array([each is not None for each in found], pa.bool_()))
-            self.digests[config].add(part.drop_columns([SOURCE.name, DONATED.name]))
+            self.digests[config].add(part.drop_columns(_BESIDE))
             kept = [each for each in found if each is not None]
             new = {
                 name: [each[i] for each in kept]
@@ -297,30 +323,47 @@ class StandOff:
             why = REPEATS
         elif row["donor"] is not None:
             return word, None, None  # nothing of the fill is handed on, whatever it repeats
-        elif self._repeats.found(word, row["fill"], words, source, reference):
+        elif self._repeated(row, word, words, reference):
             why = REPEATS
         else:
             return word, row["fill"], words
         self.withheld[config][why] += 1
         return None
 
+    def _repeated(
+        self, row: Mapping[str, Any], word: str | None, words: list[str], reference: Sequence[str]
+    ) -> bool:
+        """Whether a fill repeats the source, or all of them with what stands between."""
+        found, source = self._repeats.found, row["source"]
+        if len(row["conjuncts"]) < 3:
+            return found(word, row["fill"], words, source, reference)
+        *middle, last = cut_fills(words, list(map(_span, row["conjuncts"])))
+        together = row["words"][row["conjuncts"][0]["end"] : row["conjuncts"][-1]["end"]]
+        return found(word, row["fill"], last, source, reference) or any(
+            found(None, join_words(each).text, each, source, reference)
+            for each in (*middle, together)
+        )
+
 
 def _inserted(row: Mapping[str, Any]) -> _Inserted | None:
-    """Coordinator and words of the fill; None if the row is not its source with these put in.
+    """Coordinator and words of the fills; None if the row is not its source with these put in.
 
     Only if it is can it be rebuilt, and does it show that the source's sentence is its own. Without a
     usable fill a reject is the source itself: no coordinator, and no words.
     """
-    words, at, end = row["words"], row["coordinator"], row["reference"]["end"]
-    word, fill = None, []
+    words, at, reference = row["words"], row["coordinator"], _span(row["reference"])
+    word, fills = None, list[str]()
     if at != -1:
-        after = len(words) - (len(row["source"]) - end)  # where the source goes on
-        # The last conjunct is the fill: otherwise the end of a longer sentence could pass for one.
-        filled = row["conjuncts"][-1:] == [{"start": at + 1, "end": after}]
-        if not (0 < end == at < after and filled):
+        after = len(words) - (len(row["source"]) - reference.end)  # where the source goes on
+        spans = list(map(_span, row["conjuncts"]))
+        # The last conjunct is the last fill: otherwise the end of a longer sentence could pass for one.
+        if not (0 <= reference.start < at < after and spans and spans[-1].end == after):
             return None
-        word, fill = words[at], words[at + 1 : after]
-    if row["donor"] is not None and donated_fill(row) != (row["fill"], fill):
+        if structure_of(words[at], at, spans, reference) is None:
+            return None
+        word = words[at]
+        fills = [each for span in spans[1:] for each in words[span.start : span.end]]
+    if row["donor"] is not None and donated_fill(row) != (row["fill"], fills):
         return None
-    rebuilt = rebuilt_words({**row, "word": word, "fill_words": fill})
-    return (word, fill) if words and rebuilt == words else None
+    rebuilt = rebuilt_words({**row, "word": word, "fill_words": fills})
+    return (word, fills) if words and rebuilt == words else None

@@ -30,6 +30,31 @@ class Validate(_OfPlace):
     json_: bool = Field(False, description="Print one JSON object instead.")
 
 
+class Diagnose(Settings):
+    """Find where a run's predictor fails, by held-out folds of L: targets for generate."""
+
+    stage: ClassVar[str] = "diagnose"
+    arguments: ClassVar[tuple[str, ...]] = ("run",)
+    corpus_field: ClassVar[str] = "run"
+
+    run: Path = Field(
+        description="Folder of a finished run, e.g. data/genia/runs/filter/250/seed-0."
+    )
+    folds: int = Field(
+        5, ge=2, le=100, description="F: parts of L; each is judged by a predictor of the others."
+    )
+    smoothing: float = Field(
+        5.0, gt=0, le=10_000, description="m: structures that what is expected of a cell counts as."
+    )
+    candidates: str | None = Field(
+        None, description="The run's candidates, where they are no longer in the corpus."
+    )
+    out: Path | None = Field(
+        None,
+        description="Folder for targets.json and the folds; unset: CORPUS/diagnosis/SYSTEM-L-SEED.",
+    )
+
+
 class Stats(_OfPlace):
     """Count a corpus by label, coordinator, length, reason and score."""
 

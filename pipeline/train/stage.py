@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,12 @@ when the state that a checkpoint holds takes another form: finished runs and che
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
 
-def run(settings: Train) -> None:
+def run(settings: Train, without: AbstractSet[str] = frozenset()) -> None:
     """Train a predictor and write its run folder.
+
+    Args:
+        settings: of the run.
+        without: sentences of L that it shall not learn from; one process alone can leave some out.
 
     Raises:
         InputError: the draw, the sentences or the candidates are missing, empty or inconsistent; the
@@ -64,7 +69,7 @@ def run(settings: Train) -> None:
             worker.rank, worker.world, worker.device, settings.mixed_precision
         )
         try:
-            _Run(settings, system, out, group).train()
+            _Run(settings, system, out, group, without).train()
         except ConjoinError:
             if not group.first:
                 # The first process mostly meets the same and says so; then this one ends waiting.
@@ -82,15 +87,23 @@ def run(settings: Train) -> None:
 class _Run:
     """One run of one process of a group; the first process writes its files."""
 
-    def __init__(self, settings: Train, system: str, out: Path, group: ProcessGroup) -> None:
+    def __init__(
+        self,
+        settings: Train,
+        system: str,
+        out: Path,
+        group: ProcessGroup,
+        without: AbstractSet[str],
+    ) -> None:
         self.settings, self.system, self.out, self.group = settings, system, out, group
+        self.without = without
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
 
     def train(self) -> None:
         begun = time.monotonic()
         settings = self.settings
         predictor = self._fresh(settings.seed)
-        data = read_data(settings, predictor)
+        data = read_data(settings, predictor, self.without)
         fingerprint = self._fingerprint(data)
         output = run_output(self.out, fingerprint)
         checkpoints = Checkpoints(

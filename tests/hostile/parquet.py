@@ -46,6 +46,10 @@ _VALUES: dict[str, list[Any]] = {
     "score": [None, float("nan"), float("inf"), float("-inf"), 1e38, 5.0],
     "license": [None, "", "CC0-1.0 AND", "(((", _MARKUP],
     "donor": [{"sentence_id": None, "start": 0, "end": 1}, {"sentence_id": "", "start": 9, "end": 1}],
+    "middle_donors": [
+        [None], [{"sentence_id": None, "start": 0, "end": 1}],
+        [{"sentence_id": "x", "start": -1, "end": 2**31 - 1}] * 999,
+    ],
 }  # fmt: skip
 """By column, what the first row has there instead. Only a score may be null, which nothing that checks or
 writes rows lets pass."""
@@ -53,7 +57,8 @@ writes rows lets pass."""
 _TYPES: dict[str, pa.DataType] = {
     "words": pa.string(), "coordinator": pa.string(), "conjuncts": pa.list_(pa.list_(pa.int64())),
     "label": pa.binary(), "score": pa.string(), "reference": pa.int32(), "license": pa.list_(pa.string()),
-    "fill": pa.date32(), "donor": pa.string(), "sentence_id": pa.int64(), "candidate_id": pa.bool_(),
+    "fill": pa.date32(), "donor": pa.string(), "middle_donors": pa.string(), "sentence_id": pa.int64(),
+    "candidate_id": pa.bool_(),
 }  # fmt: skip
 
 

@@ -169,10 +169,10 @@ def test_browse_and_stats_know_donors(made: Path, tmp_path: Path) -> None:
     assert attested == {"rows": len(every), "donors": len(places)}
     settings = Browse(place=made / "full", export=tmp_path / "page.html", sample=1000)
     with open_corpus(settings, find_shards(made / "full")) as corpus:
-        shown = {row["id"]: row["donor"] for row in corpus.everything()}
+        shown = {row["id"]: row["donors"] for row in corpus.everything()}
     for row in every:
         donor = {"sentence": row["donor"]["sentence_id"], "span": [5, 9]}
-        assert shown[row["candidate_id"]] == donor
+        assert shown[row["candidate_id"]] == [donor]
 
 
 def test_the_card_says_where_fills_are_from(made: Path) -> None:

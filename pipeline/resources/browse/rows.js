@@ -72,7 +72,8 @@ conjoin.row = function (row, about) {
         fact("licence", row.license ?? "–"),
         fact("generation", made || row.generation || "–"),
         fact("row", conjoin.count(row.number + 1), "number"),
-        row.donor ? fact("fill from", `${row.donor.sentence}, words ${row.donor.span[0] + 1}–${row.donor.span[1]}`) : null)));
+        ...row.donors.map((donor) =>
+          fact("fill from", `${donor.sentence}, words ${donor.span[0] + 1}–${donor.span[1]}`)))));
   item.dataset.id = row.id;
   if (row.generation) item.querySelector("dl:last-child > div:nth-child(3)").title = row.generation;
   return item;

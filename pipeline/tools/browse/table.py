@@ -52,8 +52,11 @@ def corpus_table(shards: Shards) -> Iterator[duckdb.DuckDBPyConnection]:
         generation = "$only::VARCHAR"
         if "generation" in names:
             generation = "coalesce(generation, $only)"
-        donor = "donor" if "donor" in names else "NULL"
-        table = _TABLE.format(rows=rows_of(shards), generation=generation, donor=donor)
+        donors = "[]"
+        if "donor" in names:
+            middle = "coalesce(middle_donors, [])" if "middle_donors" in names else "[]"
+            donors = f"CASE WHEN donor IS NULL THEN [] ELSE list_append({middle}, donor) END"
+        table = _TABLE.format(rows=rows_of(shards), generation=generation, donors=donors)
         database.execute(table, {"only": only})
         yield database
 
@@ -91,7 +94,7 @@ CREATE TABLE corpus.rows AS SELECT
     CASE WHEN isfinite(score) THEN score::DOUBLE END AS score,
     CASE WHEN isfinite(score_append) THEN score_append::DOUBLE END AS score_append,
     CASE WHEN isfinite(score_prepend) THEN score_prepend::DOUBLE END AS score_prepend,
-    license, {donor} AS donor, {generation} AS generation, reason,
+    license, {donors} AS donors, {generation} AS generation, reason,
     CASE WHEN reason IS NULL AND isfinite(score) AND score <= 0 THEN exp(score::DOUBLE) END AS value,
     reason IS NULL AS judged
 FROM (SELECT * REPLACE (
@@ -161,10 +164,10 @@ COLUMNS = {
     "coordinator": "coordinator", "word": "word", "conjuncts": "conjuncts", "reference": "reference",
     "label": "label", "fill": "fill", "fill_words": "fill_words", "score": "score",
     "append": "score_append", "prepend": "score_prepend", "value": "value", "judged": "judged",
-    "reason": "reason", "license": "license", "donor": "donor", "generation": "generation",
+    "reason": "reason", "license": "license", "donors": "donors", "generation": "generation",
 }  # fmt: skip
-"""What the page gets of a row: its name there, and the column. Spans are ``[start, end]``; a donor is
-``{sentence, span}``."""
+"""What the page gets of a row: its name there, and the column. Spans are ``[start, end]``; donors,
+of the conjuncts in their order, are ``{sentence, span}``."""
 
 _BIN = "CASE WHEN value IS NOT NULL THEN least($bins, floor(value * $bins / $top))::INTEGER END"
 """``bin_of`` in SQL, whose ``least`` leaves nulls out of account."""
@@ -288,8 +291,9 @@ def rows_by_number(
             **row,
             "conjuncts": [_ends(span) for span in row["conjuncts"]],
             "reference": _ends(row["reference"]),
-            "donor": row["donor"]
-            and {"sentence": row["donor"]["sentence_id"], "span": _ends(row["donor"])},
+            "donors": [
+                {"sentence": d["sentence_id"], "span": _ends(d)} for d in row["donors"] if d
+            ],
         }
         for row in rows
     ]

@@ -1,10 +1,11 @@
 """``conjoin export``: a corpus for tools that do not read Parquet."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -97,10 +98,13 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
                 for name in ("conjuncts", "offsets"):
                     row[name] = [(span["start"], span["end"]) for span in row[name]]
                 row["reference"] = (row["reference"]["start"], row["reference"]["end"])
-                if row["donor"] is not None:
-                    span = (row["donor"]["start"], row["donor"]["end"])
-                    row["donor"] = {"sentence_id": row["donor"]["sentence_id"], "span": span}
+                row["donor"] = row["donor"] and _donor(row["donor"])
+                row["middle_donors"] = row["middle_donors"] and [*map(_donor, row["middle_donors"])]
                 yield row | {name: run for name, run in runs.items() if name not in row}
+
+
+def _donor(donor: Mapping[str, Any]) -> dict[str, Any]:
+    return {"sentence_id": donor["sentence_id"], "span": (donor["start"], donor["end"])}
 
 
 def _rows_in(shards: Shards) -> int:

@@ -25,7 +25,7 @@ from pipeline.text.trees import base_label, unescape
 _T = TypeVar("_T")
 
 Row = Mapping[str, Any]
-"""A candidate as its columns, with spans as pairs ``(start, end)``; a donor has one under ``span``."""
+"""A candidate as its columns, with spans as pairs ``(start, end)``; donors have one under ``span``."""
 
 
 class Unwritable(ValueError):  # noqa: N818 - it says what a row is, and is no failure
@@ -128,8 +128,8 @@ def conllu(row: Row) -> str:
         "CoordLabel": row["label"],
     }
     lines = with_misc(lines, tuple(structure), {row["coordinator"]: structure})
-    for name, text in _comments(row):
-        lines = with_comments(lines, name, [" ".join(text.split())])
+    for name, *texts in _comments(row):
+        lines = with_comments(lines, name, [" ".join(text.split()) for text in texts])
     return "\n".join(lines) + "\n\n"
 
 
@@ -138,20 +138,25 @@ def is_value(label: str) -> bool:
     return bool(label) and not any(c.isspace() or c in "|=," for c in label)
 
 
-def _comments(row: Row) -> Iterator[tuple[str, str]]:
+def _comments(row: Row) -> Iterator[tuple[str, ...]]:
+    """A name and its texts, each of which becomes a line."""
     yield "sent_id", row["candidate_id"]
     yield "text", " ".join(row["words"])
     yield "source_sentence", row["sentence_id"]
-    if row["donor"]:
-        start, end = row["donor"]["span"]
-        yield "donor_sentence", row["donor"]["sentence_id"]
-        yield "donor_words", f"{start + 1}-{end}"
+    if donors := _donors(row):
+        yield "donor_sentence", *(donor["sentence_id"] for donor in donors)
+        yield "donor_words", *(f"{d['span'][0] + 1}-{d['span'][1]}" for d in donors)
     for name in ("score", "score_append", "score_prepend"):
         if row[name] is not None:
             yield name, repr(row[name])
     yield "license", row["license"]
     if "generation" in row:
         yield "generation", row["generation"]
+
+
+def _donors(row: Row) -> list[Mapping[str, Any]]:
+    """Where the fills were taken from, in the order of the conjuncts."""
+    return [*(row["middle_donors"] or ()), row["donor"]] if row["donor"] else []
 
 
 def ptb_ext(row: Row) -> str:
@@ -271,9 +276,9 @@ def _annotations(row: Row, index: int, base: int) -> Iterator[str]:
     yield f"E{index}\tCoordination:{names[0]} {arguments}\n"
     yield f"A{index}\tLabel E{index} {row['label']}\n"
     origin = f"candidate {row['candidate_id']} of {row['sentence_id']}, {row['license']}"
-    if row["donor"]:
-        start, end = row["donor"]["span"]
-        origin += f", fill from {row['donor']['sentence_id']} [{start}, {end})"
+    for donor in _donors(row):
+        start, end = donor["span"]
+        origin += f", fill from {donor['sentence_id']} [{start}, {end})"
     yield f"#{index}\tAnnotatorNotes E{index}\t{' '.join(origin.split())}\n"
 
 

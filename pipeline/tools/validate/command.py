@@ -129,7 +129,10 @@ class _Checker:
         runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
         told = [run.get("settings") for run in runs.values()]
         settings = [each for each in told if isinstance(each, dict)]
-        inserted = {str(each.get("coordinator", "and")).lower() for each in settings}
+        told_words = (
+            str(each.get("coordinators") or each.get("coordinator", "and")) for each in settings
+        )
+        inserted = {word.lower() for words in told_words for word in words.split(",")}
         return Expected(
             rejects=rejects,
             shared=self._shards.kind == "release",

@@ -59,11 +59,15 @@ class Donated:
         ):
             return
         self._database.register("batch", pa.Table.from_batches([batch]))
+        pairs = "SELECT place, words, donor, conjuncts[-1] AS own FROM batch"
+        if "middle_donors" in batch.schema.names:
+            pairs += """ UNION ALL SELECT place, words, pair[1], pair[2] FROM (SELECT place, words,
+                unnest(list_zip(middle_donors, conjuncts[2:-2])) AS pair FROM batch)"""
         self._database.execute(
             f"""INSERT INTO donated
             SELECT $first + place, donor.sentence_id, low, high, {_key("words[since + 1 : until]")}
             FROM (SELECT *, donor."start"::BIGINT AS low, donor."end"::BIGINT AS high,
-                conjuncts[-1]."start"::BIGINT AS since, conjuncts[-1]."end"::BIGINT AS until FROM batch)
+                own."start"::BIGINT AS since, own."end"::BIGINT AS until FROM ({pairs}))
             WHERE donor IS NOT NULL AND 0 <= low AND low < high AND 0 <= since
                 AND high - low = until - since""",  # noqa: S608 - ours
             {"first": file * _FILE},

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.candidate_checks import ANY, SPAN_RULES, Rule
+from pipeline.core.structures import COMMA, PRECONJUNCTIONS
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
@@ -136,7 +137,8 @@ def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
 def _inserted(row: Mapping[str, Any]) -> list[str]:
     """The words of the last conjunct."""
     if "fill_words" in row:
-        return list(row["fill_words"])
+        words, spans = row["fill_words"], row["conjuncts"]
+        return list(words[-max(spans[-1]["end"] - spans[-1]["start"], 1) :] if spans else words)
     return list(row["words"][row["conjuncts"][-1]["start"] : row["conjuncts"][-1]["end"]])
 
 
@@ -150,16 +152,39 @@ def _words(fill: str | None) -> list[str] | None:
         return None
 
 
+_MOVED = """starts[1] = reference."start"::BIGINT + 1 AND ends[1] = reference."end"::BIGINT + 1"""
+_PAIRABLE = ", ".join(map(quoted, PRECONJUNCTIONS))
+
+
+def _paired(before: str, word: str) -> str:
+    pairs = (
+        f"(lower({word}) = {quoted(c)} AND lower({before}) = {quoted(p)})"
+        for c, p in PRECONJUNCTIONS.items()
+    )
+    return f"({' OR '.join(pairs)})"
+
+
 _AROUND = "list_bool_or(list_transform(list_zip(ends[:-2], starts[2:]), lambda s: {}))".format
 
 _STRUCTURE = [
     *SPAN_RULES,
+    # Of three conjuncts or more a comma may stand before it.
     Rule("text between conjuncts is not the coordinator", "coordinator conjuncts",
-         _AROUND("s[1] <= k AND k < s[2] AND NOT (s[1] = k AND s[2] = k + 1)"),
+         _AROUND("s[1] <= k AND k < s[2] AND NOT (s[2] = k + 1 AND (s[1] = k OR "
+                 "(s[1] = k - 1 AND len(conjuncts) > 2)))"),
          "coordinator {coordinator}, conjuncts {conjuncts}"),
-    # Generation inserts after the reference span, which so stays where it was in the source.
-    Rule("reference differs from its conjunct", "coordinator conjuncts reference",
-         "conjuncts[1] <> reference", "reference {reference}, conjuncts {conjuncts}"),
+    Rule("text between conjuncts is not the coordinator", "coordinator conjuncts words",
+         f"len(conjuncts) > 2 AND ends[-2] = k - 1 AND words[k] <> '{COMMA}'",
+         "{words}: coordinator {coordinator}, conjuncts {conjuncts}"),
+    # Generation inserts after the reference span, which so stays where it was in the source, but for a
+    # preconjunction before it.
+    Rule("reference differs from its conjunct", "coordinator conjuncts reference words",
+         f"conjuncts[1] <> reference AND NOT ({_MOVED} AND "
+         f"{_paired('words[starts[1]]', 'words[k + 1]')})",
+         "reference {reference}, conjuncts {conjuncts}"),
+    Rule("reference differs from its conjunct", "coordinator conjuncts reference word",
+         f"conjuncts[1] <> reference AND NOT ({_MOVED} AND lower(word) IN ({_PAIRABLE}))",
+         "reference {reference}, conjuncts {conjuncts}"),
     Rule("not a coordinator", "coordinator conjuncts words",
          "k >= 0 AND k < n AND NOT list_contains($coordinators, lower(words[k + 1]))",
          lambda row: f"the coordinator is {row['words'][row['coordinator']]!r}"),
@@ -180,6 +205,21 @@ _DONOR = [
     Rule("donor differs from its conjunct", "donor conjuncts",
          """attested AND donor."end"::BIGINT - donor."start" IS DISTINCT FROM ends[-1] - starts[-1]""",
          "donor {donor}, conjuncts {conjuncts}"),
+    Rule("id missing", "middle_donors", ANY("middle_donors", _blank("s.sentence_id")),
+         "a donor's id is empty"),
+    Rule("span outside sentence", "middle_donors", ANY("middle_donors", 's."start" < 0'),
+         "a donor begins before its sentence"),
+    Rule("empty span", "middle_donors", ANY("middle_donors", 's."start" >= s."end"'),
+         "a donor has no words"),
+    Rule("donor in the source sentence", "middle_donors sentence_id",
+         ANY("middle_donors", "s.sentence_id = sentence_id"), "both are {sentence_id}"),
+    # All conjuncts but the reference are attested, or none is.
+    Rule("donor differs from its conjunct", "donor middle_donors conjuncts",
+         """CASE WHEN attested THEN coalesce(list_transform(middle_donors,
+                lambda s: s."end"::BIGINT - s."start"), []) <> list_transform(
+                list_zip(starts[2:-2], ends[2:-2]), lambda s: s[2] - s[1])
+            ELSE middle_donors IS NOT NULL END""",
+         "donors {middle_donors}, conjuncts {conjuncts}"),
 ]  # fmt: skip
 """What is asked of the donors of attested fills."""
 
@@ -241,7 +281,9 @@ RULES = [
     *_text_rules("fill", "fill"),
     *_fill_rules("fill words conjuncts", "words[starts[-1] + 1 : ends[-1]]",
                  "starts[-1] >= 0 AND starts[-1] <= ends[-1] AND ends[-1] <= n"),
-    *_fill_rules("fill fill_words", "fill_words", "fill IS NOT NULL AND fill_words IS NOT NULL"),
+    *_fill_rules("fill fill_words conjuncts",
+                 "fill_words[len(fill_words) - ends[-1] + starts[-1] + 1 :]",
+                 "fill IS NOT NULL AND fill_words IS NOT NULL"),
     # A stand-off release has a fill's text or its donor.
     Rule("null value", "fill fill_words",
          "attested IS NOT TRUE AND (fill IS NULL OR fill_words IS NULL)", "a fill without a donor"),

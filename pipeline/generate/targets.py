@@ -1,0 +1,163 @@
+"""Targets of error-driven generation: structures that a predictor gets wrong, found by ``diagnose``.
+
+A reference of n words with k conjuncts is expected to make a structure of k·n + k - 1 words. A span counts
+as much as the targets want structures that it could make, divided by how often U would offer such a
+one to a uniform draw: so what is drawn comes near the targets, as far as each sentence allows.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from pathlib import Path
+from typing import Annotated, Literal, NotRequired, Protocol
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count, read_json
+from pipeline.core.errors import InputError
+from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTIONS
+from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Span, Structure
+from pipeline.generate.spans import constituent_spans
+from pipeline.generate.structures import random_of
+from pipeline.infill.decoding import key_of
+from pipeline.text.trees import parse_tree
+
+FORMAT = 1
+
+_SAMPLE = 2000
+"""Trees, the first ones, that tell what U offers."""
+
+_REMEDY = "make it with `conjoin diagnose RUN`"
+_Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Cell(TypedDict):
+    """Structures of one kind: ``length`` is the number of their bucket, ``share`` what is wanted of them."""
+
+    label: str
+    length: Count
+    coordinator: Annotated[str, Field(pattern=r"^\S{1,20}$")]
+    preconjunction: NotRequired[str | None]
+    conjuncts: Annotated[int, Field(ge=2, le=MOST_CONJUNCTS)]
+    share: _Share
+
+
+class TargetsFile(TypedDict):
+    """What is read of ``targets.json``.
+
+    ``edges`` are the greatest lengths in words of all buckets but the last, ascending; ``commas`` the
+    share of structures of three conjuncts or more with a comma before the coordinator.
+    """
+
+    format: Literal[1]
+    edges: list[Count]
+    commas: Annotated[float, Field(ge=0, le=1)]
+    cells: list[Cell]
+
+
+def bucket_of(edges: Sequence[int], words: int) -> int:
+    """The number of the bucket of a structure of so many words."""
+    return bisect_left(edges, words)
+
+
+class _Trees(Protocol):
+    def read(self, rows: range) -> Iterator[tuple[SourceSentence, str | None]]:
+        """Sentences with their trees."""
+
+
+_Option = tuple[Structure, float]
+_Kind = tuple[str, int, int]
+"""Label, bucket and number of conjuncts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Draws references and their structures by what is wanted.
+
+    Attributes:
+        seed: of the draws.
+        edges: of the buckets of length.
+        commas: share of long structures with a comma before the coordinator.
+        wanted: structures of a kind, with the share of each.
+        offered: how often a uniform draw from U would give a reference that makes this kind.
+    """
+
+    seed: int
+    edges: Sequence[int]
+    commas: float
+    wanted: Mapping[_Kind, Sequence[_Option]]
+    offered: Mapping[_Kind, float]
+    _known: dict[tuple[str, int], list[_Option]] = field(default_factory=dict)
+
+    def weight(self, span: Span, label: str) -> float:
+        """How much a span is wanted."""
+        return fsum(weight for _, weight in self._options(label, len(span)))
+
+    def put_on(self, reference: Reference) -> Reference:
+        """The reference with a structure drawn for it; without a preconjunction where a sentence begins."""
+        rng = random_of(self.seed, key_of(reference))
+        options = self._options(reference.label, len(reference.span))
+        (structure,) = rng.choices([each for each, _ in options], [weight for _, weight in options])
+        comma = structure.conjuncts > 2 and rng.random() < self.commas
+        pre = structure.preconjunction if reference.span.start else None
+        return replace(reference, structure=replace(structure, comma=comma, preconjunction=pre))
+
+    def _options(self, label: str, words: int) -> list[_Option]:
+        if (label, words) not in self._known:
+            kinds = [(label, *each) for each in _made(self.edges, words)]
+            self._known[label, words] = [
+                (structure, share / self.offered.get(kind, 1.0))
+                for kind in kinds
+                for structure, share in self.wanted.get(kind, ())
+                if share
+            ]
+        return self._known[label, words]
+
+
+def _made(edges: Sequence[int], words: int) -> Iterator[tuple[int, int]]:
+    """Bucket and number of conjuncts of the structures that a span of so many words makes."""
+    for count in range(2, MOST_CONJUNCTS + 1):
+        yield bucket_of(edges, count * words + count - 1), count
+
+
+def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
+    """The targets of a file, held against what the trees offer.
+
+    Args:
+        path: ``targets.json``.
+        seed: of the draws.
+        trees: of U.
+        count: how many of them are used.
+
+    Raises:
+        InputError: there is no such file, it is none of targets, or none of them is of a reference's label.
+    """
+    found: TargetsFile = read_json(path, TargetsFile, remedy=_REMEDY)
+    edges = found["edges"]
+    if sorted(set(edges)) != edges:
+        raise InputError("the edges do not ascend", path=path, remedy=_REMEDY)
+    wanted: defaultdict[_Kind, list[_Option]] = defaultdict(list)
+    for cell in found["cells"]:
+        word, pre = cell["coordinator"], cell.get("preconjunction")
+        if pre is not None and PRECONJUNCTIONS.get(word.lower()) != pre:
+            raise InputError(f"{pre[:20]!r} … {word!r} is no pair", path=path, remedy=_REMEDY)
+        if cell["label"] in REFERENCE_LABELS:
+            kind = cell["label"], cell["length"], cell["conjuncts"]
+            wanted[kind].append((Structure(word, pre, cell["conjuncts"]), cell["share"]))
+    if not any(share for options in wanted.values() for _, share in options):
+        raise InputError(
+            f"nothing is wanted of the labels {', '.join(REFERENCE_LABELS)}",
+            path=path,
+            remedy=_REMEDY,
+        )
+    rows = range(min(count, _SAMPLE))
+    offered: defaultdict[_Kind, float] = defaultdict(lambda: 1 / len(rows))
+    for source, bracketing in trees.read(rows):
+        spans = constituent_spans(source.words, parse_tree(bracketing)) if bracketing else []
+        for span, label in spans:
+            for bucket, conjuncts in _made(edges, len(span)):
+                offered[label, bucket, conjuncts] += 1 / len(spans) / len(rows)
+    return Targets(seed, tuple(edges), found["commas"], dict(wanted), dict(offered))
