@@ -17,7 +17,7 @@ STAGES = (
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("text", "models", "executor", "world", "corpus"),
-    ("infill", "predictor"),
+    ("infill", "parsing", "predictor"),
     STAGES,
     ("tools",),
     ("api", "cli"),

@@ -305,3 +305,18 @@ class DecodingSettings(Settings):
         if str(value).isdecimal():
             raise ValueError("choose free or attested; the number of fills is --n now")
         return value
+
+
+class ParserSettings(Settings):
+    """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
+
+    tags: Literal["none", "treebank"] = Field(
+        "none", description="train: whether the parser sees the treebank's part-of-speech tags."
+    )
+    parser_epochs: int = Field(5, ge=1, description="train: passes over the trees.")
+    parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
+    batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
+    seed: int = Field(0, ge=0, description="Seed of parser training.")
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
+    )
