@@ -21,6 +21,10 @@ from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
 
+ALGORITHM = 1
+"""Raise it when a code change changes the parser made from the same settings and sentences: it is then
+stale, and so are its trees."""
+
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
 

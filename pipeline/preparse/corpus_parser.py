@@ -11,19 +11,18 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.parsing.card import source_of
-from pipeline.parsing.making import ensure_trained
+from pipeline.parsing.making import ALGORITHM, ensure_trained
 from pipeline.parsing.parser import CARD
 from pipeline.preparse.settings import Preparse
 
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
+def ensure_parser(settings: Preparse) -> dict[str, Any]:
     """Make the corpus's parser, unless the one that is there was made from the same inputs.
 
     Args:
         settings: the stage's.
-        algorithm: the stage's number.
 
     Returns:
         The card: ``source`` (``treebank``, a file in the folder, or what stanza is to load),
@@ -40,17 +39,17 @@ def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
         write_json(folder / CARD, card)
         return card
     source = settings.corpus / SENTENCES_FILE
-    fingerprint = _fingerprint(settings, algorithm)
+    fingerprint = _fingerprint(settings)
     return ensure_trained(folder, fingerprint, settings, lambda: _examples(settings, source))
 
 
-def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
+def _fingerprint(settings: Preparse) -> Fingerprint:
     fields = {"min_words", "seed", "tags", "threads"}
     fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
         inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
-        algorithm=algorithm,
+        algorithm=ALGORITHM,
         versions=versions_of("stanza", "torch"),
     )
 

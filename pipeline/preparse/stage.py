@@ -36,10 +36,6 @@ ALGORITHM = 2
 """Raise it when a code change changes the trees made from the same settings and sentences: they are
 then stale."""
 
-PARSER_ALGORITHM = 1
-"""The same of the corpus's parser, which takes longer to make again; its trees are then stale too."""
-
-
 _POOR = 0.2
 """A trained parser's F1 below which hardly any of its constituents is one."""
 
@@ -142,7 +138,7 @@ def _mark_empty(settings: Preparse, source: Path) -> None:
 def _parser_card(settings: Preparse) -> dict[str, Any]:
     """The corpus's parser, made if it must be, by one process for all."""
     folder = settings.corpus / "parser"
-    return made_by_one(folder, settings.threads, lambda: ensure_parser(settings, PARSER_ALGORITHM))
+    return made_by_one(folder, settings.threads, lambda: ensure_parser(settings))
 
 
 def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:

@@ -1,0 +1,83 @@
+"""Draws of L as files that ``ingest`` wrote: the sentences that they name (§5.1)."""
+
+from pathlib import Path
+
+from typing_extensions import TypedDict
+
+from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, require_ingested
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Sentence
+
+
+class _Draw(TypedDict):
+    """The file of a draw."""
+
+    labelled: list[str]
+    validation: list[str]
+
+
+def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], list[Sentence]]:
+    """The sentences of L and of the validation set, in the order of the draw.
+
+    Args:
+        corpus: the corpus folder.
+        seed: of the draw.
+        labelled: its size, or ``full``.
+
+    Raises:
+        InputError: there is no such draw, or it names sentences that the corpus does not have so.
+    """
+    path = corpus / draw_file(seed, labelled)
+    require_ingested(corpus, SENTENCES_FILE, draw_file(seed, labelled))
+    draw = read_json(path, _Draw, remedy=_remedy(path, seed, labelled))
+    wanted = [draw["labelled"], draw["validation"]]
+    ids = {sentence_id for part in wanted for sentence_id in part}
+    for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
+        raise InputError(
+            "the draw has a validation sentence in L",
+            path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
+        )  # fmt: skip
+    source = corpus / SENTENCES_FILE
+    found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
+    for sentence_id in sorted(ids):
+        if sentence_id not in found or found[sentence_id].split != "train":
+            raise InputError(
+                "the draw names a sentence that is not in the training split",
+                path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
+            )  # fmt: skip
+        if fault := _fault(found[sentence_id]):
+            raise InputError(
+                f"the words disagree with the annotation: {fault}",
+                path=source, sentence_id=sentence_id, remedy="mend the corpus and ingest it again",
+            )  # fmt: skip
+    drawn, validation = ([found[i] for i in part] for part in wanted)
+    return drawn, validation
+
+
+def _remedy(path: Path, seed: int, labelled: str) -> str:
+    """What to do where a draw is missing: take one of the same seed that is there, or draw it."""
+    again = f"run `conjoin ingest` with --labelled {labelled} --seeds {seed}"
+    there = sorted(path.stem for path in path.parent.glob("*.json"))
+    if not there or labelled in there:
+        return again
+    return f"there are: {', '.join(there)}; e.g. --labelled {there[-1]}; or {again}"
+
+
+def _fault(sentence: Sentence) -> str | None:
+    """How a coordination of a sentence does not fit its words, or None."""
+    count = len(sentence.words)
+    for c in sentence.coordinations:
+        if not 0 <= c.coordinator < count:
+            return f"coordinator {c.coordinator} of {count} words"
+        if sentence.words[c.coordinator] != c.word:
+            return f"word {c.coordinator} is {sentence.words[c.coordinator]!r}, not {c.word!r}"
+        end = 0
+        for span in c.conjuncts:
+            if not end <= span.start < span.end <= count:
+                return f"conjunct {span.start}-{span.end} of {count} words, after one to {end}"
+            if span.start <= c.coordinator < span.end:
+                return f"conjunct {span.start}-{span.end} contains its coordinator {c.coordinator}"
+            end = span.end
+    return None
