@@ -46,7 +46,8 @@ STAND_OFF = pa.schema(
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
 generated text and its words, null where there is a ``donor``, whose words they are. The sentence is
-``source[:reference.end] + [word] + fill_words + source[reference.end:]``. Rows whose generated text
+``source[:reference.end] + [word] + fill_words + source[reference.end:]``; of a harvested row, which has
+neither fill nor donor, it is ``source``. Rows whose generated text
 repeats the source are not there.
 """
 
