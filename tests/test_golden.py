@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
 import harvested
+import pytest
 import tiny
 from shared_corpora import candidate_folder
 
@@ -59,7 +59,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
-    "harvest": (1, ""),
+    "harvest": (1, "313e102d0e12e16d"),
     "select": (2, "234645d46df5b9ec"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
