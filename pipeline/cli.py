@@ -26,6 +26,7 @@ from pipeline.core.process import end_with_dvc
 from pipeline.core.settings import Settings, flag_of
 from pipeline.evaluate.settings import Evaluate
 from pipeline.generate.settings import Generate
+from pipeline.harvest.settings import Harvest
 from pipeline.ingest.settings import Ingest
 from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
@@ -57,6 +58,7 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "pretrain": (Pretrain, "pipeline.pretrain.stage", STAGES),
     "preparse": (Preparse, "pipeline.preparse.stage", STAGES),
     "generate": (Generate, "pipeline.generate.stage", STAGES),
+    "harvest": (Harvest, "pipeline.harvest.stage", STAGES),
     "select": (Select, "pipeline.select.stage", STAGES),
     "train": (Train, "pipeline.train.stage", STAGES),
     "evaluate": (Evaluate, "pipeline.evaluate.stage", STAGES),

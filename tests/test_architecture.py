@@ -12,12 +12,13 @@ from pipeline.cli import COMMANDS
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINE = ROOT / "pipeline"
 STAGES = (
-    "ingest", "pretrain", "preparse", "generate", "select", "train", "evaluate", "audit", "report", "release",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "select", "train", "evaluate", "audit", "report",
+    "release",
 )  # fmt: skip
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("text", "models", "executor", "world", "corpus"),
-    ("infill", "predictor"),
+    ("infill", "parsing", "predictor", "sources"),
     STAGES,
     ("tools",),
     ("api", "cli"),
@@ -53,9 +54,9 @@ def rooms_of(path: Path) -> set[str]:
 
 
 def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
-    """At most 20 folders, each with its floor; every stage has its stage.py and settings.py."""
+    """At most 23 folders, each with its floor; every stage has its stage.py and settings.py."""
     entries = {p.name for p in PIPELINE.iterdir() if p.name != "__pycache__"}
-    assert sum((PIPELINE / name).is_dir() for name in entries) <= 20
+    assert sum((PIPELINE / name).is_dir() for name in entries) <= 23
     rooms = {room for floor in FLOORS for room in floor}
     others = {"__init__.py", "__init__.pyi", "py.typed", "resources"}
     assert {name.removesuffix(".py") for name in entries - others} == rooms
@@ -158,7 +159,7 @@ def test_dvc_yaml_depends_on_folders() -> None:
         for dep in stage["deps"]  # type: ignore[attr-defined]
         if str(dep).startswith("pipeline/")
     ]
-    assert len(named) <= 50
+    assert len(named) <= 60
     assert all((ROOT / dep).is_dir() for dep in named)
 
 

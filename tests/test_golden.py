@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import harvested
 import pytest
 import tiny
 from shared_corpora import candidate_folder
@@ -37,6 +38,7 @@ from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.settings import Evaluate
 from pipeline.generate import stage as generate
 from pipeline.generate.settings import Generate
+from pipeline.harvest import stage as harvest
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import Ingest
 from pipeline.preparse import stage as preparse
@@ -57,6 +59,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
+    "harvest": (1, "313e102d0e12e16d"),
     "select": (2, "234645d46df5b9ec"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
@@ -237,6 +240,16 @@ def test_changed_rows_fail_until_the_number_is_raised(
     monkeypatch.setattr(preparse, "ALGORITHM", GOLDEN["preparse"][0] + 1)
     with pytest.raises(AssertionError, match="preparse: pin"):
         check("preparse", made)
+
+
+def test_harvest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the world's text by a parser that knows its trees, and counts of what gives none."""
+    harvested.knowing(monkeypatch)
+    corpus = harvested.with_ready_parser(harvested.corpus_of(tmp_path / "corpus"))
+    out = tmp_path / "out"
+    harvest.run(harvested.settings(corpus, out=out))
+    made = rows(CANDIDATES, *out.glob("candidates-*")), rows(REJECTS, *out.glob("rejects-*"))
+    check("harvest", [*made, read_json(out / "manifest.json")["notes"]])
 
 
 def test_a_comment_in_every_module_makes_nothing_stale(

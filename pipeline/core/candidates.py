@@ -9,6 +9,9 @@ from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate
 
+HARVESTED = "harvested"
+"""What a run's setting ``fills`` says where its rows are natural text: no word of them was put in."""
+
 _OWN, _RELEASED = "candidates-*.parquet", "data/train-*.parquet"
 """A corpus folder; a release folder, whose other splits and configurations are not candidates."""
 

@@ -4,8 +4,9 @@
 files change and written after them. Who reads one of them calls ``require_ingested`` first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NotRequired
 
@@ -17,8 +18,8 @@ from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, read_rows
-from pipeline.core.schema import TREES
-from pipeline.core.types import SourceSentence
+from pipeline.core.schema import TREES, read_sentences
+from pipeline.core.types import Sentence, SourceSentence
 
 SENTENCES_FILE = "sentences.parquet"
 """The sentences of all splits, as ``ingest`` read them: the file by which a corpus folder is known."""
@@ -203,3 +204,24 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
         raise InputError("no trees", path=folder, remedy="check what preparse printed")
     paths = [folder / shard["file"] for shard in shards]
     return TreeRows(tuple(paths), tuple(shard["rows"] for shard in shards))
+
+
+def units_of(
+    source: Path, wanted: Callable[[Sentence], bool], size: int, limit: int | None = None
+) -> tuple[tuple[range, ...], tuple[int, ...]]:
+    """Units of the sentences of a file that are wanted, ``size`` in each, in the last maybe fewer.
+
+    Args:
+        source: ``sentences.parquet``.
+        wanted: whether a sentence is one of them.
+        size: of a unit.
+        limit: take only the first so many.
+
+    Returns:
+        The rows of the file that each unit covers, and how many wanted sentences are in them.
+    """
+    every = (row for row, sentence in enumerate(read_sentences(source)) if wanted(sentence))
+    places = list(islice(every, limit))
+    units = [places[start : start + size] for start in range(0, len(places), size)]
+    ends = [unit[-1] + 1 for unit in units]
+    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units))

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -48,6 +49,16 @@ def _model_name(name: str) -> str:
 
 ModelName = Annotated[str, AfterValidator(_model_name)]
 """``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
+
+
+def _draw_size(value: Any) -> str:
+    if value != "full" and not (str(value).isdecimal() and int(value) > 0):
+        raise ValueError("must be a whole number above 0, or 'full'")
+    return value if value == "full" else str(int(value))
+
+
+DrawSize = Annotated[str, BeforeValidator(_draw_size)]
+"""|L|: which labelled draw to use, a number or ``full``."""
 
 
 def family_of(name: str) -> Family:
@@ -253,6 +264,21 @@ class Settings(BaseModel):
         return {str(key): value for key, value in merged.items()}
 
 
+class SourceSettings(Settings):
+    """How a run that makes candidates is carried out: what ``generate`` and ``harvest`` have in common."""
+
+    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
+    processes: int = Field(
+        1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
+    )
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
+    )
+    dry_run: bool = Field(
+        False, description="Print units, time and disk from a short probe; write nothing."
+    )
+
+
 class DecodingSettings(Settings):
     """How a language model's fills are chosen (§3.1, §3.2): what ``generate`` and ``fill`` have in common."""
 
@@ -305,3 +331,18 @@ class DecodingSettings(Settings):
         if str(value).isdecimal():
             raise ValueError("choose free or attested; the number of fills is --n now")
         return value
+
+
+class ParserSettings(Settings):
+    """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
+
+    tags: Literal["none", "treebank"] = Field(
+        "none", description="train: whether the parser sees the treebank's part-of-speech tags."
+    )
+    parser_epochs: int = Field(5, ge=1, description="train: passes over the trees.")
+    parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
+    batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
+    seed: int = Field(0, ge=0, description="Seed of parser training.")
+    threads: int = Field(
+        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
+    )

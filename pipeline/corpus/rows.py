@@ -49,8 +49,8 @@ STAND_OFF = pa.schema(
 generated text and its words, null where there is a ``donor``, whose words they are. The sentence is
 ``source[:reference.end] + [word] + fill_words + source[reference.end:]``; of more than two conjuncts
 ``fill_words`` has the words of all but the reference, ``fill`` the text of the last, and commas and
-preconjunction follow from the spans (``core.structures``). Rows whose generated text repeats the source
-are not there.
+preconjunction follow from the spans (``core.structures``). Of a harvested row, which has neither fill nor
+donor, it is ``source``. Rows whose generated text repeats the source are not there.
 """
 
 STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))

@@ -52,6 +52,7 @@ class Infilling(ABC):
     """
 
     called = "pairs"
+    gpus = True
 
     def __init__(self, settings: Generate) -> None:
         self._settings, self._task = settings, task_of(settings)

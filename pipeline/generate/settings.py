@@ -7,25 +7,23 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from pipeline.core.settings import (
-    MOST_PROCESSES,
-    MOST_THREADS,
     DecodingSettings,
     Family,
     ModelName,
+    SourceSettings,
     family_of,
 )
 
 LIKE_L = "like-L"
 
 
-class Generate(DecodingSettings):
+class Generate(SourceSettings, DecodingSettings):
     """Fill twins of masked sentences with identical text: candidates in shards."""
 
     stage: ClassVar[str] = "generate"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
 
-    corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     lm: ModelName = Field(
         "t5", description="Language model that fills: bert, t5, or one called like t5-twins."
     )
@@ -70,16 +68,7 @@ class Generate(DecodingSettings):
         ge=1,
         description="Tokens read together, padding included: of both twins, times half the beams.",
     )
-    processes: int = Field(
-        1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
-    )
     dtype: Literal["float32", "bfloat16"] = Field("float32", description="Weights' number format.")
-    threads: int = Field(
-        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
-    )
-    dry_run: bool = Field(
-        False, description="Print units, time and disk from a short probe; write nothing."
-    )
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "

@@ -1,69 +1,17 @@
-"""Sources of candidates: the ways of making them, one module each behind one protocol (§3).
+"""Sources of candidates that a language model writes or chooses, one module each (§3).
 
-The stage knows only this protocol: it hands out units to workers, writes their rows and keeps the
-folder. Another source is a module beside ``free_infilling``, a line in ``SOURCES`` and its name among the
-choices of ``fills`` in ``core/settings.py``.
+The stage knows only the protocol of ``sources.protocol``. Another source is a module beside
+``free_infilling``, a line in ``SOURCES`` and its name among the choices of ``fills`` in
+``core/settings.py``.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any
 
-import torch
-
-from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
-from pipeline.core.types import Candidate, Reject
-from pipeline.executor.run import OnBatch
 from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.free_infilling import FreeInfilling
 from pipeline.generate.settings import Generate
-from pipeline.text.columns import natural_columns
-
-Rows = Sequence[Candidate | Reject]
-Notes = Mapping[str, int]
-"""Counts of what no row says, by what is counted."""
-
-_Item = TypeVar("_Item")
-
-
-class CandidateSource(Protocol[_Item]):
-    """A way of making candidates, made from the settings of a run.
-
-    Work is planned in units before any worker starts; a unit is some items, such as reference spans.
-    The rows of a unit are a pure function of the settings, the inputs and the unit's number. In each
-    the first conjunct is the reference and the last the fill, and the id is that of
-    ``core.types.candidate_id``, a hash of the content. (A reject without a usable fill has no conjuncts
-    and -1 as its coordinator.)
-
-    Attributes:
-        called: what its items are called, in the plural.
-        sizes: items of each unit, at most.
-        inert: settings that change no row, given the others: they make no shard stale.
-        notes: counts of what no row says and no unit has for itself.
-    """
-
-    called: str
-    sizes: Sequence[int]
-    inert: Set[str]
-    notes: Notes
-
-    def inputs(self) -> dict[str, Any]:
-        """Digests of the files that the rows depend on."""
-
-    def model(self) -> str | None:
-        """The identity of the model that writes, if there is one."""
-
-    def items(self, unit: int) -> tuple[Sequence[_Item], Notes]:
-        """The items of a unit, and counts of what has none.
-
-        Raises:
-            InputError: the inputs cannot be read.
-        """
-
-    def prepare(
-        self, device: torch.device
-    ) -> Callable[[Sequence[_Item], OnBatch], tuple[Rows, Notes]]:
-        """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
-
+from pipeline.sources.protocol import CandidateSource
 
 SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {
     "free": FreeInfilling,
@@ -78,18 +26,3 @@ def source_of(settings: Generate) -> CandidateSource[Any]:
         ConjoinError: of the source: its inputs or its model are missing, or settings do not go together.
     """
     return SOURCES[settings.fills](settings)
-
-
-SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
-"""The kinds of files of a unit."""
-
-
-def tables(rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each kind of file."""
-    made: dict[str, list[dict[str, Any]]] = {"candidates": [], "rejects": []}
-    for row in rows:
-        if isinstance(row, Candidate):
-            made["candidates"].append(candidate_row(row, natural_columns(row.words)))
-        else:
-            made["rejects"].append(reject_row(row, natural_columns(row.candidate.words)))
-    return made

@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import islice
 from pathlib import Path
 
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, TREES_FOLDER, units_of
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import (
@@ -62,7 +61,7 @@ def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
         left_out[UNDECIDED] += is_undecided_seed(sentence, settings.min_words)
         return wanted(sentence)
 
-    rows, sizes = _units(source, counted, settings.unit, settings.limit)
+    rows, sizes = units_of(source, counted, settings.unit, settings.limit)
     left_out = +left_out
     if not rows:
         others = "".join(f" (left out: {n:,}, {reason})" for reason, n in left_out.items())
@@ -109,17 +108,6 @@ def coordinated_plan(source: Path, settings: Preparse) -> ParsePlan:
     def wanted(sentence: Sentence) -> bool:
         return sentence.sentence_id in chosen
 
-    rows, sizes = _units(source, wanted, settings.unit, None)
+    rows, sizes = units_of(source, wanted, settings.unit, None)
     fields = frozenset({"coordinated", "min_words", "seed"})
     return ParsePlan(COORDINATED_FOLDER, "coordinated sentences", wanted, rows, sizes, fields)
-
-
-def _units(
-    source: Path, wanted: _Wanted, size: int, limit: int | None
-) -> tuple[tuple[range, ...], tuple[int, ...]]:
-    """Rows of each unit and how many sentences in them are wanted: ``size``, in the last maybe fewer."""
-    every = (row for row, sentence in enumerate(read_sentences(source)) if wanted(sentence))
-    places = list(islice(every, limit))
-    units = [places[start : start + size] for start in range(0, len(places), size)]
-    ends = [unit[-1] + 1 for unit in units]
-    return tuple(map(range, [0, *ends[:-1]], ends)), tuple(map(len, units))

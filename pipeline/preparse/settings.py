@@ -1,14 +1,14 @@
 """Settings of ``conjoin preparse``."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, Settings
+from pipeline.core.settings import MOST_PROCESSES, ParserSettings
 
 
-class Preparse(Settings):
+class Preparse(ParserSettings):
     """Parse the unlabelled sentences U into constituency trees."""
 
     stage: ClassVar[str] = "preparse"
@@ -21,14 +21,8 @@ class Preparse(Settings):
         "take the gold trees; else another corpus's folder, for the parser trained there, a stanza package "
         "(ptb3-revised_charlm) or a .pt file.",
     )
-    tags: Literal["none", "treebank"] = Field(
-        "none", description="train: whether the parser sees the treebank's part-of-speech tags."
-    )
     min_words: int = Field(10, ge=1, description="Shortest sentence in U (§5.1, footnote 3).")
     parser_trees: int = Field(1000, ge=1, description="train: trees to learn from.")
-    parser_epochs: int = Field(5, ge=1, description="train: passes over them.")
-    parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
-    batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
     coordinated: int = Field(
         0,
@@ -42,7 +36,4 @@ class Preparse(Settings):
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     processes: int = Field(
         1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
-    )
-    threads: int = Field(
-        1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
     )

@@ -6,9 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-from accelerate import PartialState
-
 from pipeline.core import console
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
@@ -17,7 +14,7 @@ from pipeline.core.corpus_folder import (
     require_ingested,
 )
 from pipeline.core.errors import ModelError
-from pipeline.core.files import atomic_folder, folder_lock, sha256_of, write_json
+from pipeline.core.files import atomic_folder, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import TREES, UNPARSED, read_sentences
@@ -27,14 +24,10 @@ from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, Report, run_units
 from pipeline.executor.units import UnitFolder
-from pipeline.preparse.parser import (
-    TREEBANK,
-    Parser,
-    corpus_parser,
-    ensure_parser,
-    parser_identity,
-    tags_for,
-)
+from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity
+from pipeline.parsing.making import made_by_one
+from pipeline.parsing.parser import Parser, tags_for
+from pipeline.preparse.corpus_parser import ensure_parser
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, one_line, parse_tree
@@ -42,10 +35,6 @@ from pipeline.text.trees import leaves, one_line, parse_tree
 ALGORITHM = 2
 """Raise it when a code change changes the trees made from the same settings and sentences: they are
 then stale."""
-
-PARSER_ALGORITHM = 1
-"""The same of the corpus's parser, which takes longer to make again; its trees are then stale too."""
-
 
 _POOR = 0.2
 """A trained parser's F1 below which hardly any of its constituents is one."""
@@ -148,12 +137,8 @@ def _mark_empty(settings: Preparse, source: Path) -> None:
 
 def _parser_card(settings: Preparse) -> dict[str, Any]:
     """The corpus's parser, made if it must be, by one process for all."""
-    launch.pin(settings.threads)
-    if launch.in_launch():
-        with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
-            return ensure_parser(settings, PARSER_ALGORITHM)
-    with folder_lock(settings.corpus / "parser"):
-        return ensure_parser(settings, PARSER_ALGORITHM)
+    folder = settings.corpus / "parser"
+    return made_by_one(folder, settings.threads, lambda: ensure_parser(settings))
 
 
 def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:

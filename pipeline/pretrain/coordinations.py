@@ -14,27 +14,13 @@ from nltk.tree import Tree
 
 from pipeline.core.tally import Tally
 from pipeline.core.types import COORDINATORS, Coordination, Reference, SourceSentence, Span
-from pipeline.text.coordinations import PRECONJUNCTIONS, ptb_coordinations
+from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
 from pipeline.text.natural import join_words
-from pipeline.text.trees import escape, is_tag, leaves
 
 UNFOUND = "the tree joins nothing at the coordinator"
 MORE = "three conjuncts or more"
 APART = "a conjunct does not touch the coordinator"
-UNWORDED = "a conjunct is only punctuation"
 EQUAL = "both conjuncts are the same"
-
-UNTAGGED = "XX"
-"""The tag of every word in the trees of a parser that was given none (``preparse.tags: none``)."""
-
-_PUNCTUATION = {
-    **dict.fromkeys((",", "``", "''"), None),
-    **dict.fromkeys((".", "?", "!"), "."),
-    **dict.fromkeys((":", ";", "-", "--", "..."), ":"),
-    **dict.fromkeys(("(", "[", "{"), "-LRB-"),
-    **dict.fromkeys((")", "]", "}"), "-RRB-"),
-}
-"""Words whose tag needs no tagger; None: the tag is the word itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +37,6 @@ class Hidden:
     reference: Reference
     coordinator: str
     text: str
-
-
-def with_clear_tags(tree: Tree) -> Tree:
-    """A copy in which untagged coordinators and punctuation have the tag that only they can have.
-
-    The rule for bare brackets finds coordinators by their tag; the other words may stay untagged.
-    """
-    if is_tag(tree):
-        word = leaves(tree)[0]
-        return Tree(_clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
-    return Tree(tree.label(), [with_clear_tags(child) for child in tree])
-
-
-def _clear_tag(word: str) -> str:
-    if word.lower() in COORDINATORS | PRECONJUNCTIONS:
-        return "CC"
-    if word in _PUNCTUATION:
-        return _PUNCTUATION[word] or escape(word)
-    return UNTAGGED
 
 
 def natural_coordinations(words: Sequence[str], tree: Tree) -> tuple[list[Coordination], Tally]:
@@ -107,7 +74,7 @@ def _fault(words: Sequence[str], coordination: Coordination) -> str | None:
     if first.end != coordination.coordinator or second.start != coordination.coordinator + 1:
         return APART
     one, two = (words[span.start : span.end] for span in coordination.conjuncts)
-    if not all(any(c.isalnum() for word in each for c in word) for each in (one, two)):
+    if not (is_worded(one) and is_worded(two)):
         return UNWORDED
     return EQUAL if [w.lower() for w in one] == [w.lower() for w in two] else None
 

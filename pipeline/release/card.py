@@ -24,7 +24,7 @@ from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import front_matter, source_names
 from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
-from pipeline.release.method_text import attested, meanings, synchronized
+from pipeline.release.method_text import attested, harvested, meanings, synchronized
 from pipeline.release.shards import CONFIGS
 
 
@@ -46,6 +46,9 @@ def samples(shards: Shards) -> list[str]:
 
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
+    if "words" not in row and row["fill"] is None and row["donor"] is None:
+        places = ", ".join(f"{s['start'] + 1} to {s['end']}" for s in row["conjuncts"])
+        return f"{code(row['sentence_id'])}, conjuncts: words {places}"
     if "words" not in row and row["fill"] is None:
         donors = [*(row.get("middle_donors") or ()), row["donor"]]
         places = [
@@ -135,6 +138,7 @@ def card(
         chosen=chosen_by_score(manifest, summary),
         synchronized=True in synchronized(manifest),
         attested=attested(manifest),
+        harvested=sorted(harvested(manifest)),
         path="path/to/" + place.rpartition("/")[2],
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),

@@ -9,11 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.markdown import code, command, grid, plain
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
     TREEBANK,
     attested,
+    harvested,
     method,
     model_name,
     parser_of,
@@ -58,6 +60,7 @@ def prose(
         "parsers": parsers(manifest),
         "synchronized": synchronized(manifest),
         "attested": sorted(attested(manifest)),
+        "harvested": sorted(harvested(manifest)),
         "coordinators": list(summary.get("coordinators") or {}),
         "others": summary.get("other_coordinators") or {},
     }
@@ -67,7 +70,9 @@ def prose(
         settings = run.get("settings", {})
         way = {"settings": settings, "parser": parser_of(manifest, run)}
         models = ways.setdefault(_block("way", models=["X"], **way), (way, []))[1]
-        models.append(model_name(settings, "the language model"))
+        natural = settings.get("fills") == HARVESTED
+        parser = str(run.get("model") or "a constituency parser").partition(" ")[0]
+        models.append(parser if natural else model_name(settings, "the language model"))
     told = [
         _block("way", models=list(dict.fromkeys(models)), **way) for way, models in ways.values()
     ]
@@ -183,7 +188,8 @@ def models(manifest: Mapping[str, Any]) -> str | None:
     for key, generation in manifest["generations"].items():
         versions = generation.get("versions", {})
         tools = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-        family = model_name(generation.get("settings", {}), "–")
+        made_by = generation.get("settings", {})
+        family = "parser" if made_by.get("fills") == HARVESTED else model_name(made_by, "–")
         model = code(generation.get("model") or "not recorded")
         device = plain(generation.get("device") or "–")
         rows.append([code(key), plain(family), model, plain(tools or "–"), device])

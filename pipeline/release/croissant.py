@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.corpus.licences import licence_ids, terms
 from pipeline.release.licence_files import bibtex, creators
 from pipeline.release.method_text import meanings, resource
@@ -96,14 +97,16 @@ def _derived_from(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[d
 def _activity(key: str, generation: Mapping[str, Any]) -> dict[str, Any]:
     settings = generation.get("settings", {})
     said = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
-    used = [{"@type": "prov:Entity", "prov:label": f"language model {generation.get('model')}"}]
+    natural = settings.get("fills") == HARVESTED
+    kind = "parser" if natural else "language model"
+    used = [{"@type": "prov:Entity", "prov:label": f"{kind} {generation.get('model')}"}]
     for name, digest in sorted(generation.get("inputs", {}).items()):
         if digest:
             used.append({"@type": "prov:Entity", "prov:label": f"{name}, sha256 {digest}"})
     return {
         "@type": "prov:Activity",
         "@id": f"urn:conjoin:generation:{key}",
-        "prov:label": f"conjoin generate: {said}",
+        "prov:label": f"conjoin {'harvest' if natural else 'generate'}: {said}",
         "prov:used": used,
         "prov:wasAssociatedWith": {
             "@type": "prov:SoftwareAgent",

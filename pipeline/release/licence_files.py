@@ -14,7 +14,7 @@ import yaml
 
 from pipeline.core.corpora import CORPORA, Notice
 from pipeline.corpus.licences import canonical, licence_ids, terms
-from pipeline.release.method_text import attested, method, said
+from pipeline.release.method_text import attested, harvested, method, said
 
 _HUB = {
     "afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
@@ -63,6 +63,16 @@ _INSERTED = {
 }
 
 
+def _changes(manifest: Mapping[str, Any]) -> str:
+    """What was done to the source's sentences."""
+    kinds, natural = attested(manifest), harvested(manifest)
+    if natural == {True}:
+        return "marked the conjuncts of a coordination in each sentence"
+    inserted = _INSERTED[len(kinds) > 1, True in kinds]
+    each = "each sentence that was not harvested" if True in natural else "each sentence"
+    return f"inserted a coordinator and {inserted} into {each}, and marked the conjuncts"
+
+
 def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
     """The file LICENSE of a release: what applies to how many rows, to whom it is owed, the terms."""
     lines = [f"Licence of {manifest['name']} {manifest['version']}: {manifest['license']}", ""]
@@ -71,7 +81,6 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         "was taken from if it was, in its column `license`."
     ]
     parts: list[str] = []
-    kinds = attested(manifest)
     for expression, rows in manifest["licenses"].items():
         applied = terms(expression)
         parts += licence_ids(expression)
@@ -82,8 +91,7 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
     lines += [
         "",
-        f"Changes: conjoin inserted a coordinator and {_INSERTED[len(kinds) > 1, True in kinds]} into "
-        "each sentence, and marked the conjuncts. The sources' authors do not endorse this corpus.",
+        f"Changes: conjoin {_changes(manifest)}. The sources' authors do not endorse this corpus.",
         "",
     ]
     if "Apache-2.0" in parts and (text := _apache()):

@@ -7,14 +7,16 @@ from typing import Any
 
 import yaml
 
+from pipeline.core.candidates import HARVESTED
+
 TREEBANK = "treebank"
 """What trees say of their parser if they came with the source."""
 
 
 def synchronized(manifest: Mapping[str, Any]) -> set[bool | None]:
     """Whether the runs filled both contexts at once: yes, no, or (None) not recorded."""
-    runs = manifest["generations"].values()
-    said = [run.get("settings", {}).get("sync") for run in runs]
+    every = (run.get("settings", {}) for run in manifest["generations"].values())
+    said = [settings.get("sync") for settings in every if settings.get("fills") != HARVESTED]
     return {each if isinstance(each, bool) else None for each in said} or {None}
 
 
@@ -24,11 +26,21 @@ def attested(manifest: Mapping[str, Any]) -> set[bool]:
     return {run.get("settings", {}).get("fills") == "attested" for run in runs} or {False}
 
 
+def harvested(manifest: Mapping[str, Any]) -> set[bool]:
+    """Whether the runs' rows are natural text; no where it is not recorded."""
+    runs = manifest["generations"].values()
+    return {run.get("settings", {}).get("fills") == HARVESTED for run in runs} or {False}
+
+
 def method(manifest: Mapping[str, Any]) -> str:
     """The name of the method."""
+    if harvested(manifest) == {True}:
+        return "harvest of natural coordinations by a parser"
+    natural = " and harvest of natural coordinations" * (True in harvested(manifest))
     among = {1: "", 2: ", in part"}[len(attested(manifest))]
     what = _infilling(manifest)
-    return f"{what}{among} with attested constituents" if True in attested(manifest) else what
+    named = f"{what}{among} with attested constituents" if True in attested(manifest) else what
+    return named + natural
 
 
 def _infilling(manifest: Mapping[str, Any]) -> str:
@@ -82,4 +94,5 @@ def meanings(manifest: Mapping[str, Any]) -> dict[str, str]:
         "synchronized" if found == {True} else "not synchronized" if found == {False} else "either"
     )
     scores: dict[str, str] = said("scores")[way]
-    return said("columns") | scores
+    natural: dict[str, str] = said("natural") if True in harvested(manifest) else {}
+    return said("columns") | scores | natural

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import __version__
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
@@ -157,6 +158,7 @@ def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:
         f"{'-gold' if s.get('trees') == 'treebank' else ''}"
         for s in made if "lm" in s
     })  # fmt: skip
+    parts += ["harvest"] * any(s.get("fills") == HARVESTED for s in made)
     return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
 
 

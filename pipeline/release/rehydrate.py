@@ -12,7 +12,7 @@ from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.manifest import FORMAT
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
-from pipeline.release.stand_off import donated_fill, rebuilt_words
+from pipeline.release.stand_off import donated_fill, natural_fill, rebuilt_words
 from pipeline.text.columns import OFFSETS, TEXT, with_text
 
 
@@ -128,12 +128,15 @@ class _Rebuilder:
         if row["source"] is None:
             return self._fault(_MISSING, row)
         fill, own = row["fill"] or "", row["fill_words"] or []
-        if row["donor"] is not None:
+        harvested = row["donor"] is None and row["fill"] is None and bool(row["conjuncts"])
+        if harvested:
+            fill = natural_fill(row)
+        elif row["donor"] is not None:
             donated = donated_fill(row)
             if donated is None:
                 return self._fault(_NO_DONOR, row)
             fill, own = donated
-        words = rebuilt_words({**row, "fill_words": own})
+        words = row["source"] if harvested else rebuilt_words({**row, "fill_words": own})
         spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
         content = [row["sentence_id"], words, row["coordinator"], spans]
         if not str(digest_of(content)).startswith(row["candidate_id"]):

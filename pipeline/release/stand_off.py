@@ -8,6 +8,9 @@ repeats its source is withheld: it is left out, and counted.
 Generated text repeats the source if it is the reference, has a run of words of its sentence, or contains
 a whole sentence of the source. Texts are compared by letters and digits, since a language model writes
 natural text and a treebank has its own words, and some models write neither capitals nor accents.
+
+Of a harvested row, whose words are all the source's, nothing but the coordinator is handed on: ids and
+offsets point into the sentence.
 """
 
 import re
@@ -22,7 +25,7 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.structures import laid_out, structure_of
-from pipeline.core.types import Span
+from pipeline.core.types import COORDINATORS, Span
 from pipeline.corpus.digest import RowDigest
 from pipeline.release.readable import (
     free_texts,
@@ -308,6 +311,13 @@ class StandOff:
 
     def _judged(self, row: Mapping[str, Any], config: str) -> _Parts | None:
         """What a row that may be handed on says of its text; None of any other, which is counted."""
+        if _is_natural(row):
+            require_own_id(row)
+            word = row["words"][row["coordinator"]]
+            if word.lower() in COORDINATORS and not self._told_in_source(row):
+                return word, None, None
+            self.withheld[config][STRANGE] += 1
+            return None
         inserted = None if row["source"] is None else _inserted(row)
         if inserted is None:
             self._first = self._first or row["sentence_id"]
@@ -319,7 +329,7 @@ class StandOff:
         reference = source[span["start"] : span["end"]]
         if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
             why = STRANGE
-        elif any(self._repeats.found(None, t, t.split(), source, ()) for t in free_texts(row)):
+        elif self._told_in_source(row):
             why = REPEATS
         elif row["donor"] is not None:
             return word, None, None  # nothing of the fill is handed on, whatever it repeats
@@ -343,6 +353,27 @@ class StandOff:
             found(None, join_words(each).text, each, source, reference)
             for each in (*middle, together)
         )
+
+    def _told_in_source(self, row: Mapping[str, Any]) -> bool:
+        """Whether what was written by hand beside a row's text repeats its source."""
+        source = row["source"]
+        return any(self._repeats.found(None, t, t.split(), source, ()) for t in free_texts(row))
+
+
+def _is_natural(row: Mapping[str, Any]) -> bool:
+    """Whether a row is its source's sentence, and its fill the last of two or more conjuncts there."""
+    words, spans, at = row["words"], row["conjuncts"], row["coordinator"]
+    if row["donor"] is not None or not words or words != row["source"] or len(spans) < 2:
+        return False
+    first, last = spans[0], spans[-1]
+    inside = 0 <= first["start"] < first["end"] <= at < last["start"] < last["end"] <= len(words)
+    return bool(inside and first == row["reference"] and natural_fill(row) == row["fill"])
+
+
+def natural_fill(row: Mapping[str, Any]) -> str:
+    """The fill of a harvested row: the text of its last conjunct in its ``source``."""
+    last = row["conjuncts"][-1]
+    return join_words(row["source"][last["start"] : last["end"]]).text
 
 
 def _inserted(row: Mapping[str, Any]) -> _Inserted | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import percent
@@ -231,18 +232,23 @@ def _models(corpus: Path) -> list[str]:
 
 
 def _chosen(corpus: Path) -> str:
-    """Which folders have fills that no model wrote."""
+    """Which folders have fills that no model wrote, in sentences; empty if there are none."""
     folders = sorted(
         {path.parent.parent.name for path in corpus.glob("candidates/*/*/manifest.json")}
     )
     generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
-    named = "; ".join(g.name for g in generations if g.fills != "free")
-    return (
-        f"The fills of some candidates ({named}) are not written by a model, as the paper’s are, but "
-        "constituents of other sentences with the reference’s label, which a model at most ranks."
-        if named
-        else ""
-    )
+    told = []
+    if named := "; ".join(g.name for g in generations if g.fills == "attested"):
+        told.append(
+            f"The fills of some candidates ({named}) are not written by a model, as the paper’s are, but "
+            "constituents of other sentences with the reference’s label, which a model at most ranks."
+        )
+    if named := "; ".join(g.name for g in generations if g.fills == HARVESTED):
+        told.append(
+            f"Some candidates ({named}) are not generated, as the paper’s are, but sentences of the "
+            "training split with a coordination that a parser found."
+        )
+    return " ".join(told)
 
 
 def _trained(generator: str, name: str, card: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import ANY, NO_GENERATOR, System
@@ -155,6 +156,11 @@ def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
         settings = read_json(manifest, Generated).get("settings", {})
+        if settings.get("fills") == HARVESTED:
+            ours = settings.get("parser") == "labelled"
+            trees = f"the {settings.get('labelled', '?')} labelled" if ours else "the corpus's"
+            name = f"{HARVESTED}, parser of {trees} trees"
+            return Generation(folder, name, (5, 0, "", False, False, [], folder), HARVESTED)
         if not is_model_name(lm := settings.get("lm")):
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))

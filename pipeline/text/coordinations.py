@@ -17,8 +17,8 @@ from collections.abc import Set as AbstractSet
 
 from nltk.tree import Tree
 
-from pipeline.core.types import Coordination, Span
-from pipeline.text.trees import base_label, constituents_of, is_tag, unescape
+from pipeline.core.types import COORDINATORS, Coordination, Span
+from pipeline.text.trees import base_label, constituents_of, escape, is_tag, leaves, unescape
 
 PRECONJUNCTIONS = frozenset({"both", "either", "neither"})
 """Words tagged CC that open a coordination and do not coordinate (lower case)."""
@@ -111,3 +111,44 @@ def _coordination(node: Tree, spans: list[Span]) -> Coordination | None:
         label=category,
         conjuncts=tuple(spans[i] for i in chosen),
     )
+
+
+UNWORDED = "a conjunct is only punctuation"
+"""What is wrong with a structure that has one that is not ``is_worded``."""
+
+
+def is_worded(words: Sequence[str]) -> bool:
+    """Whether there is a letter or digit in some words."""
+    return any(character.isalnum() for word in words for character in word)
+
+
+UNTAGGED = "XX"
+"""The tag of every word in the trees of a parser that was given none (``preparse.tags: none``)."""
+
+_CLEAR = {
+    **dict.fromkeys((",", "``", "''"), None),
+    **dict.fromkeys((".", "?", "!"), "."),
+    **dict.fromkeys((":", ";", "-", "--", "..."), ":"),
+    **dict.fromkeys(("(", "[", "{"), "-LRB-"),
+    **dict.fromkeys((")", "]", "}"), "-RRB-"),
+}
+"""Words whose tag needs no tagger; None: the tag is the word itself."""
+
+
+def with_clear_tags(tree: Tree) -> Tree:
+    """A copy in which untagged coordinators and punctuation have the tag that only they can have.
+
+    The rule for bare brackets finds coordinators by their tag; the other words may stay untagged.
+    """
+    if is_tag(tree):
+        word = leaves(tree)[0]
+        return Tree(_clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
+    return Tree(tree.label(), [with_clear_tags(child) for child in tree])
+
+
+def _clear_tag(word: str) -> str:
+    if word.lower() in COORDINATORS | PRECONJUNCTIONS:
+        return "CC"
+    if word in _CLEAR:
+        return _CLEAR[word] or escape(word)
+    return UNTAGGED

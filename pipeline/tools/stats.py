@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import plain_json, say, table, warn
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import generations, strays
@@ -200,6 +201,11 @@ def _how(about: Mapping[str, Any] | None) -> str:
     settings = (about or {}).get("settings")
     if not isinstance(settings, Mapping):
         return "not described here"
+    if settings.get("fills") == HARVESTED:
+        told = (
+            f"{k} {settings[k]}" for k in ("parser", "labelled", "tags", "seed") if k in settings
+        )
+        return f"harvested natural text, {', '.join(told)}"
     parts = [str(settings.get("lm", "model not named"))]
     if "sync" in settings:
         over = " of ".join(str(settings[k]) for k in ("synchronize", "scores") if k in settings)

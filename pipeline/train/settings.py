@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import System
-from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, Settings
+from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
 from pipeline.train.acceptance import RULES, RuleName
 
 
@@ -46,7 +46,9 @@ class Train(Settings):
         None,
         description="For tables: the caption whose effect this is the control for; any: of its generator.",
     )
-    labelled: str = Field("250", description="|L|: which labelled draw to use, a number or 'full'.")
+    labelled: DrawSize = Field(
+        "250", description="|L|: which labelled draw to use, a number or 'full'."
+    )
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
         "models/bert",
@@ -136,13 +138,6 @@ class Train(Settings):
     out: Path | None = Field(
         None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."
     )
-
-    @field_validator("labelled", mode="before")
-    @classmethod
-    def _labelled(cls, value: Any) -> str:
-        if value != "full" and not (str(value).isdecimal() and int(value) > 0):
-            raise ValueError("must be a whole number above 0, or 'full'")
-        return value if value == "full" else str(int(value))
 
     @field_validator("candidates", mode="before")
     @classmethod

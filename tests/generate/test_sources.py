@@ -26,6 +26,7 @@ class Counting:
     """A source without model or trees: numbers that are coordinated with the next."""
 
     called = "numbers"
+    gpus = False
     sizes: ClassVar[Sequence[int]] = (3, 3, 1)
     inert: ClassVar[set[str]] = {"beams"}
     notes: ClassVar[dict[str, int]] = {"numbers that nobody has": 5}

@@ -7,24 +7,23 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from stanza.models.constituency.parse_tree import Tree as StanzaTree
-from stanza.models.constituency.tree_reader import read_trees
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
+from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.preparse import parser as corpus_parser_module
-from pipeline.preparse import parser as parser_module
+from pipeline.parsing import making
+from pipeline.parsing import parser as parser_module
+from pipeline.parsing.card import LEARNED, corpus_parser, learned_from
+from pipeline.parsing.parser import Parser, load_parser
+from pipeline.parsing.training import training_tree
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.parser import Parser, corpus_parser, load_parser
-from pipeline.preparse.parser_training import bracket_f1, train_parser, training_tree
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.world import generate_sentences
@@ -63,36 +62,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = _corpus(tmp_path_factory.mktemp("corpus"))
     preparse.run(Preparse(corpus=corpus, **SMALL))
     return corpus
-
-
-def test_bracket_f1_counts_labelled_spans() -> None:
-    """By hand: of three brackets each, S and NP agree and the VP has another span."""
-    gold = parse_tree("(S1 (S (NP (D a) (N b)) (VP (V c) (N d))))")
-    guess = parse_tree("(ROOT (S (NP-SBJ (X a) (X b)) (X c) (VP (X d))))")
-    assert bracket_f1([gold], [guess]) == pytest.approx(2 / 3)
-    assert bracket_f1([gold], [gold]) == 1
-    assert bracket_f1([gold, gold], [gold, None]) == pytest.approx(2 * 3 / 9)
-    assert bracket_f1([gold], [parse_tree("(S1 (X (Y a) (Y b) (Y c) (Y d)))")]) == 0
-
-
-def test_bracket_f1_counts_a_unary_chain_as_often_as_it_stands() -> None:
-    """Two NP brackets over one word are matched by two, not by one."""
-    gold = parse_tree("(S1 (S (NP (NP (N a))) (V b)))")
-    guess = parse_tree("(S1 (S (NP (N a)) (V b)))")
-    assert bracket_f1([gold], [guess]) == pytest.approx(2 * 2 / 5)
-
-
-def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> None:
-    """S1 becomes ROOT, NP-SBJ becomes NP, brackets are escaped, tags are ours or XX."""
-    tree = parse_tree("(S1 (S (NP-SBJ=2 (-LRB- -LRB-) (NN x)) (VP (VB y))))")
-    assert training_tree(tree, ("(", "x", "y"), None) == (
-        "(ROOT (S (NP (XX -LRB-) (XX x)) (VP (XX y))))"
-    )
-    assert "(NN x)" in training_tree(tree, ("(", "x", "y"), ("-LRB-", "NN", "VB"))
-    with pytest.raises(ValueError, match="3 leaves for 2 words"):
-        training_tree(tree, ("(", "x"), None)
-    with pytest.raises(ValueError, match="3 leaves for 4 words"):
-        training_tree(tree, ("(", "x", "y", "z"), None)
 
 
 def test_trained_trees_cover_u_and_their_leaves_are_the_words(trained: Path) -> None:
@@ -139,7 +108,7 @@ def test_nothing_is_learned_from_u_dev_or_test(
         seen.update(trees=trees, dev=dev)
         raise InterruptedError
 
-    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
+    monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
         preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=1000))
 
@@ -150,32 +119,6 @@ def test_nothing_is_learned_from_u_dev_or_test(
     assert set(seen["trees"]) == texts([s for s in train if not is_unlabelled_seed(s)])
     assert not set(seen["trees"]) & texts([s for s in train if is_unlabelled_seed(s)])
     assert set(seen["dev"]) == texts([s for s in sentences if s.split == "dev"])
-
-
-def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
-    """The model file depends on the arguments alone, not on paths; another seed changes it."""
-    torch.set_num_threads(1)
-    trees = [
-        training_tree(parse_tree(s.tree or ""), s.words, s.tags)
-        for s in generate_sentences(SOURCE, 16, 0)
-    ]
-    digests = []
-    for name, seed in (("a", 0), ("b/c", 0), ("d", 1)):
-        folder = tmp_path / name
-        best = train_parser(folder, trees, trees[:4], epochs=1, hidden=8, tagged=True, seed=seed)
-        assert best == 1
-        digests.append([
-            hashlib.sha256((folder / file).read_bytes()).hexdigest()
-            for file in ("parser.pt", "pretrain.pt", "resources.json")
-        ])  # fmt: skip
-    assert digests[0] == digests[1]
-    assert digests[0][0] != digests[2][0]
-    assert str(tmp_path).encode() not in (tmp_path / "a" / "parser.pt").read_bytes()
-    tagged = load_parser(str(tmp_path / "a" / "parser.pt"))
-    assert tagged.needs_tags
-    with pytest.raises(ModelError, match="--tags treebank"):
-        tagged.parse([["A", "word"]])
-    assert len(tagged.parse([["A", "word"]], [["DT", "NN"]])) == 1
 
 
 def test_the_corpus_parser_parses_new_sentences_with_brackets(trained: Path) -> None:
@@ -208,47 +151,6 @@ def test_the_parser_folder_is_a_stanza_pipeline_folder(trained: Path) -> None:
     assert ours is not None
     labels = [node.label() for node in ours.subtrees(lambda t: t.height() > 2)]
     assert re.findall(r"\((\w+) ", theirs) == ["ROOT", *labels[1:]]
-
-
-def _stanza_tree(words: Sequence[str]) -> StanzaTree:
-    return read_trees(f"(ROOT (S {' '.join(f'(XX {w})' for w in words)}))", use_tqdm=False)[0]
-
-
-def _parser(run: Any) -> Parser:
-    return Parser("fake", run, needs_tags=False, wrapper="TOP")
-
-
-def test_a_failing_batch_is_parsed_again_one_by_one() -> None:
-    """An assertion in stanza loses one sentence, not the batch."""
-    calls = []
-
-    def run(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
-        calls.append(len(sentences))
-        if any("bad" in words for words in sentences):
-            raise AssertionError("stuck")
-        return [_stanza_tree(words) for words in sentences]
-
-    outcomes = _parser(run).outcomes([["a", "b"], ["bad"], ["c"]])
-    assert [o.reason for o in outcomes] == [None, "stanza failed: AssertionError", None]
-    assert calls == [3, 1, 1, 1]
-    assert [o.tree.label() for o in outcomes if o.tree] == ["TOP", "TOP"]
-
-
-def test_trees_on_the_wrong_sentence_are_noticed() -> None:
-    """A shifted or shortened answer is parsed again, and refused if it stays wrong."""
-
-    def swapped(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
-        return [_stanza_tree(words) for words in reversed(sentences)]
-
-    outcomes = _parser(swapped).outcomes([["a"], ["b"]])
-    assert [leaves(o.tree) for o in outcomes if o.tree] == [["a"], ["b"]]
-
-    def wrong(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
-        return [_stanza_tree(["z"]) for _ in sentences]
-
-    assert [o.reason for o in _parser(wrong).outcomes([["a"]])] == ["leaves differ from words"]
-    outcomes = _parser(lambda *_: []).outcomes([["a"]])
-    assert [o.reason for o in outcomes] == ["no tree found"]
 
 
 def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) -> None:
@@ -386,12 +288,6 @@ def test_the_card_of_another_corpus_names_its_own_file_or_a_package(
     assert not (corpus / "parser" / "parser.json").exists()
 
 
-def test_a_package_is_a_plain_name() -> None:
-    """It becomes part of a path, and of the command that is proposed."""
-    with pytest.raises(InputError, match="no name of a stanza package"):
-        load_parser("x'); import os #")
-
-
 def test_the_temporary_folder_may_have_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,7 +313,7 @@ def test_what_is_current_is_not_made_again(
         return outcomes(self, sentences, tags)
 
     monkeypatch.setattr(Parser, "outcomes", spy)
-    monkeypatch.setattr(corpus_parser_module, "train_parser", None)
+    monkeypatch.setattr(making, "train_parser", None)
     preparse.run(Preparse(corpus=corpus, **SMALL))
     assert made == []
     path = corpus / "trees" / "trees-00001-of-00003.parquet"
@@ -430,6 +326,43 @@ def test_what_is_current_is_not_made_again(
     assert "batch_size 256 → 5" in capsys.readouterr().out
 
 
+def test_the_parser_says_what_it_learned_from(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids stand in a file of its record; that of an earlier version is completed without training."""
+    sentences = {s.sentence_id: s for s in generate_sentences(SOURCE, 180, 0)}
+    learned = read_json(trained / "parser" / LEARNED)
+    assert len(learned["trees"]) == 40
+    assert {sentences[name].split for name in learned["trees"]} == {"train"}
+    assert {sentences[name].split for name in learned["dev"]} == {"dev"}
+    assert learned_from(trained / "parser") == {*learned["trees"], *learned["dev"]}
+    corpus = tmp_path / "corpus"
+    shutil.copytree(trained, corpus)
+    card = corpus / "parser" / "parser.json"
+    about = read_json(card)
+    old = {key: value for key, value in about.items() if key != "digest"}
+    old["files"] = {name: facts for name, facts in about["files"].items() if name != LEARNED}
+    write_json(card, old | {"digest": digest_of(old)})
+    (corpus / "parser" / LEARNED).unlink()
+    with pytest.raises(InputError, match=r"learned from; run `conjoin preparse` again"):
+        learned_from(corpus / "parser")
+    monkeypatch.setattr(making, "train_parser", None)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert read_json(card) == about
+    assert learned_from(corpus / "parser") == learned_from(trained / "parser")
+    (corpus / "parser" / LEARNED).write_text('{"trees": [], "dev": []}')
+    with pytest.raises(InputError, match=r"learned\.json: not the file that parser\.json"):
+        learned_from(corpus / "parser")
+
+
+def test_a_lent_parser_tells_what_it_learned_from(trained: Path, tmp_path: Path) -> None:
+    """Its ids leave out nothing in a corpus of other sentences; of a package there is none."""
+    for source in (str(trained / "parser" / "parser.pt"), "ptb3-revised_charlm"):
+        write_json(tmp_path / "parser.json", {"source": source, "wrapper": None, "training": None})
+        wanted = learned_from(trained / "parser") if source.endswith(".pt") else frozenset()
+        assert learned_from(tmp_path) == wanted
+
+
 def test_another_treebank_trains_another_parser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,7 +373,7 @@ def test_another_treebank_trains_another_parser(
     def spy(*_: Any, **__: Any) -> int:
         raise InterruptedError
 
-    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
+    monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
         preparse.run(Preparse(corpus=corpus, **SMALL | {"seed": 1}))
     _corpus(tmp_path, list(generate_sentences(SOURCE, 170, 0)))
@@ -484,33 +417,9 @@ def test_a_corpus_without_dev_holds_training_trees_out(
         seen.update(trees=trees, dev=dev)
         raise InterruptedError
 
-    monkeypatch.setattr(corpus_parser_module, "train_parser", spy)
+    monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
         preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=50))
     assert len(seen["trees"]) == 50
     assert seen["dev"]
     assert not set(seen["trees"]) & set(seen["dev"])
-
-
-def test_a_package_pipeline_is_asked_for_pretokenized_sentences(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Packages go through stanza.Pipeline without download, tagging in small batches."""
-    asked: dict[str, Any] = {}
-
-    def pipeline(lang: str, **options: Any) -> Any:
-        asked.update(options, lang=lang)
-        return lambda rows: SimpleNamespace(
-            sentences=[SimpleNamespace(constituency=_stanza_tree(words)) for words in rows]
-        )
-
-    monkeypatch.setattr(parser_module.stanza, "Pipeline", pipeline)
-    parser = load_parser("ptb3-revised_charlm")
-    assert parser.name == "stanza:ptb3-revised_charlm"
-    tree = parser.parse([("a", "b")])[0]
-    assert tree is not None
-    assert tree.leaves() == ["a", "b"]
-    assert asked["package"] == {"constituency": "ptb3-revised_charlm"}
-    assert asked["download_method"] is None
-    assert asked["tokenize_pretokenized"] is True
-    assert asked["pos_batch_size"] <= 32

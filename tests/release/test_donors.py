@@ -237,7 +237,7 @@ def test_each_fault_of_a_donor_is_found(
         ({"words": ["other", "words"] * 6}, "donor differs from the corpus"),
         ({"words": ["too", "short"]}, "donor differs from the corpus"),
         ({"sentence_id": "another"}, "donor not in the corpus"),
-        (None, "donors that cannot be checked"),
+        (None, "sources that cannot be checked"),
     ],
 )
 def test_donors_of_candidates_are_held_against_their_corpus(

@@ -13,8 +13,8 @@ from pipeline.core.files import write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
-from pipeline.generate import dry_run
 from pipeline.generate.settings import Generate
+from pipeline.sources import dry_run
 from pipeline.tools.repro import estimates
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import ALIKE, GUESS, MEASURED, Duration, Durations

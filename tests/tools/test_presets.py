@@ -18,6 +18,7 @@ from pipeline.core.settings import is_model_name
 from pipeline.corpus.licences import terms
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out
+from pipeline.harvest.settings import Harvest
 from pipeline.pretrain.settings import Pretrain
 from pipeline.release.settings import Release
 from pipeline.select.settings import Select
@@ -254,6 +255,24 @@ def test_gum_releases_with_text_what_may_be_shared(
     with_sources = {c.name: settings_of(c.command, Release).stand_off for c in released}
     assert with_sources.pop(open_.name) is False
     assert set(with_sources.values()) == {True}
+
+
+def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for each seed, with the settings of params.yaml; none unless they are listed."""
+    monkeypatch.chdir(project)
+    listed = "harvests=[{name: natural, options: --parser labelled --labelled 100}]"
+    with grid(Repro(set=[listed])) as (_, members, _):
+        found = [c for c in members if c.stage == "harvest"]
+        read = [settings_of(c.command, Harvest) for c in found]
+    assert [each.seed for each in sorted(read, key=lambda each: each.seed)] == [0, 1, 2]
+    assert {(each.parser, each.labelled) for each in read} == {("labelled", "100")}
+    outs = {str(each.out) for each in read}
+    assert outs == {f"data/world/candidates/natural/seed-{seed}" for seed in range(3)}
+    assert {c.needs for c in found} == {frozenset({"ingest@world", "preparse@world"})}
+    with grid(Repro(set=["seeds=[0]"])) as (_, members, _):
+        assert not [c for c in members if c.stage == "harvest"]
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *GENIA, "gum-cpu"])

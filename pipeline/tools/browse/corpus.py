@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.rows import generations
@@ -125,6 +126,8 @@ def _made(run: Mapping[str, Any]) -> str:
         return ""
     sync = {True: "synchronized", False: "not synchronized"}.get(settings.get("sync", ""), "")
     seed = f"seed {settings['seed']}" if "seed" in settings else ""
+    if settings.get("fills") == HARVESTED:
+        return ", ".join(filter(None, (HARVESTED, f"parser {settings.get('parser', '?')}", seed)))
     return ", ".join(
         str(part) for part in (settings.get("lm"), sync, settings.get("decoding"), seed) if part
     )

@@ -20,12 +20,13 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.evaluate.settings import Evaluate
-from pipeline.generate.dry_run import Probe, probe_source
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import source_of
+from pipeline.harvest.settings import Harvest
 from pipeline.ingest.draws import draw, drawable
 from pipeline.predictor.encoding import instances
 from pipeline.predictor.model import best_device
+from pipeline.sources.dry_run import Probe, probe_source
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.train.data import fresh_predictor
@@ -217,6 +218,7 @@ class Estimates:
         self._durations, self._probing = durations, probing
         self.training = _settings(cells, Train)
         self.generation = _settings(cells, Generate)
+        self._harvests = _settings(cells, Harvest)
         self._evaluation = _settings(cells, Evaluate)
         self._tried: dict[str, Any] = {}
         self.obstacles: dict[str, None] = {}
@@ -258,6 +260,8 @@ class Estimates:
             rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
             return Figure(sum(rows), "generated")
         settings = next((s for s in self.generation.values() if s.out == folder), None)
+        if any(harvest.out == folder for harvest in self._harvests.values()):
+            return Figure(None, "harvested from text that is not parsed yet")
         if settings is None:
             return Figure(None, "no stage of this grid makes them")
         try:

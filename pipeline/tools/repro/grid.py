@@ -118,12 +118,14 @@ def _put_back() -> None:
 
 
 GRID = (
-    "corpora", "lms", "generations", "selections", "releases", "labelled", "seeds", "lm_seeds", "systems",
+    "corpora", "lms", "generations", "harvests", "selections", "releases", "labelled", "seeds",
+    "lm_seeds", "systems",
 )  # fmt: skip
 """The keys of params.yaml that span the matrix: a preset sets these and nothing else."""
 
 STAGES = (
-    "ingest", "pretrain", "preparse", "generate", "train", "evaluate", "audit", "report", "release",
+    "ingest", "pretrain", "preparse", "generate", "harvest", "train", "evaluate", "audit", "report",
+    "release",
 )  # fmt: skip
 """The sections of params.yaml with an entry for each corpus."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
-from pipeline.generate.dry_run import duration, size
+from pipeline.sources.dry_run import duration, size
 from pipeline.tools.repro.cells import Cell, check_texts
 from pipeline.tools.repro.durations import Duration, Durations
 from pipeline.tools.repro.estimates import Estimates

@@ -5,7 +5,7 @@ The corpus may come from anywhere: nothing in it is taken for granted.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from itertools import chain
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.candidate_checks import Fault, faults, null_rows
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import Meter, say, table
 from pipeline.core.types import COORDINATORS
 from pipeline.corpus.digest import RowDigest
@@ -27,6 +28,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.tools.settings import Validate
 from pipeline.tools.validate.donors import Donated, sentences_of
 from pipeline.tools.validate.files import Reading, check_files, open_shard, readable_sum, take_stock
+from pipeline.tools.validate.harvested import Harvested
 from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
 from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.tools.validate.rules import RULES, Expected, standing
@@ -85,8 +87,10 @@ class _Checker:
         self._shards, self._found, self._totals = shards, found, totals
         self._database, self._seen = database, Seen(database)
         self._sentences, self._donated = sentences_of(shards), Donated(database)
+        self._harvested = Harvested(database)
         self._files = [*shards.accepted, *shards.rejects]
         self._runs = runs_of(shards.manifest)
+        self._natural = _natural_runs(self._runs)
         entries = entries_of(shards.manifest or {}) or {}
         self._digested = any("digest" in entry for entry in entries.values())
         self._expected = {rejects: asdict(self._expects(rejects)) for rejects in (False, True)}
@@ -111,15 +115,16 @@ class _Checker:
             what = f"as {self._name(self._files[first])}, row {at}"
             self._found.add(kind, self._name(self._files[file]), what, row)
         if self._sentences is not None:
-            self._check_donors(self._sentences)
+            self._check_corpus(self._sentences)
 
-    def _check_donors(self, sentences: Path) -> None:
+    def _check_corpus(self, sentences: Path) -> None:
         try:
-            for kind, (file, row), what in self._donated.wrong(sentences):
+            wrong = chain(self._donated.wrong(sentences), self._harvested.wrong(sentences))
+            for kind, (file, row), what in wrong:
                 self._found.add(kind, self._name(self._files[file]), what, row)
         except duckdb.Error as error:  # the corpus is not what is checked
             what = f"{sentences} cannot be read: {error}"
-            self._found.add("donors that cannot be checked", self._shards.place.name, what)
+            self._found.add("sources that cannot be checked", self._shards.place.name, what)
 
     def _name(self, path: Path) -> str:
         place = self._shards.place
@@ -182,11 +187,12 @@ class _Checker:
         for fault in (*alien, *missing):
             sound[fault.rows] = False  # of these rows nothing else can be told
         whole = fitting if sound.all() else fitting.filter(pa.array(sound))
-        whole = _with_computed(whole, places[sound])
+        whole = _with_computed(whole, places[sound], self._natural)
         found = faults(self._database, whole, RULES, self._expected[reading.rejects])
         self._count(reading, whole, places[sound], found)
         if self._sentences is not None:
             self._donated.add(whole, number)
+            self._harvested.add(whole, number)
         if "candidate_id" in whole.schema.names:
             # Among each other rejects may share an id: their fills came out the same.
             add = self._seen.add_rejects if reading.rejects else self._seen.add
@@ -210,15 +216,46 @@ class _Checker:
             self._found.add_all(fault.kind, len(fault.rows), examples)
 
 
-def _with_computed(batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> pa.RecordBatch:
-    """The rows with ``place`` (in their file), ``standing`` and ``due``, as far as they can be known."""
+def _natural_runs(runs: Mapping[str, Mapping[str, Any]] | None) -> list[str] | None:
+    """The runs of ``harvest`` among some, by the value of ``generation``; None where none is known."""
+    if runs is None:
+        return None
+    told = ((key, run.get("settings")) for key, run in runs.items())
+    return [key for key, s in told if isinstance(s, dict) and s.get("fills") == HARVESTED]
+
+
+def _with_computed(
+    batch: pa.RecordBatch, places: npt.NDArray[np.int64], natural: Sequence[str] | None
+) -> pa.RecordBatch:
+    """The rows with ``place`` (in their file), ``harvested``, ``standing`` and ``due``, as far as known.
+
+    Args:
+        batch: some rows.
+        places: their numbers in the file.
+        natural: of ``_natural_runs``.
+    """
     names = set(batch.schema.names)
     batch = batch.append_column("place", pa.array(places))
+    batch = batch.append_column("harvested", _harvested(batch, natural))
     if "license" in names:
         batch = batch.append_column("standing", standing(batch.column("license")))
     if names.issuperset(IDENTITY):
         batch = batch.append_column("due", content_ids(batch))
     return batch
+
+
+def _harvested(batch: pa.RecordBatch, runs: Sequence[str] | None) -> pa.Array:
+    """Which rows are natural text; without a manifest those that nobody scored or took a fill for."""
+    if runs is not None and "generation" in batch.schema.names:
+        keys = batch.column("generation").cast(pa.binary())  # whatever bytes they are
+        return pc.is_in(keys, pa.array([key.encode() for key in runs], pa.binary()))
+    if runs is not None:
+        return pa.array([bool(runs)] * len(batch), pa.bool_())
+    found = pa.array(["score" in batch.schema.names] * len(batch), pa.bool_())
+    for name in ("score", "score_append", "score_prepend", "donor"):
+        if name in batch.schema.names:
+            found = pc.and_(found, pc.is_null(batch.column(name)))
+    return found
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> Counter[str]:

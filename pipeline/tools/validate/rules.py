@@ -1,9 +1,10 @@
 r"""What can be wrong with a row of a corpus: one table of rules, each a condition in SQL.
 
 The kinds are documented in docs/sharing.md. The rules are held against rows without nulls where none may
-be. Besides the columns of the files they name three that Python computes: ``due`` (the id that the content
-should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``), and those of ``_DERIVED``
-in ``core.candidate_checks``. What a corpus holds reaches the conditions as columns and parameters only.
+be. Besides the columns of the files they name some that Python computes: ``due`` (the id that the content
+should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``), ``harvested`` (``harvest``
+made the row: its words are all the source's), and those of ``_DERIVED`` in ``core.candidate_checks``.
+What a corpus holds reaches the conditions as columns and parameters only.
 
 Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
 """
@@ -113,7 +114,8 @@ def _word_rules(name: str) -> list[Rule]:
 def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
     """The fill, cut into words, is the last conjunct; most fills need no tokenizer to tell.
 
-    An attested fill is not cut: its words are a treebank's, and it is their natural text.
+    An attested fill is not cut: its words are a treebank's, and it is their natural text. So is that of
+    natural text; where nothing says who made a row, either will do.
     """
     sure = (
         f"fill = array_to_string({words}, ' ') AND regexp_matches(fill, '{_PLAIN}') "
@@ -125,12 +127,18 @@ def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
         told = lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}"  # noqa: E731
         return Rule(kind, needs, wrong, told, differs)
 
+    def no_text(row: Mapping[str, Any]) -> bool:
+        text: str = row["fill"]
+        return join_words(_inserted(row)).text != text
+
+    def not_cut(row: Mapping[str, Any]) -> bool:
+        return _words(row["fill"]) != _inserted(row)
+
     kind = "fill differs from its conjunct"
     return [
-        rule(
-            kind, f"attested IS NOT TRUE AND {wrong}", lambda r: _words(r["fill"]) != _inserted(r)
-        ),
-        rule(kind, f"attested AND {wrong}", lambda r: join_words(_inserted(r)).text != r["fill"]),
+        rule(kind, f"attested IS NOT TRUE AND harvested IS NOT TRUE AND {wrong}", not_cut),
+        rule(kind, f"attested AND {wrong}", no_text),
+        rule(kind, f"harvested AND {wrong}", lambda row: no_text(row) and not_cut(row)),
     ]
 
 
@@ -195,6 +203,18 @@ _STRUCTURE = [
 ]  # fmt: skip
 """What is asked of rows with a coordinate structure: all but rejects without a usable fill."""
 
+_BETWEEN = "text between conjuncts is not the coordinator"
+"""Nobody put a coordinator into natural text, so other words may stand beside it there."""
+
+
+def _asked(rule: Rule) -> Rule:
+    """A rule of ``_STRUCTURE`` for the rows that it is asked of."""
+    wrong = f"NOT ($rejects AND k = -1 AND len(conjuncts) = 0) AND ({rule.wrong})"
+    return replace(
+        rule, wrong=f"harvested IS NOT TRUE AND {wrong}" if rule.kind == _BETWEEN else wrong
+    )
+
+
 _DONOR = [
     Rule("id missing", "donor", f"attested AND {_blank('donor.sentence_id')}", "the donor's id is empty"),
     Rule("span outside sentence", "donor", 'attested AND donor."start" < 0',
@@ -253,7 +273,7 @@ RULES = [
       for name in ("candidate_id", "sentence_id")),
     Rule("id differs from content", "candidate_id due", "candidate_id <> due", "it should be {due}"),
     Rule("invalid label", "label",
-         f"NOT CASE WHEN $any_label THEN regexp_full_match(label, '{LABEL}') "
+         f"NOT CASE WHEN $any_label OR harvested THEN regexp_full_match(label, '{LABEL}') "
          f"ELSE label IN ({_LABELS}) END", "{label!r}"),
     *(rule for name in ("score", "score_append", "score_prepend") for rule in _score_rules(name)),
     Rule("licence missing", "license", _blank("license"), "no licence"),
@@ -271,8 +291,7 @@ RULES = [
     Rule("span outside sentence", "reference",
          'reference."start" < 0 OR coalesce(reference."end" > n, false)',
          "the reference does not lie in the sentence"),
-    *(replace(rule, wrong=f"NOT ($rejects AND k = -1 AND len(conjuncts) = 0) AND ({rule.wrong})")
-      for rule in _STRUCTURE),
+    *map(_asked, _STRUCTURE),
     *_DONOR,
     *_word_rules("words"),
     Rule("no words", "words", "n = 0", "a sentence without words"),
@@ -286,7 +305,10 @@ RULES = [
                  "fill IS NOT NULL AND fill_words IS NOT NULL"),
     # A stand-off release has a fill's text or its donor.
     Rule("null value", "fill fill_words",
-         "attested IS NOT TRUE AND (fill IS NULL OR fill_words IS NULL)", "a fill without a donor"),
+         "attested IS NOT TRUE AND harvested IS NOT TRUE AND (fill IS NULL OR fill_words IS NULL)",
+         "a fill without a donor"),
+    Rule("text of the source", "fill fill_words",
+         "harvested AND (fill IS NOT NULL OR fill_words IS NOT NULL)", "{fill!r}"),
     Rule("text of a donor", "fill fill_words donor",
          "attested AND (fill IS NOT NULL OR fill_words IS NOT NULL)", "{fill!r}"),
 ]  # fmt: skip

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.generate import dry_run
-from pipeline.generate.dry_run import Probe, probe, show
+from pipeline.sources import dry_run
+from pipeline.sources.dry_run import Probe, probe, show
 
 
 def test_probe_doubles_until_it_took_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:

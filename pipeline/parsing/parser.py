@@ -1,18 +1,14 @@
-"""The parser of a corpus: stanza's, trained on the corpus's own treebank (§3.3) or made elsewhere.
+"""Running a parser: stanza's, from a file or a package (§3.3).
 
 Stanza has put trees on the wrong sentence before (its issues 882, 970, 997) and gives up a whole
 call for one bad sentence, so every tree is checked against its words and a failing batch is parsed
 again sentence by sentence.
-
-``CORPUS/parser/parser.json`` says which parser it is and, for one trained here, of what it was made: a
-run that finds it current does not train again.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any, NotRequired
 
 import stanza
@@ -21,58 +17,32 @@ from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
 from typing_extensions import TypedDict
 
-from pipeline.core.console import say
-from pipeline.core.corpus_folder import SENTENCES_FILE
-from pipeline.core.documents import Count, Number, PlaceName, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
-from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
-from pipeline.core.fingerprint import Fingerprint, Output, versions_of
+from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
-from pipeline.core.schema import read_sentences
-from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.preparse.parser_training import (
-    MODEL,
-    PRETRAIN,
-    ROOT,
-    bracket_f1,
-    quiet,
-    train_parser,
-    training_tree,
-)
-from pipeline.preparse.settings import Preparse
-from pipeline.text.trees import escape, parse_tree, unescape
+from pipeline.core.types import Sentence
+from pipeline.parsing.training import PRETRAIN, ROOT, quiet
+from pipeline.text.trees import escape, unescape
 
 
-class _File(TypedDict):
+class FileSum(TypedDict):
+    """What is read of a record of a file."""
+
     sha256: str
-
-
-class _Training(TypedDict, total=False):
-    trees: Count
-    dev_trees: Count
-    epochs: Count
-    best_epoch: Count
-    f1: Number
-
-
-class Card(TypedDict):
-    """What is read of ``parser.json``."""
-
-    source: PlaceName
-    wrapper: str | None
-    training: _Training | None
-    files: NotRequired[dict[str, _File]]
 
 
 class _Beside(TypedDict):
     """What is read of the card beside a parser's file."""
 
     wrapper: NotRequired[str | None]
-    files: NotRequired[dict[str, _File]]
+    files: NotRequired[dict[str, FileSum]]
 
 
 CARD = "parser.json"
-"""File in CORPUS/parser that says which parser made the trees; ``corpus_parser`` writes it."""
+"""File beside a parser that says which it is and, of one trained here, of what it was made."""
+
+REMEDY = "run `conjoin preparse`"
 
 _Words = Sequence[str]
 _Run = Callable[[Sequence[_Words], Sequence[_Words]], list[Any]]
@@ -194,7 +164,7 @@ def _from_file(path: Path) -> Parser:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="name a stanza .pt file")
     pretrain, card = path.with_name(PRETRAIN), path.with_name(CARD)
-    beside = read_json(card, _Beside, remedy=_REMEDY) if card.exists() else None
+    beside = read_json(card, _Beside, remedy=REMEDY) if card.exists() else None
     if beside is not None:
         _require_files_of(path, beside)
     files = {
@@ -240,7 +210,7 @@ def _require_files_of(path: Path, card: _Beside) -> None:
             raise ModelError(
                 f"not the file that {CARD} beside it lists (another SHA-256)",
                 path=place,
-                remedy=f"copy the whole folder again, or {_REMEDY} in its corpus",
+                remedy=f"copy the whole folder again, or {REMEDY} in its corpus",
             )
 
 
@@ -306,151 +276,21 @@ def _from_package(package: str) -> Parser:
     return Parser(f"stanza:{package}", run, needs_tags=False, wrapper=None)
 
 
-_REMEDY = "run `conjoin preparse`"
-
-TREEBANK = "treebank"
-"""In place of a parser: the corpus's own trees."""
-
-_DEV = 300  # development trees that F1 is measured on, at most
-
-
-def ensure_parser(settings: Preparse, algorithm: int) -> dict[str, Any]:
-    """Make the corpus's parser, unless the one that is there was made from the same inputs.
-
-    Args:
-        settings: the stage's.
-        algorithm: the stage's number.
-
-    Returns:
-        The card: ``source`` (``treebank``, a file in the folder, or what stanza is to load),
-        ``wrapper`` (root label of the treebank's trees), and ``training`` (what was learned from, and
-        how well; None where nothing was). For a parser trained here the card is the record of its
-        files.
-
-    Raises:
-        InputError: no trees to learn from.
-    """
-    folder = settings.corpus / "parser"
-    if settings.parser != "train":
-        card = {"source": _source(settings.parser), "wrapper": None, "training": None}
-        write_json(folder / CARD, card)
-        return card
-    output = Output(folder, folder / CARD, _fingerprint(settings, algorithm))
-    if output.state().kind == "current":
-        say("the parser is already there and current")
-    else:
-        output.begin()
-        facts = _train(settings)
-        output.finish({name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN)}, facts)
-    return dict(read_json(folder / CARD, Card, remedy=_REMEDY))
-
-
-def _source(given: str) -> str:
-    """What stanza is to load; for the folder of another corpus what its own parser is loaded from.
-
-    Raises:
-        InputError: there is no such corpus, or it has no parser.
-        ModelError: it took the treebank's own trees.
-    """
-    corpus = Path(given)
-    if not corpus.is_dir():
-        if "/" in given and not given.endswith(".pt"):
-            raise InputError(
-                "no such corpus folder",
-                path=corpus,
-                remedy="name the folder of a corpus with a parser, a .pt file or a stanza package",
-            )
-        return given
-    if not (corpus / "parser" / CARD).is_file():
-        raise InputError(
-            "this corpus has no parser", path=corpus, remedy=f"{_REMEDY} there, with --parser train"
-        )
-    return _of_corpus(corpus / "parser", lent=True)
-
-
-def _of_corpus(folder: Path, *, lent: bool = False) -> str:
-    """What stanza is to load; a corpus that lends its parser may name no file but its own.
-
-    Raises:
-        InputError: preparse has not run, or the card names what it may not.
-        ModelError: it took the treebank's own trees.
-    """
-    card = read_json(folder / CARD, Card, remedy=_REMEDY)
-    source = str(card["source"])
-    if source == TREEBANK:
-        raise ModelError(
-            "this corpus took its trees from the treebank and has no parser",
-            path=folder,
-            remedy=f"{_REMEDY} with --parser train",
-        )
-    if "files" in card:
-        return str(folder / MODEL)
-    own = source.endswith(".pt") and Path(source).resolve().is_relative_to(folder.resolve())
-    package = is_plain_name(source) and not source.endswith(".pt")
-    if lent and not own and not package:
-        raise InputError(
-            f"this corpus's parser is {source[:80]!r}, which is neither a file in its folder nor a "
-            "stanza package",
-            path=folder / CARD,
-            remedy="if you trust it, name it yourself with --parser",
-        )
-    return source
-
-
-def _fingerprint(settings: Preparse, algorithm: int) -> Fingerprint:
-    fields = {"min_words", "seed", "tags", "threads"}
-    fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
-    return Fingerprint(
-        settings=settings.model_dump(mode="json", include=fields),
-        inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
-        algorithm=algorithm,
-        versions=versions_of("stanza", "torch"),
-    )
-
-
-def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
-    """What tells two parsers apart: the ``name`` that stands beside their trees, and a ``sha256``.
-
-    Raises:
-        InputError: the card names a file that is not there.
-    """
-    source = str(card["source"])
-    if "files" in card:
-        digest = str(card["files"][MODEL]["sha256"])
-        return {"name": f"stanza:train:{digest[:8]}", "sha256": digest}
-    if source.endswith(".pt"):
-        path = Path(source)
-        if not path.is_file():
-            raise InputError("no such file", path=path, remedy="name a stanza .pt file")
-        beside = (path, path.with_name(PRETRAIN), path.with_name(CARD))
-        sums = [sha256_of(each) for each in beside if each.exists()]
-        return {"name": file_name(path), "sha256": digest_of(sums)}
-    if source == TREEBANK:
-        return {"name": source, "sha256": None}
-    package = Path(stanza.resources.common.DEFAULT_MODEL_DIR, "en", "constituency", f"{source}.pt")
-    return {"name": f"stanza:{source}", "sha256": sha256_of(package) if package.exists() else None}
-
-
-def corpus_parser(folder: Path) -> Parser:
-    """The parser that ``preparse`` used, from CORPUS/parser.
-
-    Raises:
-        InputError: preparse has not run.
-        ModelError: it took the treebank's own trees, or the parser cannot be loaded.
-    """
-    return load_parser(_of_corpus(folder))
-
-
 def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
     """The tags a parser must be given, or None if it needs none.
 
     Raises:
         InputError: a sentence has none.
     """
-    return [_tags(sentence) for sentence in sentences] if parser.needs_tags else None
+    return [given_tags(sentence) for sentence in sentences] if parser.needs_tags else None
 
 
-def _tags(sentence: Sentence) -> tuple[str, ...]:
+def given_tags(sentence: Sentence) -> tuple[str, ...]:
+    """The treebank's tags of a sentence.
+
+    Raises:
+        InputError: it has none.
+    """
     if sentence.tags is None:
         raise InputError(
             "no part-of-speech tags",
@@ -458,72 +298,3 @@ def _tags(sentence: Sentence) -> tuple[str, ...]:
             remedy="use a parser that needs none (--tags none)",
         )
     return sentence.tags
-
-
-def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Sentence]]:
-    """Training trees outside U, so that the trees of U are predictions; and trees to score on."""
-    train = [
-        sentence
-        for sentence in read_sentences(source, lambda s: s.tree is not None and s.split == "train")
-        if not is_unlabelled_seed(sentence, settings.min_words)
-    ]
-    dev = list(read_sentences(source, lambda s: s.tree is not None and s.split == "dev"))
-    if len(train) < 2:
-        raise InputError(
-            "no training trees outside the unlabelled sentences to learn from",
-            path=source,
-            remedy="name another with --parser: a corpus that has one (data/world), or a stanza package "
-            "(ptb3-revised_charlm)",
-        )
-    train = _draw(train, settings.parser_trees + (0 if dev else _DEV), f"parser/{settings.seed}")
-    if not dev:
-        cut = min(_DEV, max(1, len(train) // 10))
-        return train[cut:][: settings.parser_trees], train[:cut]
-    return train, _draw(dev, _DEV, f"parser-dev/{settings.seed}")
-
-
-def _draw(sentences: list[Sentence], count: int, seed: str) -> list[Sentence]:
-    ordered = sorted(sentences, key=lambda s: s.sentence_id)
-    return Random(seed).sample(ordered, min(count, len(ordered)))
-
-
-def _train(settings: Preparse) -> dict[str, Any]:
-    train, dev = _examples(settings, settings.corpus / SENTENCES_FILE)
-    folder, tagged = settings.corpus / "parser", settings.tags == "treebank"
-    best = train_parser(
-        folder,
-        [_training_tree(s, tagged) for s in train],
-        [_training_tree(s, tagged) for s in dev],
-        epochs=settings.parser_epochs,
-        hidden=settings.parser_hidden,
-        tagged=tagged,
-        seed=settings.seed,
-    )
-    roots = {parse_tree(s.tree or "").label() for s in train}
-    wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
-    parser = load_parser(str(folder / MODEL))
-    guess: list[Tree | None] = []
-    for start in range(0, len(dev), settings.batch_size):
-        batch = dev[start : start + settings.batch_size]
-        guess += parser.parse([s.words for s in batch], tags_for(parser, batch))
-    training = {
-        "trees": len(train),
-        "dev_trees": len(dev),
-        "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
-        "epochs": settings.parser_epochs,
-        "best_epoch": best,
-        "hidden": settings.parser_hidden,
-        "tags": settings.tags,
-        "seed": settings.seed,
-    }
-    return {"source": MODEL, "wrapper": wrapper, "training": training}
-
-
-def _training_tree(sentence: Sentence, tagged: bool) -> str:
-    tags = _tags(sentence) if tagged else None
-    try:
-        return training_tree(parse_tree(sentence.tree or ""), sentence.words, tags)
-    except ValueError as error:
-        raise InputError(
-            f"tree and words differ: {error}", sentence_id=sentence.sentence_id
-        ) from error

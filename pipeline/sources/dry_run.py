@@ -12,7 +12,7 @@ import torch
 
 from pipeline.core.console import table
 from pipeline.core.parquet import write_rows
-from pipeline.generate.sources import SCHEMAS, CandidateSource, tables
+from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
 
 _T = TypeVar("_T")
 

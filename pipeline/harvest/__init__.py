@@ -1,0 +1,1 @@
+"""The stage `harvest`: natural coordinations of training text → candidates."""

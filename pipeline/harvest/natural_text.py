@@ -1,0 +1,198 @@
+"""Natural text as a source of candidates: a parser's coordinations of sentences outside L.
+
+Boundaries and label are those of the parser's tree by the corpus's own rule (``text.coordinations``). The
+gold annotation of these sentences is not looked at; nor may the parser have seen it, so what it learned
+from is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
+from pipeline.core.documents import read_json
+from pipeline.core.draws import read_draw
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import (
+    COORDINATORS,
+    LABEL,
+    UNLABELLED,
+    Candidate,
+    Coordination,
+    Reject,
+    Sentence,
+    candidate_id,
+    holds_coordinator,
+)
+from pipeline.executor.run import OnBatch
+from pipeline.harvest.labelled_parser import labelled_parser
+from pipeline.harvest.settings import Harvest
+from pipeline.parsing.card import Card, corpus_parser, learned_from, loaded_from, parser_identity
+from pipeline.parsing.parser import CARD, REMEDY, Parsed, Parser, tags_for
+from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
+from pipeline.text.natural import join_words
+
+OF_L = "sentences with a coordinator left out: labelled or validation sentences of L"
+LEARNED_FROM = "sentences with a coordinator left out: the parser learned from them"
+UNPARSED = "coordinators in sentences without a tree"
+UNFOUND = "coordinators at which the tree joins nothing"
+EARLIER = "coordinators whose structure has a later one"
+STRANGE = "a label that is no candidate's"
+
+_LABEL = re.compile(LABEL)
+
+Made = tuple[list[Candidate | Reject], dict[str, int]]
+
+
+class NaturalText:
+    """Sentences of the training split with a coordinator; see ``sources.protocol.CandidateSource``.
+
+    Raises:
+        InputError: the corpus, the draw or the parser is missing, nothing says which sentences the
+            parser learned from, L has no trees to train one on, or no sentence is left.
+        ModelError: the corpus took the treebank's own trees and has no parser.
+    """
+
+    called = "sentences"
+    sizes: Sequence[int]
+    notes: Mapping[str, int]
+
+    def __init__(self, settings: Harvest) -> None:
+        self._settings, self._source = settings, settings.corpus / SENTENCES_FILE
+        draw = read_draw(settings.corpus, settings.seed, settings.labelled)
+        drawn = {sentence.sentence_id for part in draw for sentence in part}
+        own = settings.parser == "corpus"
+        self._folder = settings.corpus / "parser" if own else labelled_parser(settings)
+        self.gpus = not loaded_from(self._folder).endswith(".pt")
+        self._learned = learned_from(self._folder)
+        self._out_of_it = self._learned | drawn
+        left_out: Counter[str] = Counter({OF_L: 0, LEARNED_FROM: 0})
+
+        def wanted(sentence: Sentence) -> bool:
+            if not _is_natural(sentence):
+                return False
+            if sentence.sentence_id in self._out_of_it:
+                left_out[OF_L if sentence.sentence_id in drawn else LEARNED_FROM] += 1
+                return False
+            return True
+
+        self._rows, self.sizes = units_of(self._source, wanted, settings.unit)
+        if not self._rows:
+            told = ", ".join(f"{count:,} {what}" for what, count in left_out.items() if count)
+            raise InputError(
+                f"no training sentence with a coordinator is left{told and f' ({told})'}",
+                path=self._source, remedy="harvest from a corpus with more training text",
+            )  # fmt: skip
+        self.notes = left_out
+        trained = {"tags", "parser_epochs", "parser_hidden"}
+        self.inert: Set[str] = trained if own else frozenset()
+
+    def inputs(self) -> dict[str, Any]:
+        """The sentences, the draw, and what the parser learned from."""
+        draw = draw_file(self._settings.seed, self._settings.labelled)
+        return {
+            "sentences": sha256_of(self._source),
+            "draw": sha256_of(self._settings.corpus / draw),
+            "learned": digest_of(sorted(self._learned)),
+        }
+
+    def model(self) -> str:
+        """The parser's name and checksum."""
+        known = parser_identity(read_json(self._folder / CARD, Card, remedy=REMEDY))
+        return f"{known['name']} sha256:{known['sha256']}"
+
+    def items(self, unit: int) -> tuple[list[Sentence], dict[str, int]]:
+        """The sentences of a unit, without their annotation."""
+        found = read_sentences(self._source, self._is_wanted, self._rows[unit])
+        return [replace(sentence, tree=None, coordinations=()) for sentence in found], {}
+
+    def _is_wanted(self, sentence: Sentence) -> bool:
+        return _is_natural(sentence) and sentence.sentence_id not in self._out_of_it
+
+    def prepare(self, device: torch.device) -> Callable[[Sequence[Sentence], OnBatch], Made]:
+        """Load the parser; returns what makes the rows of sentences."""
+        del device  # stanza has its own ways
+        parser, size = corpus_parser(self._folder), self._settings.batch_size
+
+        def make(sentences: Sequence[Sentence], on_batch: OnBatch) -> Made:
+            rows: list[Candidate | Reject] = []
+            notes = Counter({UNFOUND: 0, EARLIER: 0})
+            for start in range(0, len(sentences), size):
+                batch = sentences[start : start + size]
+                for sentence, parsed in zip(batch, _parsed(parser, batch), strict=True):
+                    rows += rows_of(sentence, parsed, notes)
+                on_batch(len(batch), sum(len(sentence.words) for sentence in batch))
+            return rows, dict(notes)
+
+        return make
+
+
+def _is_natural(sentence: Sentence) -> bool:
+    return sentence.split == "train" and holds_coordinator(sentence.words)
+
+
+def _parsed(parser: Parser, batch: Sequence[Sentence]) -> list[Parsed]:
+    return parser.outcomes([sentence.words for sentence in batch], tags_for(parser, batch))
+
+
+def rows_of(
+    sentence: Sentence, parsed: Parsed, notes: Counter[str]
+) -> Iterator[Candidate | Reject]:
+    """A row for each structure that one of the five coordinators links, in the order of these.
+
+    Args:
+        sentence: its words alone are used, its id and its licence.
+        parsed: its tree, or why there is none.
+        notes: counts what no row tells: coordinators that link nothing in this tree.
+    """
+    places = [i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS]
+    if parsed.tree is None:
+        notes[f"{UNPARSED}: {parsed.reason}"] += len(places)
+        return
+    structures = ptb_coordinations(with_clear_tags(parsed.tree))
+    found = {each.coordinator: each for each in structures}
+    for place in places:
+        structure = found.get(place)
+        if structure is not None:
+            yield _row(sentence, structure)
+        else:
+            notes[EARLIER if any(_links(each, place) for each in structures) else UNFOUND] += 1
+
+
+def _links(structure: Coordination, place: int) -> bool:
+    """Whether a coordinator stands between conjuncts of a structure that has its own later on."""
+    inside = any(span.start <= place < span.end for span in structure.conjuncts)
+    return structure.start <= place < structure.coordinator and not inside
+
+
+def _row(sentence: Sentence, structure: Coordination) -> Candidate | Reject:
+    words, conjuncts = sentence.words, structure.conjuncts
+    first, last = conjuncts[0], conjuncts[-1]
+    candidate = Candidate(
+        candidate_id=candidate_id(
+            sentence.sentence_id, words, structure.coordinator, first, conjuncts
+        ),
+        sentence_id=sentence.sentence_id,
+        words=words,
+        coordinator=structure.coordinator,
+        conjuncts=conjuncts,
+        label=structure.label,
+        reference=first,
+        fill=join_words(words[last.start : last.end]).text,
+        score=None,
+        score_append=None,
+        score_prepend=None,
+        license=sentence.license,
+    )
+    if not all(is_worded(words[span.start : span.end]) for span in conjuncts):
+        return Reject(candidate, UNWORDED)
+    if not _LABEL.fullmatch(structure.label):
+        # Even a reject's label must be one.
+        return Reject(replace(candidate, label=UNLABELLED), STRANGE)
+    return candidate

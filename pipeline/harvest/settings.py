@@ -1,0 +1,40 @@
+"""Settings of ``conjoin harvest``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings
+
+
+class Harvest(SourceSettings, ParserSettings):
+    """Take coordinations that a parser finds in training text as candidates."""
+
+    stage: ClassVar[str] = "harvest"
+    arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+
+    labelled: DrawSize = Field(
+        "250",
+        description="|L|: the draw whose labelled and validation sentences are left out, a number or "
+        "'full'.",
+    )
+    parser: Literal["corpus", "labelled"] = Field(
+        "corpus",
+        description="Whose trees; corpus: those of the parser of `conjoin preparse`, without the "
+        "sentences that it learned from; labelled: those of a parser trained on L's own trees.",
+    )
+    seed: int = Field(0, ge=0, description="Which draw, and the seed of parser training.")
+    tags: Literal["none", "treebank"] = Field(
+        "none",
+        description="labelled: whether the parser sees the treebank's part-of-speech tags, of the "
+        "harvested sentences too.",
+    )
+    parser_epochs: int = Field(30, ge=1, description="labelled: passes over the trees.")
+    parser_hidden: int = Field(64, ge=8, le=65_536, description="labelled: hidden size.")
+    unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
+    out: Path | None = Field(
+        None,
+        description="Folder for the shards; unset: CORPUS/candidates/harvest/seed-SEED, or "
+        "harvest-labelled/seed-SEED.",
+    )

@@ -1,0 +1,35 @@
+"""The ``harvest`` stage: training sentences in, their coordinations as shards of candidates out."""
+
+from pathlib import Path
+
+from pipeline.core.candidates import HARVESTED
+from pipeline.harvest.natural_text import NaturalText
+from pipeline.harvest.settings import Harvest
+from pipeline.sources.making import Making, make_candidates
+
+ALGORITHM = 1
+"""Raise it when a code change changes the rows made from the same settings, inputs and parser."""
+
+_MAKING = Making(
+    algorithm=ALGORITHM,
+    packages=("pyarrow", "stanza", "torch"),
+    shown=frozenset({"labelled", "parser", "seed"}),
+    facts={"fills": HARVESTED},
+)
+
+
+def run(settings: Harvest) -> None:
+    """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
+
+    Raises:
+        ConjoinError: as ``NaturalText``.
+        InputError: another run writes to the output folder.
+    """
+    out = settings.out or default_out(settings)
+    make_candidates(settings, NaturalText(settings), out, _MAKING)
+
+
+def default_out(settings: Harvest) -> Path:
+    """Where shards go if no folder is named."""
+    name = "harvest" if settings.parser == "corpus" else f"harvest-{settings.parser}"
+    return settings.corpus / "candidates" / name / f"seed-{settings.seed}"

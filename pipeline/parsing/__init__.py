@@ -1,0 +1,1 @@
+"""Constituency parsers: loading, running and training them, and which one a folder has."""

@@ -1,0 +1,172 @@
+"""Which parser a folder has: its card, what tells it from others, and the sentences that it learned from.
+
+A corpus's own lies in ``CORPUS/parser``, and ``parser.json`` there says which it is: trained here, lent by
+another corpus, or ready.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NotRequired
+
+import stanza
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count, Number, PlaceName, read_json
+from pipeline.core.errors import InputError, ModelError
+from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.names import is_plain_name
+from pipeline.parsing.parser import CARD, REMEDY, FileSum, Parser, file_name, load_parser
+from pipeline.parsing.training import MODEL, PRETRAIN
+
+
+class _Training(TypedDict, total=False):
+    trees: Count
+    dev_trees: Count
+    epochs: Count
+    best_epoch: Count
+    f1: Number
+
+
+class Card(TypedDict):
+    """What is read of ``parser.json``."""
+
+    source: PlaceName
+    wrapper: str | None
+    training: _Training | None
+    files: NotRequired[dict[str, FileSum]]
+
+
+class Learned(TypedDict):
+    """Ids of the sentences whose trees a parser learned from, and of those that chose its epoch."""
+
+    trees: list[str]
+    dev: list[str]
+
+
+TREEBANK = "treebank"
+"""In place of a parser: the corpus's own trees."""
+
+LEARNED = "learned.json"
+"""File beside a parser trained here: which sentences it learned from, in the form of ``Learned``."""
+
+
+def learned_from(folder: Path) -> frozenset[str]:
+    """Ids of the sentences that the parser of a folder learned from or chose its epoch by.
+
+    Of a ready one, or one that another corpus lends without saying, there is none.
+
+    Args:
+        folder: such as CORPUS/parser.
+
+    Raises:
+        InputError: there is no parser, an earlier version trained it and did not say, or the file is
+            not the one that was written.
+    """
+    card = read_json(folder / CARD, Card, remedy=REMEDY)
+    own = "files" in card
+    place = folder if own else Path(str(card["source"])).parent
+    path = place / LEARNED
+    if not own:
+        ready = not str(card["source"]).endswith(".pt") or not path.is_file()
+        known = {} if ready else read_json(place / CARD, Card, remedy=REMEDY).get("files", {})
+        if LEARNED not in known:
+            return frozenset()
+    else:
+        known = card["files"]
+        if LEARNED not in known:
+            raise InputError(
+                "nothing says which sentences this parser learned from", path=folder,
+                remedy="run `conjoin preparse` again, which writes it down",
+            )  # fmt: skip
+    if not path.is_file() or sha256_of(path) != known[LEARNED]["sha256"]:
+        raise InputError(
+            f"not the file that {CARD} beside it lists", path=path,
+            remedy="run `conjoin preparse` again",
+        )  # fmt: skip
+    found = read_json(path, Learned)
+    return frozenset((*found["trees"], *found["dev"]))
+
+
+def source_of(given: str) -> str:
+    """What stanza is to load; for the folder of another corpus what its own parser is loaded from.
+
+    Raises:
+        InputError: there is no such corpus, or it has no parser.
+        ModelError: it took the treebank's own trees.
+    """
+    corpus = Path(given)
+    if not corpus.is_dir():
+        if "/" in given and not given.endswith(".pt"):
+            raise InputError(
+                "no such corpus folder",
+                path=corpus,
+                remedy="name the folder of a corpus with a parser, a .pt file or a stanza package",
+            )
+        return given
+    if not (corpus / "parser" / CARD).is_file():
+        raise InputError(
+            "this corpus has no parser", path=corpus, remedy=f"{REMEDY} there, with --parser train"
+        )
+    return loaded_from(corpus / "parser", lent=True)
+
+
+def loaded_from(folder: Path, *, lent: bool = False) -> str:
+    """What stanza is to load; a corpus that lends its parser may name no file but its own.
+
+    Raises:
+        InputError: preparse has not run, or the card names what it may not.
+        ModelError: it took the treebank's own trees.
+    """
+    card = read_json(folder / CARD, Card, remedy=REMEDY)
+    source = str(card["source"])
+    if source == TREEBANK:
+        raise ModelError(
+            "this corpus took its trees from the treebank and has no parser",
+            path=folder,
+            remedy=f"{REMEDY} with --parser train",
+        )
+    if "files" in card:
+        return str(folder / MODEL)
+    own = source.endswith(".pt") and Path(source).resolve().is_relative_to(folder.resolve())
+    package = is_plain_name(source) and not source.endswith(".pt")
+    if lent and not own and not package:
+        raise InputError(
+            f"this corpus's parser is {source[:80]!r}, which is neither a file in its folder nor a "
+            "stanza package",
+            path=folder / CARD,
+            remedy="if you trust it, name it yourself with --parser",
+        )
+    return source
+
+
+def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
+    """What tells two parsers apart: the ``name`` that stands beside their trees, and a ``sha256``.
+
+    Raises:
+        InputError: the card names a file that is not there.
+    """
+    source = str(card["source"])
+    if "files" in card:
+        digest = str(card["files"][MODEL]["sha256"])
+        return {"name": f"stanza:train:{digest[:8]}", "sha256": digest}
+    if source.endswith(".pt"):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError("no such file", path=path, remedy="name a stanza .pt file")
+        beside = (path, path.with_name(PRETRAIN), path.with_name(CARD))
+        sums = [sha256_of(each) for each in beside if each.exists()]
+        return {"name": file_name(path), "sha256": digest_of(sums)}
+    if source == TREEBANK:
+        return {"name": source, "sha256": None}
+    package = Path(stanza.resources.common.DEFAULT_MODEL_DIR, "en", "constituency", f"{source}.pt")
+    return {"name": f"stanza:{source}", "sha256": sha256_of(package) if package.exists() else None}
+
+
+def corpus_parser(folder: Path) -> Parser:
+    """The parser of a folder, such as the one that ``preparse`` used in CORPUS/parser.
+
+    Raises:
+        InputError: preparse has not run.
+        ModelError: it took the treebank's own trees, or the parser cannot be loaded.
+    """
+    return load_parser(loaded_from(folder))

@@ -1,0 +1,132 @@
+"""Training a parser on sentences of a corpus, once: one that is current is not trained again."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from nltk.tree import Tree
+
+from pipeline.core.console import say
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts, folder_lock, write_json
+from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.settings import ParserSettings
+from pipeline.core.types import Sentence
+from pipeline.executor import launch
+from pipeline.parsing.card import LEARNED, Card, Learned
+from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
+from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
+from pipeline.text.trees import parse_tree
+
+ALGORITHM = 1
+"""Raise it when a code change changes the parser made from the same settings and sentences: it is then
+stale, and so are its trees."""
+
+Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
+"""Finds the sentences to learn from and those to choose the epoch by; all have trees."""
+
+
+def made_by_one(folder: Path, threads: int, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``make`` returns, called so that of all processes one makes what lies in the folder."""
+    launch.pin(threads)
+    if launch.in_launch():
+        with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+            return make()
+    with folder_lock(folder):
+        return make()
+
+
+def parser_output(folder: Path, fingerprint: Fingerprint) -> Output:
+    """A parser trained here, whose card is the record of its files."""
+    return Output(folder, folder / CARD, fingerprint)
+
+
+def ensure_trained(
+    folder: Path, fingerprint: Fingerprint, settings: ParserSettings, examples: Examples
+) -> dict[str, Any]:
+    """Train the parser of a folder, unless the one that is there was made from the same inputs.
+
+    Args:
+        folder: where it goes.
+        fingerprint: everything that it depends on, the choice of the examples among it.
+        settings: how it is trained.
+        examples: what it learns from; called only if it is needed.
+
+    Returns:
+        Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees)
+        and ``training`` (what was learned from, and how well).
+
+    Raises:
+        InputError: no trees to learn from, or trees that are not of their words.
+    """
+    output = parser_output(folder, fingerprint)
+    if output.state().kind == "current":
+        record = output.require()
+        if LEARNED not in record.files:
+            # An earlier version made it, of the very sentences that are found now.
+            train, dev = examples()
+            _write_learned(folder, train, dev)
+            own = {"source", "wrapper", "training"}
+            facts = {name: value for name, value in record.facts.items() if name in own}
+            output.begin()
+            output.finish({**record.files, LEARNED: FileFacts.of(folder / LEARNED)}, facts)
+        say("the parser is already there and current")
+    else:
+        train, dev = examples()
+        output.begin()
+        facts = _train(folder, settings, train, dev)
+        _write_learned(folder, train, dev)
+        files = {name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN, LEARNED)}
+        output.finish(files, facts)
+    return dict(read_json(folder / CARD, Card, remedy=REMEDY))
+
+
+def _write_learned(folder: Path, train: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
+    trees, watched = (sorted(sentence.sentence_id for sentence in part) for part in (train, dev))
+    write_json(folder / LEARNED, Learned(trees=trees, dev=watched))
+
+
+def _train(
+    folder: Path, settings: ParserSettings, train: Sequence[Sentence], dev: Sequence[Sentence]
+) -> dict[str, Any]:
+    tagged = settings.tags == "treebank"
+    best = train_parser(
+        folder,
+        [_training_tree(s, tagged) for s in train],
+        [_training_tree(s, tagged) for s in dev],
+        epochs=settings.parser_epochs,
+        hidden=settings.parser_hidden,
+        tagged=tagged,
+        seed=settings.seed,
+    )
+    roots = {parse_tree(s.tree or "").label() for s in train}
+    wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
+    parser = load_parser(str(folder / MODEL))
+    guess: list[Tree | None] = []
+    for start in range(0, len(dev), settings.batch_size):
+        batch = dev[start : start + settings.batch_size]
+        guess += parser.parse([s.words for s in batch], tags_for(parser, batch))
+    training = {
+        "trees": len(train),
+        "dev_trees": len(dev),
+        "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
+        "epochs": settings.parser_epochs,
+        "best_epoch": best,
+        "hidden": settings.parser_hidden,
+        "tags": settings.tags,
+        "seed": settings.seed,
+    }
+    return {"source": MODEL, "wrapper": wrapper, "training": training}
+
+
+def _training_tree(sentence: Sentence, tagged: bool) -> str:
+    tags = given_tags(sentence) if tagged else None
+    try:
+        return training_tree(parse_tree(sentence.tree or ""), sentence.words, tags)
+    except ValueError as error:
+        raise InputError(
+            f"tree and words differ: {error}", sentence_id=sentence.sentence_id
+        ) from error

@@ -1,0 +1,1 @@
+"""Sources of candidates: their protocol, and what makes a folder of a source's rows, unit by unit."""

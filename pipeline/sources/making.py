@@ -1,0 +1,154 @@
+"""A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.core.console import say, table
+from pipeline.core.documents import read_json
+from pipeline.core.files import digest_of
+from pipeline.core.fingerprint import Fingerprint, versions_of
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.settings import SourceSettings
+from pipeline.core.tally import Tally
+from pipeline.corpus.card import write_card
+from pipeline.executor import launch
+from pipeline.executor.run import Make, OnBatch, Report, run_units
+from pipeline.executor.units import UnitFolder
+from pipeline.sources import dry_run
+from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
+
+_OF_THE_RUN = {"processes", "out", "dry_run"}
+"""Settings that change no row, and that the command in the manifest never shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What a stage says of the rows that its sources make.
+
+    Attributes:
+        algorithm: the stage's number.
+        packages: whose versions the rows depend on.
+        shown: settings that the command in the manifest shows even where they are the default.
+        told: settings that the fingerprint has as inputs or as the model.
+        facts: what it has besides the settings, as if it were one.
+    """
+
+    algorithm: int
+    packages: Sequence[str]
+    shown: Set[str]
+    told: Set[str] = frozenset()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_candidates(
+    settings: SourceSettings, source: CandidateSource[Any], out: Path, making: Making
+) -> None:
+    """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
+
+    Args:
+        settings: the stage's.
+        source: made from them.
+        out: the folder of the candidates.
+        making: what the stage says of its rows.
+
+    Raises:
+        ConjoinError: of the source.
+        InputError: another run writes to the output folder.
+    """
+
+    def units(device: torch.device) -> UnitFolder:
+        fingerprint = _fingerprint(settings, source, device, making)
+        # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
+        named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
+        command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
+        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command)
+
+    if settings.dry_run:
+        torch.set_num_threads(settings.threads)
+        _forecast(settings, source, units(launch.device()))
+        return
+    if settings.processes > 1 and not launch.in_launch():
+        launch.launch(settings.command_line(), settings.processes, out, gpus=source.gpus)
+    with launch.working(out, settings.threads) as worker:
+        folder = units(worker.device)
+
+        def prepare() -> Make:
+            rows_of = source.prepare(worker.device)
+
+            def make(index: int, on_batch: OnBatch) -> None:
+                items, lacking = source.items(index)
+                rows, notes = rows_of(items, on_batch)
+                files = tables(rows)
+                refused = Counter(row["reason"] for row in files["rejects"])
+                tally = Tally(len(files["candidates"]), refused)
+                # What concerns the whole run is noted once, with the first unit.
+                whole = {} if index else source.notes
+                folder.write(index, files, tally, {**notes, **lacking, **whole})
+
+            return make
+
+        if report := run_units(
+            worker, folder, source.sizes, prepare, what=settings.stage, items=source.called
+        ):
+            _write_card(folder)
+            _summary(folder, report, source.called)
+
+
+def _fingerprint(
+    settings: SourceSettings, source: CandidateSource[Any], device: torch.device, making: Making
+) -> Fingerprint:
+    """Everything the rows depend on."""
+    apart = {"corpus", *_OF_THE_RUN, *making.told, *source.inert}
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", exclude=apart) | dict(making.facts),
+        inputs=source.inputs(),
+        model=source.model(),
+        algorithm=making.algorithm,
+        versions=versions_of(*making.packages),
+        machine={"device": launch.describe(device)},
+    )
+
+
+def _write_card(folder: UnitFolder) -> None:
+    """Let `datasets` load the folder; its manifest stands."""
+    manifest = read_json(folder.folder / MANIFEST)
+    digests = {
+        part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
+        for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)
+    }
+    write_card(folder.folder, "Made by", digests, manifest["command"])
+
+
+def _summary(folder: UnitFolder, report: Report, items: str) -> None:
+    table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
+    _say(folder.notes())
+    report.show(items)
+
+
+def _say(notes: Mapping[str, int]) -> None:
+    for note, count in sorted(notes.items()):
+        if count:
+            say(f"{count:,} {note}")
+
+
+def _forecast(settings: SourceSettings, source: CandidateSource[Any], folder: UnitFolder) -> None:
+    """Print what a run would cost; nothing is written."""
+    todo = folder.unmade()
+    if not todo:
+        say(f"all {folder.count} units are finished and current")
+        return
+    tried = dry_run.probe_source(source, todo, launch.device())
+    if tried is None:
+        say(f"{len(todo)} units to make, none of which has any {source.called}")
+        return
+    dry_run.show(
+        source.called, tried, units=(len(todo), folder.count),
+        items=sum(source.sizes[unit] for unit in todo),
+        processes=settings.processes, out=folder.folder,
+    )  # fmt: skip
+    _say(source.notes)

@@ -1,0 +1,74 @@
+"""What a source of candidates is, and the files that its rows go to (§3)."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
+from pipeline.core.types import Candidate, Reject
+from pipeline.executor.run import OnBatch
+from pipeline.text.columns import natural_columns
+
+Rows = Sequence[Candidate | Reject]
+Notes = Mapping[str, int]
+"""Counts of what no row says, by what is counted."""
+
+_Item = TypeVar("_Item")
+
+
+class CandidateSource(Protocol[_Item]):
+    """A way of making candidates, made from the settings of a run.
+
+    Work is planned in units before any worker starts; a unit is some items, such as reference spans.
+    The rows of a unit are a pure function of the settings, the inputs and the unit's number. In each
+    the first conjunct is the reference and the last the fill, and the id is that of
+    ``core.types.candidate_id``, a hash of the content. (A reject without a usable fill has no conjuncts
+    and -1 as its coordinator.)
+
+    Attributes:
+        called: what its items are called, in the plural.
+        gpus: whether it works on GPUs where there are any.
+        sizes: items of each unit, at most.
+        inert: settings that change no row, given the others: they make no shard stale.
+        notes: counts of what no row says and no unit has for itself.
+    """
+
+    called: str
+    gpus: bool
+    sizes: Sequence[int]
+    inert: Set[str]
+    notes: Notes
+
+    def inputs(self) -> dict[str, Any]:
+        """Digests of the files that the rows depend on."""
+
+    def model(self) -> str | None:
+        """The identity of the model that writes or parses, if there is one."""
+
+    def items(self, unit: int) -> tuple[Sequence[_Item], Notes]:
+        """The items of a unit, and counts of what has none.
+
+        Raises:
+            InputError: the inputs cannot be read.
+        """
+
+    def prepare(
+        self, device: torch.device
+    ) -> Callable[[Sequence[_Item], OnBatch], tuple[Rows, Notes]]:
+        """Load what is needed, once in each worker; returns what makes the rows of items, in order."""
+
+
+SCHEMAS = {"candidates": CANDIDATES, "rejects": REJECTS}
+"""The kinds of files of a unit."""
+
+
+def tables(rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each kind of file."""
+    made: dict[str, list[dict[str, Any]]] = {"candidates": [], "rejects": []}
+    for row in rows:
+        if isinstance(row, Candidate):
+            made["candidates"].append(candidate_row(row, natural_columns(row.words)))
+        else:
+            made["rejects"].append(reject_row(row, natural_columns(row.candidate.words)))
+    return made

@@ -1,0 +1,155 @@
+"""Stanza's parser: how it is trained, run and held against its words."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from stanza.models.constituency.parse_tree import Tree as StanzaTree
+from stanza.models.constituency.tree_reader import read_trees
+
+from pipeline.core.errors import InputError, ModelError
+from pipeline.parsing import parser as parser_module
+from pipeline.parsing.parser import Parser, load_parser
+from pipeline.parsing.training import bracket_f1, train_parser, training_tree
+from pipeline.text.trees import leaves, parse_tree
+from pipeline.world import generate_sentences
+
+SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_bracket_f1_counts_labelled_spans() -> None:
+    """By hand: of three brackets each, S and NP agree and the VP has another span."""
+    gold = parse_tree("(S1 (S (NP (D a) (N b)) (VP (V c) (N d))))")
+    guess = parse_tree("(ROOT (S (NP-SBJ (X a) (X b)) (X c) (VP (X d))))")
+    assert bracket_f1([gold], [guess]) == pytest.approx(2 / 3)
+    assert bracket_f1([gold], [gold]) == 1
+    assert bracket_f1([gold, gold], [gold, None]) == pytest.approx(2 * 3 / 9)
+    assert bracket_f1([gold], [parse_tree("(S1 (X (Y a) (Y b) (Y c) (Y d)))")]) == 0
+
+
+def test_bracket_f1_counts_a_unary_chain_as_often_as_it_stands() -> None:
+    """Two NP brackets over one word are matched by two, not by one."""
+    gold = parse_tree("(S1 (S (NP (NP (N a))) (V b)))")
+    guess = parse_tree("(S1 (S (NP (N a)) (V b)))")
+    assert bracket_f1([gold], [guess]) == pytest.approx(2 * 2 / 5)
+
+
+def test_training_tree_has_one_root_no_function_tags_and_the_given_words() -> None:
+    """S1 becomes ROOT, NP-SBJ becomes NP, brackets are escaped, tags are ours or XX."""
+    tree = parse_tree("(S1 (S (NP-SBJ=2 (-LRB- -LRB-) (NN x)) (VP (VB y))))")
+    assert training_tree(tree, ("(", "x", "y"), None) == (
+        "(ROOT (S (NP (XX -LRB-) (XX x)) (VP (XX y))))"
+    )
+    assert "(NN x)" in training_tree(tree, ("(", "x", "y"), ("-LRB-", "NN", "VB"))
+    with pytest.raises(ValueError, match="3 leaves for 2 words"):
+        training_tree(tree, ("(", "x"), None)
+    with pytest.raises(ValueError, match="3 leaves for 4 words"):
+        training_tree(tree, ("(", "x", "y", "z"), None)
+
+
+def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
+    """The model file depends on the arguments alone, not on paths; another seed changes it."""
+    torch.set_num_threads(1)
+    trees = [
+        training_tree(parse_tree(s.tree or ""), s.words, s.tags)
+        for s in generate_sentences(SOURCE, 16, 0)
+    ]
+    digests = []
+    for name, seed in (("a", 0), ("b/c", 0), ("d", 1)):
+        folder = tmp_path / name
+        best = train_parser(folder, trees, trees[:4], epochs=1, hidden=8, tagged=True, seed=seed)
+        assert best == 1
+        digests.append([
+            hashlib.sha256((folder / file).read_bytes()).hexdigest()
+            for file in ("parser.pt", "pretrain.pt", "resources.json")
+        ])  # fmt: skip
+    assert digests[0] == digests[1]
+    assert digests[0][0] != digests[2][0]
+    assert str(tmp_path).encode() not in (tmp_path / "a" / "parser.pt").read_bytes()
+    tagged = load_parser(str(tmp_path / "a" / "parser.pt"))
+    assert tagged.needs_tags
+    with pytest.raises(ModelError, match="--tags treebank"):
+        tagged.parse([["A", "word"]])
+    assert len(tagged.parse([["A", "word"]], [["DT", "NN"]])) == 1
+
+
+def _stanza_tree(words: Sequence[str]) -> StanzaTree:
+    return read_trees(f"(ROOT (S {' '.join(f'(XX {w})' for w in words)}))", use_tqdm=False)[0]
+
+
+def _parser(run: Any) -> Parser:
+    return Parser("fake", run, needs_tags=False, wrapper="TOP")
+
+
+def test_a_failing_batch_is_parsed_again_one_by_one() -> None:
+    """An assertion in stanza loses one sentence, not the batch."""
+    calls = []
+
+    def run(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        calls.append(len(sentences))
+        if any("bad" in words for words in sentences):
+            raise AssertionError("stuck")
+        return [_stanza_tree(words) for words in sentences]
+
+    outcomes = _parser(run).outcomes([["a", "b"], ["bad"], ["c"]])
+    assert [o.reason for o in outcomes] == [None, "stanza failed: AssertionError", None]
+    assert calls == [3, 1, 1, 1]
+    assert [o.tree.label() for o in outcomes if o.tree] == ["TOP", "TOP"]
+
+
+def test_trees_on_the_wrong_sentence_are_noticed() -> None:
+    """A shifted or shortened answer is parsed again, and refused if it stays wrong."""
+
+    def swapped(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        return [_stanza_tree(words) for words in reversed(sentences)]
+
+    outcomes = _parser(swapped).outcomes([["a"], ["b"]])
+    assert [leaves(o.tree) for o in outcomes if o.tree] == [["a"], ["b"]]
+
+    def wrong(sentences: Sequence[Sequence[str]], _: Any) -> list[StanzaTree]:
+        return [_stanza_tree(["z"]) for _ in sentences]
+
+    assert [o.reason for o in _parser(wrong).outcomes([["a"]])] == ["leaves differ from words"]
+    outcomes = _parser(lambda *_: []).outcomes([["a"]])
+    assert [o.reason for o in outcomes] == ["no tree found"]
+
+
+def test_a_package_is_a_plain_name() -> None:
+    """It becomes part of a path, and of the command that is proposed."""
+    with pytest.raises(InputError, match="no name of a stanza package"):
+        load_parser("x'); import os #")
+
+
+def test_a_package_pipeline_is_asked_for_pretokenized_sentences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Packages go through stanza.Pipeline without download, tagging in small batches."""
+    asked: dict[str, Any] = {}
+
+    def pipeline(lang: str, **options: Any) -> Any:
+        asked.update(options, lang=lang)
+        return lambda rows: SimpleNamespace(
+            sentences=[SimpleNamespace(constituency=_stanza_tree(words)) for words in rows]
+        )
+
+    monkeypatch.setattr(parser_module.stanza, "Pipeline", pipeline)
+    parser = load_parser("ptb3-revised_charlm")
+    assert parser.name == "stanza:ptb3-revised_charlm"
+    tree = parser.parse([("a", "b")])[0]
+    assert tree is not None
+    assert tree.leaves() == ["a", "b"]
+    assert asked["package"] == {"constituency": "ptb3-revised_charlm"}
+    assert asked["download_method"] is None
+    assert asked["tokenize_pretokenized"] is True
+    assert asked["pos_batch_size"] <= 32
