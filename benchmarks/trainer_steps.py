@@ -151,7 +151,9 @@ def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
     while sum(t.accepted for t in trials) < PAPER.K and len(trials) < PAPER.K_max:
         drawn = bench.sample(first + len(trials))
         verdict = bench.calc_score([drawn])[0]
-        trials.append(Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score, best=verdict.best)))
+        trials.append(
+            Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score, best=verdict.best))
+        )
     return trials
 
 
@@ -162,7 +164,9 @@ def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
     for each, verdict in zip(drawn, bench.calc_score(drawn), strict=True):
         if sum(t.accepted for t in trials) == PAPER.K:
             break
-        trials.append(Trial(each, verdict, rule.accepts(each.label, verdict.score, best=verdict.best)))
+        trials.append(
+            Trial(each, verdict, rule.accepts(each.label, verdict.score, best=verdict.best))
+        )
     return trials
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from typing_extensions import TypedDict
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, require_ingested
+from pipeline.core.corpus_folder import SENTENCES_FILE, Draw, draw_file, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import digest_of
@@ -52,13 +51,6 @@ class TrainData:
             "validation sentences": digest_of([asdict(example) for example in self.measured]),
             "candidates": self.candidates.digest if self.candidates else None,
         }
-
-
-class _Draw(TypedDict):
-    """The file of a draw."""
-
-    labelled: list[str]
-    validation: list[str]
 
 
 def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predictor:
@@ -115,7 +107,7 @@ def _read_draw(settings: Train) -> tuple[list[Sentence], list[Sentence]]:
     """The sentences of L and of the validation set, in the order of the draw."""
     path = _draw_path(settings)
     require_ingested(settings.corpus, SENTENCES_FILE, draw_file(settings.seed, settings.labelled))
-    draw = read_json(path, _Draw, remedy=_remedy(settings))
+    draw = read_json(path, Draw, remedy=_remedy(settings))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
