@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_ingested
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import SPLITS, Sentence
@@ -70,12 +70,23 @@ class HeldOut:
                     self._heads.setdefault(self._key(each.label, parts), sentence.sentence_id)
 
     @classmethod
-    def read(cls, corpus: Path, splits: Sequence[str]) -> "HeldOut":
+    def read(cls, place: Path, corpus: Path | None, splits: Sequence[str]) -> "HeldOut":
         """What some splits of a corpus hold.
+
+        Args:
+            place: where the rows lie that are to be held against it.
+            corpus: its folder; None: the nearest at or above ``place``.
+            splits: their names.
 
         Raises:
             InputError: there is no such corpus, it is damaged, or one of the splits has no sentence.
         """
+        corpus = corpus or corpus_around(place.absolute())
+        if corpus is None:
+            raise InputError(
+                "no corpus folder here or above, so nothing says what is held out", path=place,
+                remedy="name the folder with --corpus",
+            )  # fmt: skip
         require_ingested(corpus)
         tags, found, there = UsualTags(), list[Sentence](), set[str]()
         for sentence in read_sentences(corpus / SENTENCES_FILE):

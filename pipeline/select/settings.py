@@ -21,6 +21,9 @@ NO_SCORE = "no score"
 BY = ("label", "length", "coordinator", "arity", "score")
 """What ``by`` may name: what strata are made by, and what the best are told by."""
 
+NO_SPLITS = "corpus needs the splits to keep apart from: say --apart dev,test"
+"""What is wrong with a corpus that nothing is to be held against."""
+
 _SHARE = re.compile(r"\d{1,3}(\.\d{1,6})?%", re.ASCII)
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _WORDS = re.compile(r"(\d{0,9})-(\d{0,9})|\d{1,9}", re.ASCII)
@@ -109,18 +112,13 @@ class Select(Settings):
 
     @field_validator("label", "license", "apart", "by", mode="before")
     @classmethod
-    def _apart(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
-        apart = [[part.strip() for part in str(each).split(",")] for each in value]
-        if not all(map(any, apart)):  # an empty list would ask for nothing
-            raise ValueError("names nothing; leave it out, or name one or more")
-        return [part for parts in apart for part in parts if part]
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
 
     @field_validator("apart")
     @classmethod
     def _are_splits(cls, value: list[str]) -> list[str]:
-        return _among(value, SPLITS[1:], "held-out splits")
+        return held_out_splits(value)
 
     @field_validator("by")
     @classmethod
@@ -153,8 +151,7 @@ class Select(Settings):
             ("score" in self.by and self.top is None, "by score needs a share: say --top 20%"),
             (self.like is None and set(self.by) - {"score"},
              f"by {', '.join(self.by)} needs the draw that is to be like: name it with --like"),
-            (self.corpus is not None and not self.apart,
-             "corpus needs the splits to keep apart from: say --apart dev,test"),
+            (self.corpus is not None and not self.apart, NO_SPLITS),
         ):  # fmt: skip
             if wrong:
                 raise ValueError(what)
@@ -178,6 +175,29 @@ class Select(Settings):
             if low is not None and high is not None and low > high:
                 raise ValueError("the first number must not be above the second")
         return value
+
+
+def by_commas(value: Any) -> Any:
+    """The names in a list whose elements may hold several, separated by commas; all else as it is.
+
+    Raises:
+        ValueError: an element names nothing.
+    """
+    if not isinstance(value, list):
+        return value
+    apart = [[part.strip() for part in str(each).split(",")] for each in value]
+    if not all(map(any, apart)):  # an empty list would ask for nothing
+        raise ValueError("names nothing; leave it out, or name one or more")
+    return [part for parts in apart for part in parts if part]
+
+
+def held_out_splits(named: list[str]) -> list[str]:
+    """Some splits, each once.
+
+    Raises:
+        ValueError: one is none, or is what everything learns from.
+    """
+    return _among(named, SPLITS[1:], "held-out splits")
 
 
 def share_of(text: str) -> Fraction:

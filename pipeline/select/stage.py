@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.console import Meter, say, table, warn
-from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.names import nearest
@@ -73,13 +72,7 @@ def _read(settings: Select) -> Inputs:
     if settings.like is not None:
         labelled = read_draw(settings.like)
     if settings.apart:
-        corpus = settings.corpus or corpus_around(settings.places[0].absolute())
-        if corpus is None:
-            raise SettingsError(
-                "select.apart: no corpus folder around the first folder of rows",
-                path=settings.places[0], remedy="name the one with the held-out splits with --corpus",
-            )  # fmt: skip
-        held_out = HeldOut.read(corpus, settings.apart)
+        held_out = HeldOut.read(settings.places[0], settings.corpus, settings.apart)
     if settings.predictor is None and not settings.agree:
         return Inputs(held_out=held_out, labelled=labelled)
     from pipeline.select.judging import loaded  # noqa: PLC0415 - torch takes seconds
