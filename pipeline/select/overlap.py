@@ -26,8 +26,8 @@ _NONE = "\0"  # a word that no held-out sentence has
 
 def needed(one: int, other: int) -> int:
     """How many words two sentences of so many words must have in common, in order, to be near copies."""
-    short, long = sorted((one, other))
-    return _above(short if short >= SHORT else long)
+    short = min(one, other)
+    return _above(short if short >= SHORT else max(one, other))
 
 
 def _above(words: int) -> int:
@@ -107,12 +107,12 @@ class Overlap:
 
 def _numbered(text: str) -> list[str]:
     """Each word with how many of the same stand before it."""
-    before: Counter[str] = Counter()
+    before: dict[str, int] = {}
     found = []
     for word in text:
-        count = before[word]
+        count = before.get(word, 0)
         found.append(f"{word}{count}" if count else word)
-        before[word] += 1
+        before[word] = count + 1
     return found
 
 

@@ -4,6 +4,7 @@ Where chance decides, the order is that of a hash of (seed, candidate id): equal
 on any machine, in whatever files and order the rows come. Kept in memory are some 30 bytes a row.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,12 +55,14 @@ class _Rows:
     words: _Numbers
     scores: npt.NDArray[np.float64]
     kinds: _Numbers
-    about: list[Features]
+    about: Sequence[Features]
 
     def among(self, mask: npt.NDArray[np.bool_]) -> "_Rows":
         """Some of the rows."""
-        parts = (self.places, self.keys, self.words, self.scores, self.kinds)
-        return _Rows(*(part[mask] for part in parts), self.about)  # type: ignore[arg-type]
+        return _Rows(
+            self.places[mask], self.keys[mask], self.words[mask], self.scores[mask],
+            self.kinds[mask], self.about,
+        )  # fmt: skip
 
     def strata(self, strata: Strata) -> tuple[list[Stratum], _Numbers]:
         """The strata that there are, in order, and the number of each row's, shape (rows,)."""
@@ -135,30 +138,23 @@ def _gathered(
 ) -> _Rows:
     seed = f"{settings.seed}\0".encode()
     about: dict[tuple[str | int, ...], int] = {}
-    parts: list[tuple[_Numbers, ...]] = []
-    for places, batch in rows_still_in(corpora, choice, advance, "score"):
-        rows = batch.to_pylist()
-        # A digest's bytes in their own order, on any machine.
-        keys = b"".join(
-            blake2b(seed + row["candidate_id"].encode(), digest_size=8).digest() for row in rows
-        )
-        told = [tuple(features(row)[name] for name in FEATURES) for row in rows]
-        scores = [np.nan if row["score"] is None else row["score"] for row in rows]
-        parts.append(
-            (
-                places,
-                np.frombuffer(keys, ">u8").astype(np.uint64),
-                np.array([len(row["words"]) for row in rows]),
-                np.array(scores, np.float64),
-                np.array([about.setdefault(each, len(about)) for each in told]),
-            )  # type: ignore[arg-type]
-        )
-    kinds = [dict(zip(FEATURES, each, strict=True)) for each in about]
-    if not parts:
-        empty = np.zeros(0, np.int64)
-        return _Rows(empty, empty.astype(np.uint64), empty, empty.astype(np.float64), empty, kinds)
-    whole = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _Rows(*whole, kinds)  # type: ignore[arg-type]
+    places, words, kinds = (array("q") for _ in range(3))
+    keys, scores = array("Q"), array("d")
+    for batch_places, batch in rows_still_in(corpora, choice, advance, "score"):
+        places.extend(batch_places.tolist())
+        for row in batch.to_pylist():
+            digest = blake2b(seed + row["candidate_id"].encode(), digest_size=8).digest()
+            keys.append(int.from_bytes(digest, "big"))  # on any machine the same
+            words.append(len(row["words"]))
+            scores.append(np.nan if row["score"] is None else row["score"])
+            found = features(row)
+            told = tuple(found[name] for name in FEATURES)
+            kinds.append(about.setdefault(told, len(about)))
+    return _Rows(
+        np.array(places, np.int64), np.array(keys, np.uint64), np.array(words, np.int64),
+        np.array(scores, np.float64), np.array(kinds, np.int64),
+        [dict(zip(FEATURES, each, strict=True)) for each in about],
+    )  # fmt: skip
 
 
 def _best(rows: _Rows, settings: Select, lengths: Sequence[int], choice: Choice) -> _Rows:
