@@ -97,9 +97,8 @@ def main() -> None:
         found.update(leak.kind for leak in held.leaks(batch))
         spent += time.perf_counter() - begun
         first = peak() if first is None else first
-    print(
-        f"{options.candidates:,} candidates in {spent:.1f} s: {1e6 * spent / options.candidates:.0f} µs each"
-    )
+    each = 1e6 * spent / options.candidates
+    print(f"{options.candidates:,} candidates in {spent:.1f} s: {each:.0f} µs each")
     print(f"peak {peak():.0f} MiB, {first:.0f} MiB after the first {_BATCH:,}")
     for kind, count in found.most_common():
         print(f"  {count:,} refused: {kind}")
