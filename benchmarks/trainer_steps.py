@@ -135,7 +135,7 @@ class Coin:
     def __init__(self, rate: float, seed: int) -> None:
         self._rate, self._random = rate, random.Random(seed)
 
-    def accepts(self, label: str, score: float) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Line 8."""
         return self._random.random() < self._rate
 
@@ -151,7 +151,9 @@ def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
     while sum(t.accepted for t in trials) < PAPER.K and len(trials) < PAPER.K_max:
         drawn = bench.sample(first + len(trials))
         verdict = bench.calc_score([drawn])[0]
-        trials.append(Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score)))
+        trials.append(
+            Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score, best=verdict.best))
+        )
     return trials
 
 
@@ -162,7 +164,9 @@ def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
     for each, verdict in zip(drawn, bench.calc_score(drawn), strict=True):
         if sum(t.accepted for t in trials) == PAPER.K:
             break
-        trials.append(Trial(each, verdict, rule.accepts(each.label, verdict.score)))
+        trials.append(
+            Trial(each, verdict, rule.accepts(each.label, verdict.score, best=verdict.best))
+        )
     return trials
 
 

@@ -12,7 +12,6 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
@@ -169,8 +168,9 @@ _KINDS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 def _without_none(kind: Any) -> Any:
     """The type of an option's value, which may be left out."""
+    # Of a choice that may be left out Python makes no UnionType.
     known = [each for each in get_args(kind) if each is not type(None)]
-    return known[0] if isinstance(kind, UnionType) and len(known) == 1 else kind
+    return known[0] if type(None) in get_args(kind) and len(known) == 1 else kind
 
 
 def _element(kind: Any) -> Any:

@@ -51,6 +51,13 @@ def draw_file(seed: int, size: int | str) -> str:
     return f"{DRAWS_FOLDER}/seed-{seed}/{size}.json"
 
 
+class Draw(TypedDict):
+    """The file of a draw: ids of sentences."""
+
+    labelled: list[str]
+    validation: list[str]
+
+
 def ingest_output(corpus: Path, fingerprint: Fingerprint | None = None) -> Output:
     """What ``ingest`` writes into a corpus folder, and the record of it.
 

@@ -2,20 +2,11 @@
 
 from pathlib import Path
 
-from typing_extensions import TypedDict
-
-from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, require_ingested
+from pipeline.core.corpus_folder import SENTENCES_FILE, Draw, draw_file, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
-
-
-class _Draw(TypedDict):
-    """The file of a draw."""
-
-    labelled: list[str]
-    validation: list[str]
 
 
 def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], list[Sentence]]:
@@ -31,7 +22,7 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
     """
     path = corpus / draw_file(seed, labelled)
     require_ingested(corpus, SENTENCES_FILE, draw_file(seed, labelled))
-    draw = read_json(path, _Draw, remedy=_remedy(path, seed, labelled))
+    draw = read_json(path, Draw, remedy=_remedy(path, seed, labelled))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):

@@ -72,6 +72,18 @@ class Prediction:
     probability: float
 
 
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a predictor says of a structure that it is shown.
+
+    ``probability`` is in [0, 1]; ``best``: the structure is the one that ``Predictor.predict`` gives of
+    the same coordinator (of equally probable ones the first).
+    """
+
+    probability: float
+    best: bool
+
+
 def _read_card(folder: Path) -> _Card:
     """The card of a predictor whose other files are those that were saved with it.
 
@@ -309,12 +321,29 @@ class Predictor(nn.Module):
         Returns:
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
-        found: list[float | None] = [None] * len(sentences)
+        found = self.opinions(sentences, coordinators, extents, temperature)
+        return [None if each is None else each.probability for each in found]
+
+    def opinions(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        extents: Sequence[Span],
+        temperature: float = 1.0,
+    ) -> list[Opinion | None]:
+        """What the predictor says of the structure ``extents[m]`` of each coordinator.
+
+        Returns:
+            None where ``obstacles`` names a reason.
+        """
+        found: list[Opinion | None] = [None] * len(sentences)
         asked = self.distributions(sentences, coordinators, temperature=temperature)
         for index, scores in asked:
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
-                found[index] = float(scores[extent.start, extent.end - 2 - k].exp())
+                place = extent.start, extent.end - 2 - k
+                best = divmod(int(scores.argmax()), scores.shape[1])
+                found[index] = Opinion(float(scores[place].exp()), place == best)
         return found
 
     def distributions(

@@ -1,12 +1,12 @@
-"""Which candidates are chosen, and why each of the others is not: a byte a row, whatever the rows hold.
+"""Which candidates are chosen, and why each of the others is not, whatever the rows hold.
 
 What is asked comes in a fixed order, cheap before dear: the licence, the conditions on the row's own columns,
-whether an earlier row that is still in says the same, the predictor, the limit. A row is left out for the
-first thing that it fails.
+whether an earlier row that is still in says the same, what is held out, the predictors; and of what they all
+let pass the best, the sample, the limit. A row is left out for the first thing that it fails.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import row_count, value_counts
-from pipeline.core.schema import PROBABILITIES
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, names_several, permits, terms
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, Contents, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
+from pipeline.select.choice import Advance, Choice, every_row, rows_still_in
 from pipeline.select.conditions import conditions_of, verdicts
+from pipeline.select.leakage import COPIED, SAME_HEADS, HeldOut
+from pipeline.select.sampling import thin_out
 from pipeline.select.settings import DELTA, Select
+from pipeline.select.strata import Features
 from pipeline.text.columns import with_text
 
 if TYPE_CHECKING:
@@ -35,55 +37,35 @@ PROBABILITIES_FILE = "probabilities.parquet"
 UNPERMITTED = "licence not among those asked for"
 """Why a row is left out that stands in no file of the result."""
 
-UNSCORED = "predictor gives no probability"
-
 _LABELS = 100  # that a message could name; a hostile corpus may have any number
 
-Advance = Callable[[int], None]
 
-
-@dataclass
-class Choice:
-    """What becomes of all rows of several corpora, in their order.
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What is read beside the rows, before them.
 
     Attributes:
-        verdicts: of the usable candidates, shape (rows,).
-        rejects: which of the corpora's own rejects are taken over, shape (rows,).
-        left_out: which candidates are rejects of the result, shape (rows,).
-        reasons: why rows are left out, by the numbers of ``verdicts``; the first is that they are not.
-        labels: of the usable candidates, at least a hundred of them if they are more; only where labels are
-            asked for.
-        dropped: how many candidates and how many of the corpora's own rejects are in no file, by why.
+        predictor: the one whose probability is asked for.
+        agreeing: those that must agree.
+        held_out: what rows must be apart from.
+        labelled: the coordinations of the draw that rows are to be like.
     """
 
-    verdicts: npt.NDArray[np.uint8]
-    rejects: npt.NDArray[np.bool_]
-    left_out: npt.NDArray[np.bool_]
-    reasons: list[str] = field(default_factory=lambda: ["kept"])
-    labels: set[str] = field(default_factory=set)
-    dropped: dict[str, dict[str, int]] = field(default_factory=dict)
-
-    def number(self, reason: str) -> int:
-        """The number of a reason; a new one if there is none yet."""
-        if reason not in self.reasons:
-            self.reasons.append(reason)
-        return self.reasons.index(reason)
-
-    def counts(self) -> dict[str, int]:
-        """How many candidates were left out for each reason, in the order in which they were asked."""
-        found = np.bincount(self.verdicts, minlength=len(self.reasons)).tolist()
-        return dict(zip(self.reasons[1:], found[1:], strict=True))
+    predictor: "Predictor | None" = None
+    agreeing: "Sequence[Predictor]" = ()
+    held_out: HeldOut | None = None
+    labelled: Sequence[Features] = ()
 
     @property
-    def kept(self) -> int:
-        """How many candidates are chosen."""
-        return int(np.count_nonzero(self.verdicts == 0))
+    def looks(self) -> int:
+        """How many times a row that nothing leaves out is looked at for them."""
+        return sum((self.predictor is not None, self.held_out is not None, len(self.agreeing)))
 
 
 def choose(
     corpora: Sequence[Shards],
     settings: Select,
-    predictor: "Predictor | None",
+    given: Inputs,
     folder: Path,
     advance: Advance,
 ) -> Choice:
@@ -92,7 +74,7 @@ def choose(
     Args:
         corpora: sound ones.
         settings: what is asked.
-        predictor: the one that the settings name.
+        given: what the settings name.
         folder: where the predictor's probabilities are written.
         advance: called with the number of rows looked at since the last time.
 
@@ -111,7 +93,7 @@ def choose(
     places = np.array([0, *(choice.number(each.reason) for each in conditions)], np.uint8)
     with verdicts(conditions) as judge:
         begin = 0
-        for batch in _every(corpora):
+        for batch in every_row(corpora):
             # A condition of the user's may name the text, which is written as its words have it.
             found = places[judge.of(with_text(batch) if settings.where else batch)]
             if permitted is not None:
@@ -126,9 +108,12 @@ def choose(
     with contents(corpora) as said:
         new = said.first_candidates(choice.verdicts == 0)
         choice.verdicts[(choice.verdicts == 0) & ~new] = choice.number(DROPPED)
-        if predictor is not None:
-            path = folder / PROBABILITIES_FILE
-            _judge(corpora, predictor, settings, choice, path=path, advance=advance)
+        if given.held_out is not None:
+            _keep_apart(corpora, given.held_out, choice, advance)
+        if given.predictor is not None or given.agreeing:
+            _ask(corpora, settings, given, choice, folder=folder, advance=advance)
+        if settings.samples:
+            thin_out(corpora, settings, given.labelled, choice, advance)
         if settings.limit is not None:
             beyond = np.flatnonzero(choice.verdicts == 0)[settings.limit :]
             choice.verdicts[beyond] = choice.number(f"beyond the first {settings.limit:,}")
@@ -173,19 +158,6 @@ def _fill(whole: npt.NDArray[np.uint8], begin: int, part: npt.NDArray[np.uint8])
     if begin + len(part) > len(whole):
         raise InputError("a corpus grew while it was read", remedy="select again")
     whole[begin : begin + len(part)] = part
-
-
-def _every(corpora: Sequence[Shards]) -> Iterator[pa.RecordBatch]:
-    for shards in corpora:
-        yield from read_accepted(shards)
-
-
-def kept_rows(corpora: Sequence[Shards], mask: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-    """The usable candidates of some corpora for which a mask, shape (rows,), is true."""
-    begin = 0
-    for batch in _every(corpora):
-        yield batch.filter(pa.array(mask[begin : begin + len(batch)]))
-        begin += len(batch)
 
 
 def _permitted(corpora: Sequence[Shards], named: Sequence[str]) -> pa.Array | None:
@@ -234,27 +206,30 @@ def _permitted_rejects(
     return found
 
 
-def _judge(
+def _keep_apart(
+    corpora: Sequence[Shards], held_out: HeldOut, choice: Choice, advance: Advance
+) -> None:
+    """Leave out the rows of those still in that say what a held-out sentence says."""
+    numbers = {kind: choice.number(kind) for kind in (COPIED, SAME_HEADS)}
+    for places, batch in rows_still_in(corpora, choice, advance):
+        for leak in held_out.leaks(batch):
+            choice.verdicts[places[leak.row]] = numbers[leak.kind]
+
+
+def _ask(
     corpora: Sequence[Shards],
-    predictor: "Predictor",
     settings: Select,
+    given: Inputs,
     choice: Choice,
     *,
-    path: Path,
+    folder: Path,
     advance: Advance,
 ) -> None:
-    """Leave out the rows of those still in whose probability is below δ; all that were asked are written."""
-    from pipeline.select.judging import probabilities  # noqa: PLC0415 - torch takes seconds
+    """Leave out the rows of those still in that predictors do not believe."""
+    from pipeline.select.judging import agree, judge  # noqa: PLC0415 - torch takes seconds
 
-    delta = DELTA if settings.delta is None else settings.delta
-    below, unscored = choice.number(f"probability below {delta:g}"), choice.number(UNSCORED)
-    asked, begin = np.flatnonzero(choice.verdicts == 0), 0
-    rows = kept_rows(corpora, choice.verdicts == 0)
-    with pq.ParquetWriter(path, PROBABILITIES, compression="zstd") as writer:
-        for ids, found in probabilities(predictor, rows):
-            columns = [pa.array(ids, pa.string()), pa.array(found, pa.float32())]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=PROBABILITIES))
-            codes = [unscored if p is None else below * (p < delta) for p in found]
-            choice.verdicts[asked[begin : begin + len(ids)]] = codes
-            begin += len(ids)
-            advance(len(ids))
+    if given.predictor is not None:
+        delta = DELTA if settings.delta is None else settings.delta
+        path = folder / PROBABILITIES_FILE
+        judge(corpora, given.predictor, delta, choice, path=path, advance=advance)
+    agree(corpora, given.agreeing, choice, advance)

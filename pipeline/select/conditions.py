@@ -20,7 +20,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.names import nearest
 from pipeline.corpus.engine import sealed
 from pipeline.corpus.rows import RELEASED
-from pipeline.select.settings import Select, bounds
+from pipeline.select.settings import NO_SCORE, Select, bounds
 
 VIEW = {
     "fill_words": """conjuncts[-1]."end"::BIGINT - conjuncts[-1]."start\"""",
@@ -29,8 +29,6 @@ VIEW = {
 }
 """Columns that a condition may name besides a row's own: words of the last conjunct and of the sentence,
 and the coordinator in lower case."""
-
-NO_SCORE = "no score"
 
 
 @dataclass(frozen=True, slots=True)

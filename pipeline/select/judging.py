@@ -1,18 +1,26 @@
-"""The predictor's probability of each row's generated boundary: CALCSCORE of Algorithm 1, line 8."""
+"""What predictors say of rows: the probability of their boundaries, and whether these are the best.
 
-from collections.abc import Iterable, Iterator
-from itertools import repeat
+A predictor tells one boundary of a coordinator: the first word of the first conjunct and the last word of
+the last one; nothing of what lies between. It *agrees* with a candidate if, of all pairs of a word before and
+a word after the candidate's coordinator, the most probable is the very pair that the candidate has
+(``Predictor.predict``; of equally probable ones the first). The label does not count, nor how probable it is.
+"""
+
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from pipeline.core.candidate_checks import check
-from pipeline.core.parquet import regroup
+from pipeline.core.schema import PROBABILITIES
 from pipeline.core.types import Span
-from pipeline.predictor.model import Predictor, best_device
+from pipeline.corpus.layout import Shards
+from pipeline.predictor.model import Opinion, Predictor, best_device
+from pipeline.select.choice import Advance, Choice, rows_still_in
 
-_BLOCK = 256  # rows scored together, whatever files they are from: enough to sort them by length
-_READ = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
+UNSCORED = "predictor gives no probability"
 
 
 def loaded(folder: Path) -> Predictor:
@@ -24,30 +32,74 @@ def loaded(folder: Path) -> Predictor:
     return Predictor.load(folder).to(best_device())
 
 
-def probabilities(
-    predictor: Predictor, batches: Iterable[pa.RecordBatch]
-) -> Iterator[tuple[list[str], list[float | None]]]:
-    """The probability of each row by a predictor alone: no temperature, no judges.
+def judge(
+    corpora: Sequence[Shards],
+    predictor: Predictor,
+    delta: float,
+    choice: Choice,
+    *,
+    path: Path,
+    advance: Advance,
+) -> None:
+    """Leave out the rows of those still in whose probability is below δ (Algorithm 1, line 8).
+
+    It is that of the predictor alone: no temperature, no judges.
 
     Args:
-        predictor: of ``loaded``.
-        batches: rows with the columns of candidates, however cut.
-
-    Yields:
-        Some rows' ids, and their probabilities; None where the predictor can give none.
+        corpora: sound ones.
+        predictor: who is asked.
+        delta: δ.
+        choice: what is decided so far.
+        path: the probabilities of all that were asked are written here.
+        advance: called with the number of rows asked since the last time.
 
     Raises:
         InputError: the spans of a row do not fit its words.
     """
-    first = 0
-    for batch in regroup((each.select(_READ) for each in batches), repeat(_BLOCK)):
-        check(batch, "candidates that the predictor is asked about", first)
-        first += len(batch)
+    below, unscored = choice.number(f"probability below {delta:g}"), choice.number(UNSCORED)
+    with pq.ParquetWriter(path, PROBABILITIES, compression="zstd") as writer:
+        for places, ids, found in _opinions(corpora, predictor, choice, advance):
+            known = [None if each is None else each.probability for each in found]
+            columns = [pa.array(ids, pa.string()), pa.array(known, pa.float32())]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=PROBABILITIES))
+            choice.verdicts[places] = [
+                unscored if each is None else below * (each < delta) for each in known
+            ]
+
+
+def agree(
+    corpora: Sequence[Shards],
+    predictors: Sequence[Predictor],
+    choice: Choice,
+    advance: Advance,
+) -> None:
+    """Leave out the rows of those still in that one of some predictors does not agree with.
+
+    A later predictor is asked only of what all earlier ones agree with.
+
+    Raises:
+        InputError: the spans of a row do not fit its words.
+    """
+    for number, predictor in enumerate(predictors, 1):
+        which = f"predictor {number} of {len(predictors)}" if len(predictors) > 1 else "predictor"
+        other = choice.number(f"best boundary of the {which} is another")
+        unscored = choice.number(UNSCORED)
+        for places, _, found in _opinions(corpora, predictor, choice, advance):
+            choice.verdicts[places] = [
+                unscored if each is None else other * (not each.best) for each in found
+            ]
+
+
+def _opinions(
+    corpora: Sequence[Shards], predictor: Predictor, choice: Choice, advance: Advance
+) -> Iterator[tuple[npt.NDArray[np.int64], list[str], list[Opinion | None]]]:
+    """Places and ids of some rows at a time, and what the predictor says of each."""
+    for places, batch in rows_still_in(corpora, choice, advance):
         rows = batch.to_pylist()
-        found = predictor.probability(
+        found = predictor.opinions(
             [tuple(row["words"]) for row in rows],
             [row["coordinator"] for row in rows],
             [Span(row["conjuncts"][0]["start"], row["conjuncts"][-1]["end"]) for row in rows],
         )
         predictor.encoding.forget()
-        yield [row["candidate_id"] for row in rows], found
+        yield places, [row["candidate_id"] for row in rows], found

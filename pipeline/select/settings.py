@@ -1,21 +1,36 @@
 """Settings of ``conjoin select``."""
 
 import re
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from pipeline.core.names import nearest
 from pipeline.core.settings import Settings
+from pipeline.core.types import SPLITS
 
 DELTA = 0.7
 """δ of the paper's filter (Algorithm 1, line 8)."""
 
+NO_SCORE = "no score"
+"""Why a row is left out that lacks the score it is asked for, or has one that is no number."""
+
+BY = ("label", "length", "coordinator", "arity", "score")
+"""What ``by`` may name: what strata are made by, and what the best are told by."""
+
+NO_SPLITS = "corpus needs the splits to keep apart from: say --apart dev,test"
+"""What is wrong with a corpus that nothing is to be held against."""
+
+_SHARE = re.compile(r"\d{1,3}(\.\d{1,6})?%", re.ASCII)
+_COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _WORDS = re.compile(r"(\d{0,9})-(\d{0,9})|\d{1,9}", re.ASCII)
 
 
 class Select(Settings):
-    """Choose candidates by score, length, label, licence, a predictor or a condition."""
+    """Choose candidates by label, length, score, licence, predictors, likeness to L or a condition."""
 
     stage: ClassVar[str] = "select"
     arguments: ClassVar[tuple[str, ...]] = ("places",)
@@ -54,19 +69,103 @@ class Select(Settings):
     delta: float | None = Field(
         None, ge=0, le=1, description=f"predictor: the least probability; unset: {DELTA}."
     )
+    agree: list[Path] = Field(
+        [],
+        description="Folder of a trained predictor: only rows whose boundary is the best by its own "
+        "account; of several, by that of all.",
+    )
+    apart: list[str] = Field(
+        [],
+        description="Held-out splits of --corpus, e.g. dev,test: no row that says what one of their "
+        "sentences says: its words in their order, or its conjuncts' heads and label.",
+    )
+    corpus: Path | None = Field(
+        None,
+        description="apart: the corpus folder; unset: the one around the first folder of rows.",
+    )
+    like: Path | None = Field(
+        None,
+        description="A draw of L, CORPUS/draws/seed-S/N.json: rows are drawn by strata, in the "
+        "proportions of its coordinations; with --sample it is only compared with.",
+    )
+    by: list[str] = Field(
+        [],
+        description=f"What --like's strata are made by, of {', '.join(BY[:-1])}; unset: label,length. "
+        "score: what --top goes by.",
+    )
+    size: str | None = Field(
+        None,
+        description="like, sample: rows wanted, or their share, as 20%; random-tokens: words.",
+    )
+    sample: Literal["random-sentences", "random-tokens"] | None = Field(
+        None, description="Draw --size rows, or rows of --size words, whatever they are (controls)."
+    )
+    top: str | None = Field(
+        None,
+        description="Only this share of each label and length, those with the highest score, e.g. "
+        "20%; with --by score.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of what is drawn.")
     limit: int | None = Field(
         None, ge=1, description="Only the first so many of those that all else lets pass."
     )
 
-    @field_validator("label", "license", mode="before")
+    @field_validator("label", "license", "apart", "by", mode="before")
     @classmethod
-    def _apart(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
-        apart = [[part.strip() for part in str(each).split(",")] for each in value]
-        if not all(map(any, apart)):  # an empty list would ask for nothing
-            raise ValueError("names nothing; leave it out, or name one or more")
-        return [part for parts in apart for part in parts if part]
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
+
+    @field_validator("apart")
+    @classmethod
+    def _are_splits(cls, value: list[str]) -> list[str]:
+        return held_out_splits(value)
+
+    @field_validator("by")
+    @classmethod
+    def _are_known(cls, value: list[str]) -> list[str]:
+        return _among(value, BY, "what rows are drawn by")
+
+    @field_validator("size", mode="before")
+    @classmethod
+    def _is_size(cls, value: Any) -> Any:
+        text = value if value is None else str(value)
+        if text is not None and not (_COUNT.fullmatch(text) and int(text)):
+            _require_share(text, "a number such as 5000, or a share such as 20%")
+        return text
+
+    @field_validator("top")
+    @classmethod
+    def _is_share(cls, value: str | None) -> str | None:
+        if value is not None:
+            _require_share(value, "a share such as 20%")
+        return value
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        drawn = self.like is not None or self.sample is not None
+        for wrong, what in (
+            (drawn and self.size is None, "like and sample need a size: say --size 5000 or 20%"),
+            (self.size is not None and not drawn,
+             "size needs --like or --sample; the first so many are --limit's"),
+            (self.top is not None and "score" not in self.by, "top needs what it goes by: --by score"),
+            ("score" in self.by and self.top is None, "by score needs a share: say --top 20%"),
+            (self.like is None and set(self.by) - {"score"},
+             f"by {', '.join(self.by)} needs the draw that is to be like: name it with --like"),
+            (self.corpus is not None and not self.apart, NO_SPLITS),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueError(what)
+        return self
+
+    @property
+    def strata(self) -> list[str]:
+        """What the strata are made by."""
+        return [name for name in self.by if name != "score"] or ["label", "length"]
+
+    @property
+    def samples(self) -> bool:
+        """Whether it matters how many of the rows there are that all else lets pass."""
+        return any(each is not None for each in (self.top, self.like, self.sample))
 
     @field_validator("words")
     @classmethod
@@ -76,6 +175,47 @@ class Select(Settings):
             if low is not None and high is not None and low > high:
                 raise ValueError("the first number must not be above the second")
         return value
+
+
+def by_commas(value: Any) -> Any:
+    """The names in a list whose elements may hold several, separated by commas; all else as it is.
+
+    Raises:
+        ValueError: an element names nothing.
+    """
+    if not isinstance(value, list):
+        return value
+    apart = [[part.strip() for part in str(each).split(",")] for each in value]
+    if not all(map(any, apart)):  # an empty list would ask for nothing
+        raise ValueError("names nothing; leave it out, or name one or more")
+    return [part for parts in apart for part in parts if part]
+
+
+def held_out_splits(named: list[str]) -> list[str]:
+    """Some splits, each once.
+
+    Raises:
+        ValueError: one is none, or is what everything learns from.
+    """
+    return _among(named, SPLITS[1:], "held-out splits")
+
+
+def share_of(text: str) -> Fraction:
+    """The share that a text such as 20% stands for, exactly."""
+    return Fraction(text.removesuffix("%")) / 100
+
+
+def _require_share(text: str, what: str) -> None:
+    if not _SHARE.fullmatch(text) or not 0 < share_of(text) <= 1:
+        raise ValueError(f"must be {what}")
+
+
+def _among(named: list[str], known: Sequence[str], what: str) -> list[str]:
+    for name in named:
+        if name not in known:
+            like = nearest(name, known)
+            raise ValueError(f"{name!r} is none{like and f', {like}'}; {what}: {', '.join(known)}")
+    return list(dict.fromkeys(named))
 
 
 def bounds(words: str) -> tuple[int | None, int | None]:

@@ -5,14 +5,14 @@ content that no chosen row has. What a licence keeps out is only counted, so tha
 licences that were asked for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.console import Meter, say, table
+from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.names import nearest
@@ -24,8 +24,11 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
-from pipeline.select.choosing import Choice, choose, kept_rows
+from pipeline.select.choice import Choice, kept_rows
+from pipeline.select.choosing import Inputs, choose
+from pipeline.select.leakage import HeldOut
 from pipeline.select.settings import Select
+from pipeline.select.strata import Features, read_draw
 from pipeline.text.columns import with_text
 
 ALGORITHM = 2
@@ -47,24 +50,39 @@ def run(settings: Select) -> None:
         )
     corpora = [find_shards(place) for place in settings.places]
     vacant(settings.out, corpora)
-    predictor = None
-    if settings.predictor is not None:
-        from pipeline.select.judging import loaded  # noqa: PLC0415 - torch takes seconds
-
-        predictor = loaded(settings.predictor)
+    given = _read(settings)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
         atomic_folder(settings.out) as folder,
-        Meter("select, rows looked at", total * (1 + (settings.predictor is not None))) as meter,
+        Meter("select, rows looked at", total * (1 + given.looks + settings.samples)) as meter,
     ):
-        choice = choose(corpora, settings, predictor, folder, meter.advance)
-        _show(choice)
+        choice = choose(corpora, settings, given, folder, meter.advance)
+        _show(choice, settings)
         if not choice.kept:
             raise _nothing(settings, choice)
         manifest = _write(folder, corpora, settings, choice)
     rows = manifest["rows"]
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
+
+
+def _read(settings: Select) -> Inputs:
+    """What the settings name beside the rows, read first: nobody waits for what is not there."""
+    held_out, labelled = None, list[Features]()
+    if settings.like is not None:
+        labelled = read_draw(settings.like)
+    if settings.apart:
+        held_out = HeldOut.read(settings.places[0], settings.corpus, settings.apart)
+    if settings.predictor is None and not settings.agree:
+        return Inputs(held_out=held_out, labelled=labelled)
+    from pipeline.select.judging import loaded  # noqa: PLC0415 - torch takes seconds
+
+    return Inputs(
+        loaded(settings.predictor) if settings.predictor is not None else None,
+        [loaded(each) for each in settings.agree],
+        held_out,
+        labelled,
+    )
 
 
 def _nothing(settings: Select, choice: Choice) -> InputError:
@@ -87,10 +105,12 @@ def _nothing(settings: Select, choice: Choice) -> InputError:
 _NAMED = 30  # labels that a message names
 
 
-def _show(choice: Choice) -> None:
+def _show(choice: Choice, settings: Select) -> None:
     counts = choice.counts()
     refused = [(reason, count) for reason, count in counts.items() if count]
     table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
+    if choice.sample:
+        _show_sample(choice.sample, words=settings.sample == "random-tokens")
     if not len(choice.rejects):
         return
     told = [
@@ -98,6 +118,19 @@ def _show(choice: Choice) -> None:
         *choice.dropped["rejected"].items(),
     ]
     table("rejects that were there", ("outcome", "count"), told)
+
+
+def _show_sample(told: Mapping[str, Any], *, words: bool) -> None:
+    say(f"drawn: {told['rows']:,} rows of {told['words']:,} words")
+    if told["words" if words else "rows"] < told["wanted"]:
+        kind = "words" if words else "rows"
+        warn(f"{told['wanted']:,} {kind} were asked for, and no more can be drawn")
+    if "distance" in told:
+        far = told["distance"]
+        say(
+            f"total-variation distance to the draw by {', '.join(told['by'])}: "
+            f"{far['before']:.3f} before, {far['after']:.3f} after"
+        )
 
 
 def _write(
@@ -124,6 +157,7 @@ def _write(
             "algorithm": ALGORITHM,
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
+            **({"sample": choice.sample} if choice.sample else {}),
         },
         "dropped": choice.dropped,
     }

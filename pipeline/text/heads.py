@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 _NOUNS = ("NN", "PRP", "CD", "EX", "DT")
 _VERBS = ("VB", "MD", "TO")
+_ADJECTIVES = ("JJ", "VBN", "VBG")
+_CLAUSES = ("VP", "S", "SBAR", "SINV", "SQ")
+_BE = frozenset({"be", "is", "are", "am", "was", "were", "been", "being", "'s", "'re", "'m"})
 
 
 def head_tag(label: str, tags: Sequence[str]) -> str:
@@ -21,16 +24,75 @@ def head_tag(label: str, tags: Sequence[str]) -> str:
     if label in ("VP", "S"):
         return _first(tags, _VERBS)
     if label == "NP":
-        found = ""
-        for tag in tags:
-            if tag.startswith("NN"):
-                found = tag
-            elif found:
-                break
-        return found or _first(tags, _NOUNS)
+        found = _last_noun(tags)
+        return _first(tags, _NOUNS) if found is None else tags[found]
     if label in ("ADJP", "ADVP"):
-        return _first(tags, ("JJ", "VBN", "VBG") if label == "ADJP" else ("RB",))
+        return _first(tags, _ADJECTIVES if label == "ADJP" else ("RB",))
     return tags[0]
+
+
+def content_word(label: str, words: Sequence[str], tags: Sequence[str]) -> str:
+    """The word that a constituent is about, in lower case: its head, unless that has little to say.
+
+    A verb phrase and a clause go by the last verb of their first run of verbs, adverbs between them not
+    counted (*has not been sold*: sold), and after a form of *be* by what follows it; an adjective phrase by
+    its first adjective, an adverb phrase by its last adverb, a prepositional phrase by what follows the
+    preposition. All else, and what lacks such a tag, goes by the last of its first run of nouns, or else
+    by its first adjective, pronoun or number, or its last word.
+
+    Args:
+        label: its category.
+        words: its words; not empty.
+        tags: theirs, of the same number.
+    """
+    return words[_content(label, words, tags)].lower()
+
+
+def _content(label: str, words: Sequence[str], tags: Sequence[str]) -> int:
+    if label in _CLAUSES:
+        verb = _main_verb(tags)
+        if verb is not None and (words[verb].lower() not in _BE or verb + 1 == len(words)):
+            return verb
+        return _thing(tags, 0 if verb is None else verb + 1)
+    if label == "PP" and len(tags) > 1:
+        return _thing(tags, 1)
+    kinds = {"ADJP": _ADJECTIVES, "ADVP": ("RB",)}.get(label, ())
+    found = [place for place, tag in enumerate(tags) if kinds and tag.startswith(kinds)]
+    if found:
+        return found[0 if label == "ADJP" else -1]
+    return _thing(tags, 0)
+
+
+def _main_verb(tags: Sequence[str]) -> int | None:
+    found = None
+    for place, tag in enumerate(tags):
+        if tag.startswith(_VERBS):
+            found = place
+        elif found is not None and not tag.startswith("RB"):
+            break
+    return found
+
+
+def _thing(tags: Sequence[str], begin: int) -> int:
+    rest = tags[begin:]
+    found = _last_noun(rest)
+    if found is None:
+        found = next(
+            (place for place, tag in enumerate(rest) if tag.startswith(("JJ", "PRP", "CD", "VB"))),
+            len(rest) - 1,
+        )
+    return begin + found
+
+
+def _last_noun(tags: Sequence[str]) -> int | None:
+    """The place of the last tag of the first run of nouns."""
+    found = None
+    for place, tag in enumerate(tags):
+        if tag.startswith("NN"):
+            found = place
+        elif found is not None:
+            break
+    return found
 
 
 def _first(tags: Sequence[str], kinds: tuple[str, ...]) -> str:

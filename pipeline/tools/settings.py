@@ -3,12 +3,13 @@
 import os
 import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.settings import MOST_PROCESSES, DecodingSettings, Settings, is_model_name
 from pipeline.core.types import COORDINATORS, LABEL
+from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
 from pipeline.text.unpacking import Size
 
 
@@ -27,7 +28,31 @@ class Validate(_OfPlace):
     stage: ClassVar[str] = "validate"
 
     examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
+    apart: list[str] = Field(
+        [],
+        description="Held-out splits of --corpus, e.g. dev,test: a row that says what one of their "
+        "sentences says is a violation.",
+    )
+    corpus: Path | None = Field(
+        None, description="apart: the corpus folder; unset: the nearest at or above PLACE."
+    )
     json_: bool = Field(False, description="Print one JSON object instead.")
+
+    @field_validator("apart", mode="before")
+    @classmethod
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
+
+    @field_validator("apart")
+    @classmethod
+    def _are_splits(cls, value: list[str]) -> list[str]:
+        return held_out_splits(value)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.corpus is not None and not self.apart:
+            raise ValueError(NO_SPLITS)
+        return self
 
 
 class Diagnose(Settings):

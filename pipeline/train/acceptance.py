@@ -21,10 +21,13 @@ class Acceptance(Protocol):
     told: ClassVar[str]
     takes: ClassVar[tuple[str, ...]]
 
-    def accepts(self, label: str, score: float) -> bool:
-        """Whether a candidate with that label and score is believed; asked once of each, in order.
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+        """Whether a candidate is believed; asked once of each, in order.
 
-        A score of -inf says that there is no prediction; no rule may accept it.
+        Args:
+            label: its label.
+            score: CALCSCORE. -inf says that there is no prediction; no rule may accept it.
+            best: whether no other boundary of its coordinator has a higher score.
         """
 
     @property
@@ -51,7 +54,7 @@ class Delta:
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Go on from a ``state``."""
 
-    def accepts(self, label: str, score: float) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Whether the score reaches δ, whatever the label."""
         return score >= self.delta
 
@@ -86,7 +89,7 @@ class BestShare:
         """Go on from a ``state``."""
         self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
 
-    def accepts(self, label: str, score: float) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Whether the score is among the best of its label; it is remembered."""
         if score == -float("inf"):
             return False
@@ -95,7 +98,33 @@ class BestShare:
         return sum(other > score for other in recent) < self._share * len(recent)
 
 
-RULES: dict[str, type[Acceptance]] = {"delta": Delta, "quantile": BestShare}
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The candidate's boundary is the predictor's own: its argmax, however probable.
+
+    Two ways to the same boundary, the candidate's source and M, are seldom wrong alike. With judges, it
+    is the argmax of each of them.
+    """
+
+    told: ClassVar[str] = "the boundary is the predictor's best"
+    takes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+        """Whether the boundary is the best, whatever its score."""
+        return best
+
+
+RULES: dict[str, type[Acceptance]] = {
+    "delta": Delta, "quantile": BestShare, "agree": Agreement,
+}  # fmt: skip
 
 if TYPE_CHECKING:
     RuleName = str

@@ -16,7 +16,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
 from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.predictor.model import Opinion, Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
@@ -233,23 +233,24 @@ class Learner:
         words = [drawn.words for drawn in candidates]
         ks = [drawn.coordinator for drawn in candidates]
         extents = [drawn.extent for drawn in candidates]
-        scores: list[float | None]
+        opinions: list[Opinion | None]
         if self._self_train:
             found = ensemble.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
-            scores = [p.probability if p else None for p in found]
+            opinions = [Opinion(p.probability, best=True) if p else None for p in found]
         else:
-            scores = ensemble.probability(words, ks, extents)
+            opinions = ensemble.opinions(words, ks, extents)
         reasons: list[str | None] = [None] * len(words)
-        if None in scores:
+        if None in opinions:
             reasons = self.predictor.obstacles(words, ks, extents)
         return [
             Verdict(
                 Example(words[m], (ks[m],), (extents[m],)),
-                -float("inf") if score is None else score,
+                -float("inf") if opinion is None else opinion.probability,
                 reasons[m],
+                best=opinion is not None and opinion.best,
             )
-            for m, score in enumerate(scores)
+            for m, opinion in enumerate(opinions)
         ]
 
     def update(
@@ -321,7 +322,7 @@ class Learner:
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
             f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
-            "Look at δ (--delta, or --accept quantile), at --warm-steps if the accuracy is low, and "
+            "Look at δ (--delta, or --accept quantile or agree), at --warm-steps if the accuracy is low, and "
             "at the candidates themselves (conjoin report)"
         )
 

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example, instances
-from pipeline.predictor.model import Prediction, Predictor
+from pipeline.predictor.model import Opinion, Prediction, Predictor
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.stream import LabelledStream
@@ -50,13 +50,32 @@ class Ensemble:
         extents: Sequence[Span],
     ) -> list[float | None]:
         """The mean probability of each structure; None where none can be given."""
-        probabilities = [
-            judge.probability(sentences, coordinators, extents, temperature=self.temperature)
+        found = self.opinions(sentences, coordinators, extents)
+        return [None if each is None else each.probability for each in found]
+
+    def opinions(
+        self,
+        sentences: Sequence[Sequence[str]],
+        coordinators: Sequence[int],
+        extents: Sequence[Span],
+    ) -> list[Opinion | None]:
+        """The mean probability of each structure, and whether it is the best of every predictor alone.
+
+        Returns:
+            None where no probability can be given.
+        """
+        opinions = [
+            judge.opinions(sentences, coordinators, extents, temperature=self.temperature)
             for judge in (self.model, *self.judges)
         ]
         # All predictors read the same tokens, so what one cannot score none can.
-        known = ([p for p in each if p is not None] for each in zip(*probabilities, strict=True))
-        return [sum(each) / len(each) if each else None for each in known]
+        known = ([o for o in each if o is not None] for each in zip(*opinions, strict=True))
+        return [
+            Opinion(sum(o.probability for o in each) / len(each), all(o.best for o in each))
+            if each
+            else None
+            for each in known
+        ]
 
     def predict(
         self, sentences: Sequence[Sequence[str]], coordinators: Sequence[int]

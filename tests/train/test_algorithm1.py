@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
-from pipeline.train.acceptance import Acceptance, BestShare, Delta
+from pipeline.train.acceptance import Acceptance, Agreement, BestShare, Delta
 from pipeline.train.algorithm1 import Constants, Trial, Verdict, algorithm1, inspect
 from pipeline.train.stream import Drawn, LabelledStream
 
@@ -202,3 +203,23 @@ def test_labelled_epochs_cover_l_once_each() -> None:
     L = LabelledStream(examples, 5)
     assert [e.words[0] for e in L.sample(17, 6)] == order[17:23]
     assert [e.words[0] for e in L.sample(3, 4)] == order[3:7]
+
+
+class SureM(FakeM):
+    """The same, for which the boundary is the best of every second candidate."""
+
+    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        return [
+            replace(verdict, best=int(candidate.candidate_id[1:]) % 2 == 1)
+            for candidate, verdict in zip(candidates, super().calc_score(candidates), strict=True)
+        ]
+
+
+def test_agreement_asks_for_the_best_boundary_and_not_for_its_score() -> None:
+    """Line 8 hands the verdict on: c1, c3 and c5 are believed however improbable; δ looks at the score."""
+    M = SureM([0.9, 0.01, 0.9, 0.02, 0.9, 0.03, 0.9])
+    trials = inspect(FakeU(), M, Constants(8, 3, 6, 0), Agreement(), 0)
+    assert [t.drawn.candidate_id for t in trials if t.accepted] == ["c1", "c3", "c5"]
+    trials = inspect(FakeU(), M, Constants(8, 3, 6, 0), Delta(0.7), 0)
+    assert [t.drawn.candidate_id for t in trials if t.accepted] == ["c0", "c2", "c4"]
+    assert not Agreement().accepts("NP", -float("inf"))

@@ -74,3 +74,25 @@ def test_rounds_of_a_model_are_the_printed_loop(tiny_bert: Path, seed: int) -> N
     assert len(world.rounds) < len(trials)
     for trial, before in zip(trials, known, strict=False):
         assert trial.verdict.score == pytest.approx(before.score, abs=1e-5)
+
+
+def test_the_best_boundary_is_the_predicted_one(tiny_bert: Path) -> None:
+    """Of a candidate: M's own argmax; with a judge, that of both; the probability is as before."""
+    world = World(tiny_bert)
+    judge = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
+    drawn = [world.sample(index) for index in range(12)]
+    words, ks = [d.words for d in drawn], [d.coordinator for d in drawn]
+    one, other = (p.predict(words, ks) for p in (world.ensemble.model, judge))
+    for asked in (one, other):
+        extents = [p.span for p in asked if p is not None]
+        assert len(extents) == len(drawn)
+        own = world.ensemble.opinions(words, ks, extents)
+        both = Ensemble(world.ensemble.model, [judge]).opinions(words, ks, extents)
+        same = [p is not None and p.span == e for p, e in zip(one, extents, strict=True)]
+        agreed = [s and p is not None and p.span == e
+                  for s, p, e in zip(same, other, extents, strict=True)]  # fmt: skip
+        assert [o is not None and o.best for o in own] == same
+        assert [o is not None and o.best for o in both] == agreed
+        told = world.ensemble.probability(words, ks, extents)
+        assert [o and o.probability for o in own] == told
+    assert not all(p and q and p.span == q.span for p, q in zip(one, other, strict=True))

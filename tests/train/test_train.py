@@ -225,11 +225,12 @@ def one_by_one(
     while sum(t.accepted for t in trials) < constants.K and len(trials) < constants.K_max:
         drawn = U.sample(first + len(trials))
         (verdict,) = M.calc_score([drawn])
-        trials.append(algorithm1.Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score)))
+        accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best)
+        trials.append(algorithm1.Trial(drawn, verdict, accepted))
     return trials
 
 
-@pytest.mark.parametrize("given", [{}, {"accept": "quantile", "average": 0.9}])
+@pytest.mark.parametrize("given", [{}, {"accept": "quantile", "average": 0.9}, {"accept": "agree"}])
 def test_a_run_is_the_loop_that_takes_one_candidate_at_a_time(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:

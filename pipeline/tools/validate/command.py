@@ -25,11 +25,13 @@ from pipeline.core.types import COORDINATORS
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
+from pipeline.select.leakage import HeldOut
 from pipeline.tools.settings import Validate
 from pipeline.tools.validate.donors import Donated, sentences_of
 from pipeline.tools.validate.files import Reading, check_files, open_shard, readable_sum, take_stock
 from pipeline.tools.validate.harvested import Harvested
 from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
+from pipeline.tools.validate.leaks import leaked
 from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.tools.validate.rules import RULES, Expected, standing
 from pipeline.tools.validate.violations import Example, Violations, printable
@@ -43,10 +45,13 @@ def run(settings: Validate) -> None:
         SystemExit: with code 1, after printing, if anything is wrong.
     """
     found, totals, sum_of = Violations(settings.examples), Totals(), cache(readable_sum)
+    held_out = None
+    if settings.apart:
+        held_out = HeldOut.read(settings.place, settings.corpus, settings.apart)
     shards = take_stock(settings.place, found)
     check_files(shards, sum_of, found)
     with engine() as database:
-        _Checker(shards, found, totals, database).run()
+        _Checker(shards, found, totals, database, held_out).run()
     check_manifest(shards, totals, sum_of, found)
     rows, files = sum(held.rows for held in totals.files.values()), len(totals.files)
     if settings.json_:
@@ -82,9 +87,11 @@ def _show(found: Violations, rows: int, files: int) -> None:
 
 class _Checker:
     def __init__(
-        self, shards: Shards, found: Violations, totals: Totals, database: duckdb.DuckDBPyConnection
-    ) -> None:
+        self, shards: Shards, found: Violations, totals: Totals,
+        database: duckdb.DuckDBPyConnection, held_out: HeldOut | None,
+    ) -> None:  # fmt: skip
         self._shards, self._found, self._totals = shards, found, totals
+        self._held_out = held_out
         self._database, self._seen = database, Seen(database)
         self._sentences, self._donated = sentences_of(shards), Donated(database)
         self._harvested = Harvested(database)
@@ -190,6 +197,10 @@ class _Checker:
         whole = _with_computed(whole, places[sound], self._natural)
         found = faults(self._database, whole, RULES, self._expected[reading.rejects])
         self._count(reading, whole, places[sound], found)
+        if self._held_out is not None and not reading.rejects:
+            self._count(
+                reading, whole, places[sound], leaked(self._held_out, whole, self._database)
+            )
         if self._sentences is not None:
             self._donated.add(whole, number)
             self._harvested.add(whole, number)

@@ -1,0 +1,218 @@
+"""How many of the rows that all else lets pass are taken, and which: the best, some like L, or any.
+
+Where chance decides, the order is that of a hash of (seed, candidate id): equal seeds give equal selections
+on any machine, in whatever files and order the rows come. Kept in memory are some 30 bytes a row.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.corpus.layout import Shards
+from pipeline.select.choice import Advance, Choice, rows_still_in
+from pipeline.select.settings import NO_SCORE, Select, share_of
+from pipeline.select.strata import (
+    FEATURES,
+    Features,
+    Strata,
+    Stratum,
+    apportion,
+    deciles,
+    distance,
+    features,
+)
+
+FOREIGN = "stratum that the draw of L does not have"
+BEYOND = "beyond the share of its stratum"
+NOT_DRAWN = "not drawn"
+
+_Numbers = npt.NDArray[np.int64]
+
+
+@dataclass
+class _Rows:
+    """The rows to choose from, in their order.
+
+    Attributes:
+        places: among all candidates, shape (rows,).
+        keys: what orders them by chance, shape (rows,).
+        words: of their sentences, shape (rows,).
+        scores: NaN where there is none, shape (rows,).
+        kinds: the number of what is told of each in ``about``, shape (rows,).
+        about: the features of coordinations, each once.
+    """
+
+    places: _Numbers
+    keys: npt.NDArray[np.uint64]
+    words: _Numbers
+    scores: npt.NDArray[np.float64]
+    kinds: _Numbers
+    about: Sequence[Features]
+
+    def among(self, mask: npt.NDArray[np.bool_]) -> "_Rows":
+        """Some of the rows."""
+        return _Rows(
+            self.places[mask], self.keys[mask], self.words[mask], self.scores[mask],
+            self.kinds[mask], self.about,
+        )  # fmt: skip
+
+    def strata(self, strata: Strata) -> tuple[list[Stratum], _Numbers]:
+        """The strata that there are, in order, and the number of each row's, shape (rows,)."""
+        of_kind = [strata.of(each) for each in self.about]
+        names = sorted(set(of_kind))
+        number = {name: place for place, name in enumerate(names)}
+        of = np.array([number[name] for name in of_kind], np.int64)
+        return names, of[self.kinds] if len(of) else self.kinds
+
+
+def thin_out(
+    corpora: Sequence[Shards],
+    settings: Select,
+    labelled: Sequence[Features],
+    choice: Choice,
+    advance: Advance,
+) -> None:
+    """Leave out the rows of those still in that are not among the best, or not drawn.
+
+    Args:
+        corpora: sound ones.
+        settings: what is asked: ``top``, ``like``, ``sample``, or several of them.
+        labelled: the coordinations of the draw that ``like`` names.
+        choice: what is decided so far; told the distance to the draw.
+        advance: called with the number of rows looked at since the last time.
+
+    Raises:
+        InputError: the spans of a row do not fit its words.
+    """
+    rows = _gathered(corpora, settings, choice, advance)
+    lengths = [int(each["length"]) for each in labelled]
+    if settings.top is not None:
+        rows = _best(rows, settings, lengths, choice)
+    if settings.like is None and settings.sample is None:
+        return
+    strata = Strata([name for name in FEATURES if name in settings.strata], deciles(lengths))
+    names, of = rows.strata(strata)
+    share = Counter(map(strata.of, labelled))
+    before = Counter({name: int(n) for name, n in zip(names, _sizes(of, names), strict=True)})
+    wanted = _wanted(rows, settings)
+    if settings.sample is None:
+        taken = _like(rows, of, [share[name] for name in names], wanted)
+        foreign = np.array([not share[name] for name in names], np.bool_)[of]
+        choice.verdicts[rows.places[foreign]] = choice.number(FOREIGN)
+        choice.verdicts[rows.places[~foreign & ~taken]] = choice.number(BEYOND)
+    else:
+        taken = _any(rows, wanted, words=settings.sample == "random-tokens")
+        choice.verdicts[rows.places[~taken]] = choice.number(NOT_DRAWN)
+    sizes = _sizes(of[taken], names)
+    after = Counter({name: int(n) for name, n in zip(names, sizes, strict=True) if n})
+    choice.sample = {
+        "wanted": wanted, "rows": int(taken.sum()), "words": int(rows.words[taken].sum()),
+        **_likeness(strata, share, before, after),
+    }  # fmt: skip
+
+
+def _likeness(
+    strata: Strata, share: Counter[Stratum], before: Counter[Stratum], after: Counter[Stratum]
+) -> dict[str, Any]:
+    if not share:
+        return {}
+    far = {"before": distance(share, before), "after": distance(share, after)}
+    return {
+        "by": list(strata.by),
+        "edges": list(strata.edges) if "length" in strata.by else [],
+        "strata": len(share),
+        "distance": {when: round(value, 6) for when, value in far.items()},
+    }
+
+
+def _gathered(
+    corpora: Sequence[Shards], settings: Select, choice: Choice, advance: Advance
+) -> _Rows:
+    seed = f"{settings.seed}\0".encode()
+    about: dict[tuple[str | int, ...], int] = {}
+    places, words, kinds = (array("q") for _ in range(3))
+    keys, scores = array("Q"), array("d")
+    for batch_places, batch in rows_still_in(corpora, choice, advance, "score"):
+        places.extend(batch_places.tolist())
+        for row in batch.to_pylist():
+            digest = blake2b(seed + row["candidate_id"].encode(), digest_size=8).digest()
+            keys.append(int.from_bytes(digest, "big"))  # on any machine the same
+            words.append(len(row["words"]))
+            scores.append(np.nan if row["score"] is None else row["score"])
+            found = features(row)
+            told = tuple(found[name] for name in FEATURES)
+            kinds.append(about.setdefault(told, len(about)))
+    return _Rows(
+        np.array(places, np.int64), np.array(keys, np.uint64), np.array(words, np.int64),
+        np.array(scores, np.float64), np.array(kinds, np.int64),
+        [dict(zip(FEATURES, each, strict=True)) for each in about],
+    )  # fmt: skip
+
+
+def _best(rows: _Rows, settings: Select, lengths: Sequence[int], choice: Choice) -> _Rows:
+    """The best share of each label and length; of equal scores, those that come first by chance."""
+    scored = np.isfinite(rows.scores)
+    choice.verdicts[rows.places[~scored]] = choice.number(NO_SCORE)
+    rows = rows.among(scored)
+    if not lengths:
+        of_kind = np.array([int(each["length"]) for each in rows.about], np.int64)
+        lengths = of_kind[rows.kinds].tolist() if len(of_kind) else []
+    names, of = rows.strata(Strata(("label", "length"), deciles(lengths)))
+    order = np.lexsort((rows.keys, -rows.scores))
+    share = share_of(settings.top or "100%")
+    most = [-(-int(n) * share.numerator // share.denominator) for n in _sizes(of, names)]
+    taken = _first(order, of, most)
+    told = f"score not among the best {settings.top} of its label and length"
+    choice.verdicts[rows.places[~taken]] = choice.number(told)
+    return rows.among(taken)
+
+
+def _like(rows: _Rows, of: _Numbers, weights: Sequence[int], wanted: int) -> npt.NDArray[np.bool_]:
+    """As many of each stratum as its weight asks for, in the order of the keys."""
+    sizes = np.bincount(of, minlength=len(weights)).tolist()
+    return _first(np.argsort(rows.keys, kind="stable"), of, apportion(wanted, weights, sizes))
+
+
+def _first(order: _Numbers, of: _Numbers, most: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """The first so many rows of each stratum, in some order of all."""
+    taken = np.zeros(len(of), np.bool_)
+    # Stable, so that the rows of a stratum stay in their order.
+    by_stratum = order[np.argsort(of[order], kind="stable")]
+    for stratum, places in groupby(by_stratum.tolist(), key=lambda place: of[place]):
+        taken[list(places)[: most[stratum]]] = True
+    return taken
+
+
+def _any(rows: _Rows, wanted: int, *, words: bool) -> npt.NDArray[np.bool_]:
+    """The first rows in the order of the keys: so many, or until they have so many words."""
+    taken = np.zeros(len(rows.places), np.bool_)
+    order = np.argsort(rows.keys, kind="stable")
+    if words:
+        before = np.cumsum(rows.words[order]) - rows.words[order]
+        order = order[before < wanted]
+    else:
+        order = order[:wanted]
+    taken[order] = True
+    return taken
+
+
+def _wanted(rows: _Rows, settings: Select) -> int:
+    """How many rows, or words, ``size`` asks for; of a share at least one."""
+    size = settings.size or "100%"
+    if not size.endswith("%"):
+        return int(size)
+    whole = int(rows.words.sum()) if settings.sample == "random-tokens" else len(rows.places)
+    share: Fraction = share_of(size)
+    return max(1, whole * share.numerator // share.denominator)
+
+
+def _sizes(of: _Numbers, names: Sequence[Stratum]) -> _Numbers:
+    return np.bincount(of, minlength=len(names))

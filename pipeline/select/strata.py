@@ -1,0 +1,152 @@
+"""Strata of coordinations: by label, length, coordinator and number of conjuncts, as a draw of L has them.
+
+The length of a coordination is the number of words from its first conjunct's first to its last conjunct's
+last. L's deciles cut lengths into buckets: a bucket ends at the length that a tenth, two tenths and so on of
+L's coordinations do not exceed, so lengths that many share make fewer than ten. All numbers here are whole
+ones until they are shown, so that every machine makes the same selection of them.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
+    Draw,
+    corpus_around,
+    require_ingested,
+)
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.schema import read_sentences
+
+Stratum = tuple[str, ...]
+"""The values of what the strata are made by, as text, lengths as the number of their bucket."""
+
+FEATURES = ("label", "length", "coordinator", "arity")
+"""What strata may be made by."""
+
+Features = Mapping[str, str | int]
+"""What a coordination has under each of the names of ``FEATURES``."""
+
+
+def features(row: Mapping[str, Any]) -> Features:
+    """The features of the coordination of a row of candidates."""
+    spans = row["conjuncts"]
+    return {
+        "label": row["label"],
+        "length": spans[-1]["end"] - spans[0]["start"],
+        "coordinator": row["words"][row["coordinator"]].lower(),
+        "arity": len(spans),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """How coordinations are put into strata.
+
+    Attributes:
+        by: names among ``FEATURES``.
+        edges: the greatest length of each bucket but the last, in ascending order.
+    """
+
+    by: Sequence[str]
+    edges: Sequence[int]
+
+    def of(self, about: Features) -> Stratum:
+        """The stratum of a coordination."""
+        return tuple(
+            f"{self.bucket(int(about[name])):02}" if name == "length" else str(about[name])
+            for name in self.by
+        )
+
+    def bucket(self, length: int) -> int:
+        """The number of the bucket, from 0, that a length is in."""
+        return bisect_left(self.edges, length)
+
+
+def deciles(lengths: Sequence[int]) -> list[int]:
+    """The distinct deciles of some lengths: the least length that k tenths of them do not exceed."""
+    ranked = sorted(lengths)
+    return sorted({ranked[-(-k * len(ranked) // 10) - 1] for k in range(1, 10)}) if ranked else []
+
+
+def read_draw(path: Path) -> list[Features]:
+    """The features of the coordinations of a draw of L, those that are evaluated.
+
+    Args:
+        path: ``draws/seed-S/N.json`` of a corpus, whose sentences are in the nearest folder above it.
+
+    Raises:
+        InputError: there is no draw or no corpus, they are damaged or do not fit each other, or the draw
+            has no coordination.
+    """
+    if not path.is_file():
+        there = sorted(each.name for each in path.parent.glob("*.json"))
+        known = f"there are: {', '.join(there)}" if there else "run `conjoin ingest`"
+        raise InputError("no such draw of L", path=path, remedy=known)
+    corpus = corpus_around(path.absolute().parent)
+    if corpus is None:
+        raise InputError(
+            f"a draw outside a corpus: there is no {SENTENCES_FILE} in a folder above it", path=path,
+            remedy="name draws/seed-<S>/<n>.json in a corpus folder",
+        )  # fmt: skip
+    require_ingested(corpus, SENTENCES_FILE, path.absolute().relative_to(corpus).as_posix())
+    drawn: Draw = read_json(path, Draw, remedy="run `conjoin ingest` again")
+    wanted = set(drawn["labelled"])
+    found, known_ids = list[Features](), set[str]()
+    for sentence in read_sentences(corpus / SENTENCES_FILE, lambda s: s.sentence_id in wanted):
+        known_ids.add(sentence.sentence_id)
+        found += [
+            {"label": c.label, "length": c.end - c.start, "coordinator": c.word.lower(),
+             "arity": len(c.conjuncts)}
+            for c in sentence.coordinations if c.is_evaluable
+        ]  # fmt: skip
+    if wanted - known_ids:
+        raise InputError(
+            f"the draw names a sentence that {SENTENCES_FILE} lacks", path=path,
+            sentence_id=min(wanted - known_ids), remedy="run `conjoin ingest` again",
+        )  # fmt: skip
+    if not found:
+        raise InputError("no coordination in the sentences of the draw", path=path)
+    return found
+
+
+def apportion(size: int, weights: Sequence[int], rows: Sequence[int]) -> list[int]:
+    """How many rows each stratum gives, in all ``size`` or as many as there are.
+
+    Each round hands out what is still wanted in proportion to the weights, among the strata that have
+    rows left; fractions go to the largest remainders, of equal ones to the first. So what one stratum
+    lacks is spread over the others, and again where they run out too.
+
+    Args:
+        size: rows wanted.
+        weights: of the strata; one of weight 0 gives none.
+        rows: how many each has.
+    """
+    taken = [0] * len(weights)
+    while want := size - sum(taken):
+        left = [n for n, weight in enumerate(weights) if weight and taken[n] < rows[n]]
+        whole = sum(weights[n] for n in left)
+        if not left:
+            break
+        given = {n: want * weights[n] // whole for n in left}
+        spare = want - sum(given.values())
+        by_remainder = sorted(left, key=lambda n: (-(want * weights[n] % whole), n))
+        for n in by_remainder[:spare]:
+            given[n] += 1
+        for n in left:
+            taken[n] += min(given[n], rows[n] - taken[n])
+    return taken
+
+
+def distance(one: Counter[Stratum], other: Counter[Stratum]) -> float:
+    """The total-variation distance of two distributions over strata: 0 if equal, 1 if they share none."""
+    strata = sorted(one.keys() | other.keys())
+    ones, others = one.total(), other.total()
+    if not ones or not others:
+        return 1.0
+    return sum(abs(one[s] * others - other[s] * ones) for s in strata) / (2 * ones * others)
