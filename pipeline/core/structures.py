@@ -11,7 +11,7 @@ COMMA = ","
 MOST_CONJUNCTS = 4
 """Of a structure that generation builds."""
 
-PRECONJUNCTIONS = {"and": "both", "or": "either", "nor": "neither"}
+PRECONJUNCTION_OF = {"and": "both", "or": "either", "nor": "neither"}
 """The word that stands before the first conjunct, by the coordinator, in lower case."""
 
 
@@ -62,7 +62,7 @@ def structure_of(
         return None
     before = conjuncts[0].start - reference.start
     comma = conjuncts[-2].end + 1 == coordinator
-    pre = PRECONJUNCTIONS.get(word.lower()) if before else None
+    pre = PRECONJUNCTION_OF.get(word.lower()) if before else None
     # Numbers alone: spans from elsewhere may have any length.
     fits = (
         before == (pre is not None)

@@ -1,13 +1,13 @@
 """Settings of ``conjoin generate``."""
 
-import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from pipeline.core.settings import (
     DecodingSettings,
+    DrawSize,
     Family,
     ModelName,
     SourceSettings,
@@ -52,7 +52,7 @@ class Generate(SourceSettings, DecodingSettings):
         "two",
         description="Conjuncts: two; like-L: as often two, three or four as in the draw --labelled.",
     )
-    labelled: str | None = Field(
+    labelled: DrawSize | None = Field(
         None, description="like-L: which draw of the seed is L, a number or 'full'."
     )
     seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
@@ -87,17 +87,6 @@ class Generate(SourceSettings, DecodingSettings):
                 "must be like-L, or different words with commas between, as and,or,but"
             )
         return value
-
-    @field_validator("labelled", mode="before")
-    @classmethod
-    def _labelled(cls, value: Any) -> Any:
-        if (
-            value is not None
-            and value != "full"
-            and not re.fullmatch("[1-9][0-9]{0,8}", str(value))
-        ):
-            raise ValueError("must be a whole number above 0, or 'full'")
-        return value if value is None else str(value)
 
     @property
     def family(self) -> Family:

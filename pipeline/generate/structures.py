@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTIONS
+from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import Coordination, Reference, Sentence, Structure
 from pipeline.generate.settings import LIKE_L, Generate
 from pipeline.infill.decoding import key_of
@@ -38,7 +38,7 @@ def structure_in(sentence: Sentence, coordination: Coordination) -> Structure:
     """
     before, at = coordination.start - 1, coordination.coordinator
     word, count = coordination.word.lower(), len(coordination.conjuncts)
-    pre = PRECONJUNCTIONS.get(word)
+    pre = PRECONJUNCTION_OF.get(word)
     paired = pre is not None and before >= 0 and sentence.words[before].lower() == pre
     comma = count > 2 and sentence.words[at - 1] == COMMA
     return Structure(word, pre if paired else None, min(count, MOST_CONJUNCTS), comma)

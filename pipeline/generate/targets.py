@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTIONS
+from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Span, Structure
 from pipeline.generate.spans import constituent_spans
 from pipeline.generate.structures import random_of
@@ -142,7 +142,7 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
     wanted: defaultdict[_Kind, list[_Option]] = defaultdict(list)
     for cell in found["cells"]:
         word, pre = cell["coordinator"], cell.get("preconjunction")
-        if pre is not None and PRECONJUNCTIONS.get(word.lower()) != pre:
+        if pre is not None and PRECONJUNCTION_OF.get(word.lower()) != pre:
             raise InputError(f"{pre[:20]!r} … {word!r} is no pair", path=path, remedy=_REMEDY)
         if cell["label"] in REFERENCE_LABELS:
             kind = cell["label"], cell["length"], cell["conjuncts"]

@@ -47,8 +47,8 @@ def samples(shards: Shards) -> list[str]:
 def _shown(row: Mapping[str, Any]) -> str:
     score = "" if row["score"] is None else f" (score {row['score']:.2f})".replace("-", "−")
     if "words" not in row and row["fill"] is None and row["donor"] is None:
-        places = ", ".join(f"{s['start'] + 1} to {s['end']}" for s in row["conjuncts"])
-        return f"{code(row['sentence_id'])}, conjuncts: words {places}"
+        spans = ", ".join(f"{s['start'] + 1} to {s['end']}" for s in row["conjuncts"])
+        return f"{code(row['sentence_id'])}, conjuncts: words {spans}"
     if "words" not in row and row["fill"] is None:
         donors = [*(row.get("middle_donors") or ()), row["donor"]]
         places = [
@@ -57,8 +57,8 @@ def _shown(row: Mapping[str, Any]) -> str:
         return f"{code(row['sentence_id'])}, fill: {', '.join(places)}{score}"
     if "words" not in row:
         return f"{code(row['sentence_id'])}, generated: {code(row['fill'])}{score}"
-    spans = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
-    return f"{code(bracketed(row['words'], spans))}{score}"
+    conjuncts = [Span(span["start"], span["end"]) for span in row["conjuncts"]]
+    return f"{code(bracketed(row['words'], conjuncts))}{score}"
 
 
 def commands(manifest: Mapping[str, Any]) -> list[str]:

@@ -17,10 +17,11 @@ from collections.abc import Set as AbstractSet
 
 from nltk.tree import Tree
 
+from pipeline.core.structures import PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, Coordination, Span
 from pipeline.text.trees import base_label, constituents_of, escape, is_tag, leaves, unescape
 
-PRECONJUNCTIONS = frozenset({"both", "either", "neither"})
+PRECONJUNCTIONS = frozenset(PRECONJUNCTION_OF.values())
 """Words tagged CC that open a coordination and do not coordinate (lower case)."""
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.candidate_checks import ANY, SPAN_RULES, Rule
-from pipeline.core.structures import COMMA, PRECONJUNCTIONS
+from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
@@ -161,13 +161,13 @@ def _words(fill: str | None) -> list[str] | None:
 
 
 _MOVED = """starts[1] = reference."start"::BIGINT + 1 AND ends[1] = reference."end"::BIGINT + 1"""
-_PAIRABLE = ", ".join(map(quoted, PRECONJUNCTIONS))
+_PAIRABLE = ", ".join(map(quoted, PRECONJUNCTION_OF))
 
 
 def _paired(before: str, word: str) -> str:
     pairs = (
         f"(lower({word}) = {quoted(c)} AND lower({before}) = {quoted(p)})"
-        for c, p in PRECONJUNCTIONS.items()
+        for c, p in PRECONJUNCTION_OF.items()
     )
     return f"({' OR '.join(pairs)})"
 
