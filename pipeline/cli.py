@@ -170,7 +170,8 @@ def _without_none(kind: Any) -> Any:
     """The type of an option's value, which may be left out."""
     # Of a choice that may be left out Python makes no UnionType.
     known = [each for each in get_args(kind) if each is not type(None)]
-    return known[0] if type(None) in get_args(kind) and len(known) == 1 else kind
+    value = known[0] if type(None) in get_args(kind) and len(known) == 1 else kind
+    return get_args(value)[0] if get_origin(value) is Annotated else value
 
 
 def _element(kind: Any) -> Any:

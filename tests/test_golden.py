@@ -59,7 +59,7 @@ GOLDEN = {
     "pretrain": (1, "831ae7167c882a86"),
     "preparse": (2, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
-    "harvest": (1, "313e102d0e12e16d"),
+    "harvest": (1, "a819249b885e2ca4"),
     "select": (2, "234645d46df5b9ec"),
     "train": (2, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
