@@ -5,7 +5,6 @@ as much as the targets want structures that it could make, divided by how often 
 one to a uniform draw: so what is drawn comes near the targets, as far as each sentence allows.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Annotated, Literal, NotRequired, Protocol
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from pipeline.core.buckets import bucket_of
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTION_OF
@@ -56,11 +56,6 @@ class TargetsFile(TypedDict):
     edges: list[Count]
     commas: Annotated[float, Field(ge=0, le=1)]
     cells: list[Cell]
-
-
-def bucket_of(edges: Sequence[int], words: int) -> int:
-    """The number of the bucket of a structure of so many words."""
-    return bisect_left(edges, words)
 
 
 class _Trees(Protocol):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.core.buckets import deciles
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
 from pipeline.select.settings import NO_SCORE, Select, share_of
@@ -25,7 +26,6 @@ from pipeline.select.strata import (
     Strata,
     Stratum,
     apportion,
-    deciles,
     distance,
     features,
 )

@@ -6,13 +6,13 @@ L's coordinations do not exceed, so lengths that many share make fewer than ten.
 ones until they are shown, so that every machine makes the same selection of them.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.buckets import bucket_of
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     Draw,
@@ -59,19 +59,11 @@ class Strata:
     def of(self, about: Features) -> Stratum:
         """The stratum of a coordination."""
         return tuple(
-            f"{self.bucket(int(about[name])):02}" if name == "length" else str(about[name])
+            f"{bucket_of(self.edges, int(about[name])):02}"
+            if name == "length"
+            else str(about[name])
             for name in self.by
         )
-
-    def bucket(self, length: int) -> int:
-        """The number of the bucket, from 0, that a length is in."""
-        return bisect_left(self.edges, length)
-
-
-def deciles(lengths: Sequence[int]) -> list[int]:
-    """The distinct deciles of some lengths: the least length that k tenths of them do not exceed."""
-    ranked = sorted(lengths)
-    return sorted({ranked[-(-k * len(ranked) // 10) - 1] for k in range(1, 10)}) if ranked else []
 
 
 def read_draw(path: Path) -> list[Features]:

@@ -14,18 +14,18 @@ structures:
 ``docs/generation.md`` says what ``generate --targets`` makes of it.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import ceil, fsum, prod
+from math import fsum, prod
 from pathlib import Path
 from typing import Any
 
 import torch
 from pydantic import ValidationError
 
+from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.documents import read_json
@@ -42,8 +42,6 @@ from pipeline.train import stage as train
 from pipeline.train.settings import Train
 
 TARGETS = "targets.json"
-
-_BUCKETS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,15 +216,8 @@ def _kind(
 ) -> tuple[str, int, str, int]:
     structure = structure_in(sentence, coordination)
     words = " ".join(filter(None, (structure.preconjunction, structure.coordinator)))
-    length = bisect_left(edges, coordination.end - coordination.start)
+    length = bucket_of(edges, coordination.end - coordination.start)
     return coordination.label, length, words, structure.conjuncts
-
-
-def deciles(lengths: Sequence[int]) -> list[int]:
-    """The greatest lengths of all buckets but the last; fewer where many structures are as long."""
-    ordered = sorted(lengths)
-    found = {ordered[ceil(k * len(ordered) / _BUCKETS) - 1] for k in range(1, _BUCKETS)}
-    return sorted(found - {ordered[-1]})
 
 
 def show(document: Mapping[str, Any]) -> None:

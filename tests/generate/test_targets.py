@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.buckets import bucket_of
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import write_json
 from pipeline.core.schema import read_candidates
@@ -14,7 +15,7 @@ from pipeline.core.types import Reference, Span, Structure
 from pipeline.generate.free_infilling import FreeInfilling
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
-from pipeline.generate.targets import Targets, bucket_of
+from pipeline.generate.targets import Targets
 from pipeline.tools.settings import Validate
 from pipeline.tools.validate import command as validate
 

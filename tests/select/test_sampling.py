@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from planted import candidate, sentence, write_candidates, write_corpus
 
+from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.types import Span
@@ -18,7 +19,7 @@ from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.predictor.model import Predictor
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
-from pipeline.select.strata import Strata, apportion, deciles, distance
+from pipeline.select.strata import apportion, distance
 
 Row = dict[str, Any]
 NAMES = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
@@ -167,15 +168,6 @@ def test_strata_that_l_lacks_give_nothing(corpus: Path, tmp_path: Path) -> None:
     assert told(tmp_path / "out")["left_out"]["stratum that the draw of L does not have"] == 5
 
 
-def test_buckets_end_at_deciles() -> None:
-    """Those that coincide are one; a length is in the first bucket that does not end before it."""
-    assert deciles(range(1, 21)) == [2, 4, 6, 8, 10, 12, 14, 16, 18]
-    edges = deciles([2, 2, 2, 2, 2, 2, 3, 5, 9, 30])
-    assert edges == [2, 3, 5, 9]
-    strata = Strata(("length",), edges)
-    assert [strata.bucket(n) for n in (1, 2, 3, 4, 5, 9, 10, 99)] == [0, 0, 1, 2, 2, 3, 4, 4]
-
-
 def test_distances() -> None:
     """0 of equal shares, 1 of none in common."""
     one = Counter({("NP",): 1, ("VP",): 3})
@@ -192,7 +184,7 @@ def test_the_best_of_each_label_and_length(corpus: Path, tmp_path: Path) -> None
     edges = deciles([words_of(each) for each in scored])
     groups = defaultdict(list)
     for each in scored:
-        groups[each["label"], Strata((), edges).bucket(words_of(each))].append(each)
+        groups[each["label"], bucket_of(edges, words_of(each))].append(each)
     best = {
         each["candidate_id"] for group in groups.values()
         for each in sorted(group, key=lambda e: -e["score"])[: -(-len(group) // 10)]

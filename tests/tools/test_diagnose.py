@@ -11,7 +11,7 @@ import tiny
 from pipeline.core.errors import ConjoinError
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.tools import diagnose
-from pipeline.tools.diagnose import deciles, folds_of, targets_of
+from pipeline.tools.diagnose import folds_of, targets_of
 from pipeline.tools.settings import Diagnose
 from pipeline.train import stage as train
 
@@ -26,15 +26,6 @@ def test_folds_part_l_and_depend_on_seed_and_ids_alone() -> None:
     again = [{s.sentence_id for s in fold} for fold in folds_of(sentences[::-1], 5, seed=3)]
     assert again == ids
     assert [{s.sentence_id for s in f} for f in folds_of(sentences, 5, seed=4)] != ids
-
-
-@pytest.mark.parametrize(
-    ("lengths", "edges"),
-    [(range(1, 101), [10, 20, 30, 40, 50, 60, 70, 80, 90]), ([3] * 9, []), ([2, 2, 2, 2, 9], [2])],
-)
-def test_buckets_are_deciles(lengths: Any, edges: list[int]) -> None:
-    """As many as there are different ones; none is empty."""
-    assert deciles(list(lengths)) == edges
 
 
 def structure(number: int, words: str, label: str, *spans: tuple[int, int]) -> Sentence:
