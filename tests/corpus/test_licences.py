@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.corpus.licences import permits
+from pipeline.corpus.licences import permits, terms
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,21 @@ def test_only_a_known_exception_goes_without_saying(
 ) -> None:
     """What follows WITH may take something away, unless conjoin knows that it does not."""
     assert permits(expression, named) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("CC-BY-2.5 AND CC-BY-SA-3.0",
+         "altered text may be handed on, with attribution, under the same ShareAlike licence"),
+        ("CC-BY-NC-3.0 AND CC-BY-SA-3.0",
+         "altered text may be handed on, with attribution, not for commercial use; "
+         "altered text may be handed on, with attribution, under the same ShareAlike licence"),
+        ("CC-BY-2.5 AND CC-BY-4.0", "altered text may be handed on, with attribution"),
+        ("CC-BY-2.5 OR CC-BY-SA-3.0", "altered text may be handed on, with attribution"),
+        ("CC-BY-4.0 AND unknown", "nobody has named a licence"),
+    ],
+)  # fmt: skip
+def test_terms_of_all_licences_that_hold_are_told(expression: str, told: str) -> None:
+    """Of several joined by AND none is kept quiet, and nothing is said twice."""
+    assert terms(expression).why == told
