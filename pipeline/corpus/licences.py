@@ -170,6 +170,13 @@ def licence_ids(expression: str) -> list[str]:
     return list(dict.fromkeys(licence(w)[0] for w in words if w.lower() not in EXCEPTIONS))
 
 
+def licence_urls(expression: str) -> list[str]:
+    """Where the terms of the single licences that an expression names are, in their order."""
+    if _read(expression) is None:
+        return []
+    return [url for each in licence_ids(expression) if (url := licence(each)[1].url)]
+
+
 def names_several(expression: str) -> bool:
     """Whether an expression joins licences with AND or OR."""
     joined = {"AND", "OR"} & set(_TOKEN.findall(expression))
