@@ -60,7 +60,7 @@ def _creative_commons(found: re.Match[str]) -> Terms:
     place = f"{version}/{country[1:]}/" if country else f"{version}/"
     limits = ["with attribution"]
     limits += ["not for commercial use"] if commercial else []
-    limits += ["under the same licence"] if form == "-sa" else []
+    limits += ["under the same ShareAlike licence"] if form == "-sa" else []
     free = form != "-nd"
     return Terms(
         known=True,
@@ -170,6 +170,13 @@ def licence_ids(expression: str) -> list[str]:
     return list(dict.fromkeys(licence(w)[0] for w in words if w.lower() not in EXCEPTIONS))
 
 
+def licence_urls(expression: str) -> list[str]:
+    """Where the terms of the single licences that an expression names are, in their order."""
+    if _read(expression) is None:
+        return []
+    return [url for each in licence_ids(expression) if (url := licence(each)[1].url)]
+
+
 def names_several(expression: str) -> bool:
     """Whether an expression joins licences with AND or OR."""
     joined = {"AND", "OR"} & set(_TOKEN.findall(expression))
@@ -271,7 +278,10 @@ def _both(tokens: list[str]) -> Terms:
     decides = decides or next((p for p in parts if not p.redistributable), parts[0])
     name = " and ".join(dict.fromkeys(p.name for p in parts))
     known, free = all(p.known for p in parts), all(p.redistributable for p in parts)
-    return Terms(known, free, name, decides.url, decides.why)
+    # Of several that permit it all the terms hold; what one says and another says with more is said once.
+    told = dict.fromkeys(p.why for p in parts)
+    every = [why for why in told if not any(o != why and o.startswith(why) for o in told)]
+    return Terms(known, free, name, decides.url, "; ".join(every) if free else decides.why)
 
 
 def _one(tokens: list[str]) -> Terms:

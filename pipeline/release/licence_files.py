@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from pipeline.core.corpora import CORPORA, Notice
-from pipeline.corpus.licences import canonical, licence_ids, terms
+from pipeline.corpus.licences import canonical, licence_ids, licence_urls, terms
 from pipeline.release.method_text import attested, harvested, method, said
 
 _HUB = {
@@ -85,7 +85,7 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         applied = terms(expression)
         parts += licence_ids(expression)
         lines += ["", f"{expression} ({rows:,} rows): {applied.name}. {_sentence(applied.why)}"]
-        lines += [f"  {applied.url}"] if applied.url else []
+        lines += [f"  {url}" for url in licence_urls(expression)]
     lines += ["", "Sources", ""]
     for notice in notices(manifest, origins):
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]

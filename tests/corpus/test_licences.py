@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.corpus.licences import permits
+from pipeline.corpus.licences import licence_urls, permits, terms
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,29 @@ def test_only_a_known_exception_goes_without_saying(
 ) -> None:
     """What follows WITH may take something away, unless conjoin knows that it does not."""
     assert permits(expression, named) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("CC-BY-2.5 AND CC-BY-SA-3.0",
+         "altered text may be handed on, with attribution, under the same ShareAlike licence"),
+        ("CC-BY-NC-3.0 AND CC-BY-SA-3.0",
+         "altered text may be handed on, with attribution, not for commercial use; "
+         "altered text may be handed on, with attribution, under the same ShareAlike licence"),
+        ("CC-BY-2.5 AND CC-BY-4.0", "altered text may be handed on, with attribution"),
+        ("CC-BY-2.5 OR CC-BY-SA-3.0", "altered text may be handed on, with attribution"),
+        ("CC-BY-4.0 AND unknown", "nobody has named a licence"),
+    ],
+)  # fmt: skip
+def test_terms_of_all_licences_that_hold_are_told(expression: str, told: str) -> None:
+    """Of several joined by AND none is kept quiet, and nothing is said twice."""
+    assert terms(expression).why == told
+
+
+def test_each_licence_of_an_expression_has_its_address() -> None:
+    """One that is not known has none, nor has what is no expression."""
+    home = "https://creativecommons.org/licenses"
+    assert licence_urls("CC-BY-2.5 AND CC-BY-SA-3.0") == [f"{home}/by/2.5/", f"{home}/by-sa/3.0/"]
+    assert licence_urls("cc-by-4.0 AND unknown") == [f"{home}/by/4.0/"]
+    assert licence_urls("ask CC-BY-4.0 for more") == []
