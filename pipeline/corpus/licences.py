@@ -22,15 +22,15 @@ class Terms:
         known: whether it is one that conjoin knows.
         redistributable: whether generated sentences, which contain the source's, may be handed on.
         name: in words.
-        url: its text; None if it has none, or is not known. Of an expression that of the licence that
-            decides.
+        urls: where its text is; none if it has none, or is not known. Of an expression those of all its
+            licences, in their order.
         why: one clause, why the text may be handed on or not.
     """
 
     known: bool
     redistributable: bool
     name: str
-    url: str | None
+    urls: tuple[str, ...]
     why: str
 
 
@@ -46,7 +46,7 @@ def licence(identifier: str) -> tuple[str, Terms]:
 
 def no_terms(name: str, why: str) -> Terms:
     """The terms of an unknown licence, with the reason."""
-    return Terms(False, False, name or UNKNOWN, None, why)
+    return Terms(False, False, name or UNKNOWN, (), why)
 
 
 _CC = re.compile(r"cc-by(-nc)?(-nd|-sa)?-([1-4]\.[05])(-[a-z]{2,3})?")
@@ -66,7 +66,7 @@ def _creative_commons(found: re.Match[str]) -> Terms:
         known=True,
         redistributable=free,
         name=f"Creative Commons {name} {version}{country.upper().replace('-', ' ')}",
-        url=f"https://creativecommons.org/licenses/{kind}/{place}",
+        urls=(f"https://creativecommons.org/licenses/{kind}/{place}",),
         why=f"altered text may be handed on, {', '.join(limits)}"
         if free
         else "altered text must not be handed on, and generated sentences are altered text",
@@ -74,18 +74,19 @@ def _creative_commons(found: re.Match[str]) -> Terms:
 
 
 def _spdx(name: str, identifier: str, why: str) -> Terms:
-    return Terms(True, True, name, f"https://spdx.org/licenses/{identifier}.html", why)
+    return Terms(True, True, name, (f"https://spdx.org/licenses/{identifier}.html",), why)
 
 
 _NOTICE = "text may be handed on with its notice"
 _COPYLEFT = "text may be handed on under the same licence"
 _FREE = "text is dedicated to the public"
 _LDC = Terms(
-    True, False, "LDC User Agreement", "https://catalog.ldc.upenn.edu/license/ldc-non-members-agreement.pdf",
+    True, False, "LDC User Agreement",
+    ("https://catalog.ldc.upenn.edu/license/ldc-non-members-agreement.pdf",),
     "neither the text nor anything that contains it may go to who is not its licensee",
 )  # fmt: skip
 _PUBMED = Terms(
-    True, False, "terms of PubMed", "https://pubmed.ncbi.nlm.nih.gov/disclaimer/",
+    True, False, "terms of PubMed", ("https://pubmed.ncbi.nlm.nih.gov/disclaimer/",),
     "abstracts belong to their authors and publishers, and PubMed grants no right to hand them on",
 )  # fmt: skip
 
@@ -121,7 +122,7 @@ _LICENCES = {
         for version in versions
         for suffix in ("", "-only", "-or-later")
     },
-    "CC0-1.0": Terms(True, True, "CC0 1.0", _CC0, _FREE),
+    "CC0-1.0": Terms(True, True, "CC0 1.0", (_CC0,), _FREE),
     "LDC-User-Agreement": _LDC,
     "LicenseRef-LDC-User-Agreement": _LDC,
     "LicenseRef-PubMed": _PUBMED,
@@ -168,13 +169,6 @@ def licence_ids(expression: str) -> list[str]:
     """The single licences that an expression names, each once, in their order, as SPDX spells them."""
     words = (w for w in _TOKEN.findall(expression) if w not in _SIGNS)
     return list(dict.fromkeys(licence(w)[0] for w in words if w.lower() not in EXCEPTIONS))
-
-
-def licence_urls(expression: str) -> list[str]:
-    """Where the terms of the single licences that an expression names are, in their order."""
-    if _read(expression) is None:
-        return []
-    return [url for each in licence_ids(expression) if (url := licence(each)[1].url)]
 
 
 def names_several(expression: str) -> bool:
@@ -266,7 +260,7 @@ def _either(tokens: list[str]) -> Terms:
     decides = chosen or next((p for p in parts if p.known), parts[0])
     known = chosen is not None or all(p.known for p in parts)
     name = " or ".join(p.name for p in parts)
-    return Terms(known, decides.redistributable, name, decides.url, decides.why)
+    return Terms(known, decides.redistributable, name, _urls(parts), decides.why)
 
 
 def _both(tokens: list[str]) -> Terms:
@@ -281,7 +275,11 @@ def _both(tokens: list[str]) -> Terms:
     # Of several that permit it all the terms hold; what one says and another says with more is said once.
     told = dict.fromkeys(p.why for p in parts)
     every = [why for why in told if not any(o != why and o.startswith(why) for o in told)]
-    return Terms(known, free, name, decides.url, "; ".join(every) if free else decides.why)
+    return Terms(known, free, name, _urls(parts), "; ".join(every) if free else decides.why)
+
+
+def _urls(parts: Iterable[Terms]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(url for part in parts for url in part.urls))
 
 
 def _one(tokens: list[str]) -> Terms:

@@ -18,7 +18,7 @@ from pipeline.core.markdown import code, grid, plain, printable
 from pipeline.core.types import Span, bracketed
 from pipeline.corpus.engine import engine, rows_of
 from pipeline.corpus.layout import Shards, find_shards
-from pipeline.corpus.licences import licence_urls, terms
+from pipeline.corpus.licences import terms
 from pipeline.release import card_text
 from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
@@ -145,10 +145,7 @@ def card(
         program=None if stand_off else training_program(place),
         columns=_columns(folder, manifest),
         tables={table.__name__: table for table in card_text.TABLES},
-        licences=[
-            (code(name), n, terms(name), licence_urls(name))
-            for name, n in manifest["licenses"].items()
-        ],
+        licences=[(code(name), n, terms(name)) for name, n in manifest["licenses"].items()],
         sources=notices(manifest, origins),
         commands=commands(manifest),
         bibtex=bibtex(manifest),

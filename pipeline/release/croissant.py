@@ -70,7 +70,8 @@ def croissant(
 
 def _licences(expression: str) -> list[str]:
     """The URL of each licence, or else its name: Croissant would rather have addresses."""
-    return [terms(name).url or name for name in licence_ids(expression)] or [expression]
+    names = licence_ids(expression)
+    return [place for name in names for place in terms(name).urls or (name,)] or [expression]
 
 
 def _agent(name: str) -> dict[str, Any]:

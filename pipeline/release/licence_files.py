@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from pipeline.core.corpora import CORPORA, Notice
-from pipeline.corpus.licences import canonical, licence_ids, licence_urls, terms
+from pipeline.corpus.licences import canonical, licence_ids, terms
 from pipeline.release.method_text import attested, harvested, method, said
 
 _HUB = {
@@ -85,7 +85,7 @@ def licence_file(manifest: Mapping[str, Any], origins: Sequence[str]) -> str:
         applied = terms(expression)
         parts += licence_ids(expression)
         lines += ["", f"{expression} ({rows:,} rows): {applied.name}. {_sentence(applied.why)}"]
-        lines += [f"  {url}" for url in licence_urls(expression)]
+        lines += [f"  {url}" for url in applied.urls]
     lines += ["", "Sources", ""]
     for notice in notices(manifest, origins):
         lines += [" ".join(filter(None, (f"- {notice.source}.", notice.attribution, notice.url)))]
@@ -179,9 +179,9 @@ def bibtex(manifest: Mapping[str, Any]) -> str:
 def _spdx_id(expression: str) -> str | None:
     """A known licence as SPDX spells it; None for an expression of several, or one of its own."""
     found, spelt = terms(expression), canonical(expression)
-    if licence_ids(expression) != [spelt] or not found.known or found.url is None:
+    if licence_ids(expression) != [spelt] or not found.known or not found.urls:
         return None
-    known = found.url.startswith("https://spdx.org/licenses/") or _CC.fullmatch(spelt)
+    known = found.urls[0].startswith("https://spdx.org/licenses/") or _CC.fullmatch(spelt)
     return spelt if known else None
 
 
