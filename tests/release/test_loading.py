@@ -1,4 +1,4 @@
-"""A release without conjoin: what its card and the documentation show is run as it stands there."""
+"""A release without conjoin: what its card shows is run as it stands there."""
 
 import importlib.abc
 import re
@@ -14,8 +14,6 @@ from shared_corpora import candidate_folder
 from pipeline.release.card import training_program
 from pipeline.release.settings import Release
 from pipeline.release.stage import run
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 class NoConjoin(importlib.abc.MetaPathFinder):
@@ -70,10 +68,3 @@ def test_releases_of_equal_size_are_not_taken_for_each_other(tmp_path: Path) -> 
         rows = datasets.load_dataset(str(out), split="train", cache_dir=str(tmp_path / "cache"))
         loaded.append(list(rows["score"]))
     assert loaded[1] == [score + 0.25 for score in loaded[0]]
-
-
-def test_documentation_shows_the_same_program() -> None:
-    """The documentation trains the tagger with the card's program, to the letter."""
-    pages = [page.read_text() for page in sorted(DOCS.glob("**/*.md"))]
-    shown = [block for page in pages for block in blocks(page) if "torch.nn.LSTM" in block]
-    assert shown == [training_program("path/to/release") + "\n"]

@@ -322,7 +322,10 @@ def test_average_is_what_is_validated_and_saved(corpus: Path, tmp_path: Path) ->
     [
         ({"share": 0.0}, "train.share = 0.0: Input should be greater than 0"),
         ({"share": 1.5}, "train.share = 1.5: Input should be less than or equal to 1"),
-        ({"accept": "best"}, "train.accept = 'best': Input should be 'delta' or 'quantile'"),
+        (
+            {"accept": "best"},
+            "train.accept = 'best': Input should be 'delta', 'quantile' or 'agree'",
+        ),
         ({"temperature": "foo"}, "train.temperature = 'foo': must be a number above 0, or 'fit'"),
         ({"temperature": 0}, "train.temperature = 0: must be a number above 0, or 'fit'"),
         ({"temperature": "nan"}, "train.temperature = 'nan': must be a number above 0, or 'fit'"),
