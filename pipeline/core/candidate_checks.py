@@ -209,8 +209,13 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
 def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
     """64 bits of each row's ``sentence_id``, shape (rows,): equal ids, equal keys."""
     codes = pc.dictionary_encode(batch.column("sentence_id"))
-    keys: npt.NDArray[np.uint64] = _digests(codes.dictionary)[codes.indices.to_numpy()]
+    keys: npt.NDArray[np.uint64] = keys_of_ids(codes.dictionary)[codes.indices.to_numpy()]
     return keys
+
+
+def keys_of_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
+    """The key of each of some sentence ids, shape (ids,)."""
+    return _digests(ids)
 
 
 def content_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:

@@ -178,6 +178,11 @@ def make_plan(settings: Generate) -> Plan:
     plan = Plan(trees, rows, sizes, choose)
     # The first sentences will do, unless something is wrong with all of them.
     if not any(choose(*each) for each in trees.read(range(count))):
+        if targets is not None:
+            raise InputError(
+                "no span of U could become a structure that is wanted", path=settings.targets,
+                remedy="diagnose with a greater --smoothing, or generate without --targets",
+            )  # fmt: skip
         raise InputError(
             "no sentence offers a reference span",
             path=sentences if gold else folder,

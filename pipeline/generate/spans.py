@@ -26,6 +26,7 @@ from pipeline.core.types import (
     SourceSentence,
     Span,
 )
+from pipeline.text.coordinations import is_worded
 from pipeline.text.trees import constituents
 from pipeline.text.unpacking import read_whole
 
@@ -34,7 +35,7 @@ _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
 
 
 def _is_punctuation(words: tuple[str, ...], span: Span) -> bool:
-    return not any(c.isalnum() for word in words[span.start : span.end] for c in word)
+    return not is_worded(words[span.start : span.end])
 
 
 def constituent_spans(words: tuple[str, ...], tree: Tree) -> list[tuple[Span, str]]:

@@ -63,10 +63,12 @@ class Structures:
     def put_on(self, reference: Reference) -> Reference:
         """The reference with its structure.
 
-        At the beginning of a sentence there is no preconjunction: it would have to take over the capital.
+        At the beginning of a sentence there is no preconjunction, which would have to take over the
+        capital: a pair such as *neither … nor* is only drawn there if there is nothing else.
         """
         rng = random_of(self.seed, key_of(reference))
-        words = rng.choice(self.words)
+        alone = [words for words in self.words if not words[1]]
+        words = rng.choice(self.words if reference.span.start or not alone else alone)
         sizes = self.sizes.get(words)
         size = rng.choice(sizes) if sizes else 2
         comma = size > 2 and bool(self.commas) and rng.choice(self.commas)

@@ -89,18 +89,25 @@ class Targets:
 
     def weight(self, span: Span, label: str) -> float:
         """How much a span is wanted."""
-        return fsum(weight for _, weight in self._options(label, len(span)))
+        return fsum(weight for _, weight in self._options(label, span))
 
     def put_on(self, reference: Reference) -> Reference:
-        """The reference with a structure drawn for it; without a preconjunction where a sentence begins."""
+        """The reference with a structure drawn for it."""
         rng = random_of(self.seed, key_of(reference))
-        options = self._options(reference.label, len(reference.span))
+        options = self._options(reference.label, reference.span)
         (structure,) = rng.choices([each for each, _ in options], [weight for _, weight in options])
         comma = structure.conjuncts > 2 and rng.random() < self.commas
-        pre = structure.preconjunction if reference.span.start else None
-        return replace(reference, structure=replace(structure, comma=comma, preconjunction=pre))
+        return replace(reference, structure=replace(structure, comma=comma))
 
-    def _options(self, label: str, words: int) -> list[_Option]:
+    def _options(self, label: str, span: Span) -> list[_Option]:
+        """What is wanted of a span; where a sentence begins, nothing with a preconjunction.
+
+        That would have to take over the capital.
+        """
+        options = self._options_of(label, len(span))
+        return options if span.start else [each for each in options if not each[0].preconjunction]
+
+    def _options_of(self, label: str, words: int) -> list[_Option]:
         if (label, words) not in self._known:
             kinds = [(label, *each) for each in _made(self.edges, words)]
             self._known[label, words] = [

@@ -9,6 +9,7 @@ from pipeline.core.files import sha256_of
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.types import Sentence
 from pipeline.harvest.settings import Harvest
+from pipeline.models.loading import identity, locate_lm
 from pipeline.parsing.making import ALGORITHM, ensure_trained, made_by_one, parser_output
 
 PARSERS_FOLDER = "parsers"
@@ -21,12 +22,17 @@ def labelled_parser(settings: Harvest) -> Path:
     Its epoch is chosen by the validation sentences of the draw.
 
     Raises:
+        ModelError: the corpus has no such language model.
         InputError: L has no trees; for a dry run, which writes nothing: it is not trained yet.
     """
     tagged = "-tagged" * (settings.tags == "treebank")
-    name = f"labelled-{settings.labelled}{tagged}"
+    read = f"-{settings.parser_lm}" * (settings.parser_lm is not None)
+    name = f"labelled-{settings.labelled}{tagged}{read}"
     folder = settings.corpus / PARSERS_FOLDER / name / f"seed-{settings.seed}"
-    fingerprint = _fingerprint(settings)
+    encoder = None
+    if settings.parser_lm is not None:
+        encoder = locate_lm(settings.parser_lm, None, settings.corpus, settings.seed)
+    fingerprint = _fingerprint(settings, encoder)
     if settings.dry_run:
         if parser_output(folder, fingerprint).state().kind != "current":
             raise InputError(
@@ -37,12 +43,12 @@ def labelled_parser(settings: Harvest) -> Path:
     made_by_one(
         folder,
         settings.threads,
-        lambda: ensure_trained(folder, fingerprint, settings, lambda: _examples(settings)),
+        lambda: ensure_trained(folder, fingerprint, settings, lambda: _examples(settings), encoder),
     )
     return folder
 
 
-def _fingerprint(settings: Harvest) -> Fingerprint:
+def _fingerprint(settings: Harvest, encoder: str | None) -> Fingerprint:
     fields = {"labelled", "parser_epochs", "parser_hidden", "seed", "tags", "threads"}
     draw = settings.corpus / draw_file(settings.seed, settings.labelled)
     return Fingerprint(
@@ -50,6 +56,7 @@ def _fingerprint(settings: Harvest) -> Fingerprint:
         inputs={
             "sentences": sha256_of(settings.corpus / SENTENCES_FILE),
             "draw": sha256_of(draw),
+            "encoder": encoder and identity(encoder),
         },
         algorithm=ALGORITHM,
         versions=versions_of("stanza", "torch"),

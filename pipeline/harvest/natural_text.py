@@ -90,7 +90,7 @@ class NaturalText:
                 path=self._source, remedy="harvest from a corpus with more training text",
             )  # fmt: skip
         self.notes = left_out
-        trained = {"tags", "parser_epochs", "parser_hidden"}
+        trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm"}
         self.inert: Set[str] = trained if own else frozenset()
 
     def inputs(self) -> dict[str, Any]:

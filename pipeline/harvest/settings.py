@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings
+from pipeline.core.settings import DrawSize, ModelName, ParserSettings, SourceSettings
 
 
 class Harvest(SourceSettings, ParserSettings):
@@ -32,9 +32,14 @@ class Harvest(SourceSettings, ParserSettings):
     )
     parser_epochs: int = Field(30, ge=1, description="labelled: passes over the trees.")
     parser_hidden: int = Field(64, ge=8, le=65_536, description="labelled: hidden size.")
+    parser_lm: ModelName | None = Field(
+        None,
+        description="labelled: language model of the corpus whose layers the parser reads, such as "
+        "bert; unset: it learns words from L's trees alone.",
+    )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     out: Path | None = Field(
         None,
-        description="Folder for the shards; unset: CORPUS/candidates/harvest/seed-SEED, or "
-        "harvest-labelled/seed-SEED.",
+        description="Folder for the shards; unset: CORPUS/candidates/harvest-LABELLED/seed-SEED, or "
+        "harvest-labelled-LABELLED/seed-SEED.",
     )

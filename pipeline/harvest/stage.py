@@ -32,4 +32,4 @@ def run(settings: Harvest) -> None:
 def default_out(settings: Harvest) -> Path:
     """Where shards go if no folder is named."""
     name = "harvest" if settings.parser == "corpus" else f"harvest-{settings.parser}"
-    return settings.corpus / "candidates" / name / f"seed-{settings.seed}"
+    return settings.corpus / "candidates" / f"{name}-{settings.labelled}" / f"seed-{settings.seed}"

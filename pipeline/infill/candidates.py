@@ -17,6 +17,7 @@ from pipeline.core.types import (
     candidate_id,
 )
 from pipeline.infill.base import Fill
+from pipeline.text.coordinations import is_worded
 from pipeline.text.natural import split_words
 
 EMPTY = "empty fill"
@@ -184,7 +185,7 @@ def make_candidate(
 def _fault(reference: Sequence[str], fill: Sequence[str], banned: AbstractSet[str]) -> str | None:
     if not fill:
         return EMPTY
-    if not any(c.isalnum() for word in fill for c in word):
+    if not is_worded(fill):
         return PUNCTUATION
     if _same(fill, reference):
         return SAME

@@ -15,6 +15,7 @@ from pipeline.core.documents import Count, Number, PlaceName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.names import is_plain_name
+from pipeline.parsing.encoders import ENCODER
 from pipeline.parsing.parser import CARD, REMEDY, FileSum, Parser, file_name, load_parser
 from pipeline.parsing.training import MODEL, PRETRAIN
 
@@ -53,7 +54,7 @@ LEARNED = "learned.json"
 def learned_from(folder: Path) -> frozenset[str]:
     """Ids of the sentences that the parser of a folder learned from or chose its epoch by.
 
-    Of a ready one, or one that another corpus lends without saying, there is none.
+    Of a ready one there is none.
 
     Args:
         folder: such as CORPUS/parser.
@@ -63,21 +64,19 @@ def learned_from(folder: Path) -> frozenset[str]:
             not the one that was written.
     """
     card = read_json(folder / CARD, Card, remedy=REMEDY)
-    own = "files" in card
-    place = folder if own else Path(str(card["source"])).parent
-    path = place / LEARNED
-    if not own:
-        ready = not str(card["source"]).endswith(".pt") or not path.is_file()
-        known = {} if ready else read_json(place / CARD, Card, remedy=REMEDY).get("files", {})
-        if LEARNED not in known:
+    place = folder
+    if "files" not in card:  # ready, or lent by another corpus, which trained it
+        place = Path(str(card["source"])).parent
+        if not str(card["source"]).endswith(".pt") or not (place / CARD).is_file():
             return frozenset()
-    else:
-        known = card["files"]
-        if LEARNED not in known:
-            raise InputError(
-                "nothing says which sentences this parser learned from", path=folder,
-                remedy="run `conjoin preparse` again, which writes it down",
-            )  # fmt: skip
+        card = read_json(place / CARD, Card, remedy=REMEDY)
+    known = card.get("files", {})
+    if LEARNED not in known:
+        raise InputError(
+            "nothing says which sentences this parser learned from", path=place,
+            remedy="run `conjoin preparse` again in its corpus, which writes it down",
+        )  # fmt: skip
+    path = place / LEARNED
     if not path.is_file() or sha256_of(path) != known[LEARNED]["sha256"]:
         raise InputError(
             f"not the file that {CARD} beside it lists", path=path,
@@ -147,15 +146,18 @@ def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
     """
     source = str(card["source"])
     if "files" in card:
-        digest = str(card["files"][MODEL]["sha256"])
+        sums = {name: str(facts["sha256"]) for name, facts in card["files"].items()}
+        digest = sums[MODEL]
+        if encoder := {name: sums[name] for name in sums if name.startswith(f"{ENCODER}/")}:
+            digest = digest_of({MODEL: digest, **encoder})
         return {"name": f"stanza:train:{digest[:8]}", "sha256": digest}
     if source.endswith(".pt"):
         path = Path(source)
         if not path.is_file():
             raise InputError("no such file", path=path, remedy="name a stanza .pt file")
         beside = (path, path.with_name(PRETRAIN), path.with_name(CARD))
-        sums = [sha256_of(each) for each in beside if each.exists()]
-        return {"name": file_name(path), "sha256": digest_of(sums)}
+        there = [sha256_of(each) for each in beside if each.exists()]
+        return {"name": file_name(path), "sha256": digest_of(there)}
     if source == TREEBANK:
         return {"name": source, "sha256": None}
     package = Path(stanza.resources.common.DEFAULT_MODEL_DIR, "en", "constituency", f"{source}.pt")

@@ -17,6 +17,7 @@ from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.parsing.card import LEARNED, Card, Learned
+from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
@@ -45,7 +46,11 @@ def parser_output(folder: Path, fingerprint: Fingerprint) -> Output:
 
 
 def ensure_trained(
-    folder: Path, fingerprint: Fingerprint, settings: ParserSettings, examples: Examples
+    folder: Path,
+    fingerprint: Fingerprint,
+    settings: ParserSettings,
+    examples: Examples,
+    encoder: str | None = None,
 ) -> dict[str, Any]:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
@@ -54,6 +59,7 @@ def ensure_trained(
         fingerprint: everything that it depends on, the choice of the examples among it.
         settings: how it is trained.
         examples: what it learns from; called only if it is needed.
+        encoder: checkpoint of the language model that words come from, beside the trees.
 
     Returns:
         Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees)
@@ -77,9 +83,12 @@ def ensure_trained(
     else:
         train, dev = examples()
         output.begin()
-        facts = _train(folder, settings, train, dev)
+        facts = _train(folder, settings, train, dev, encoder)
         _write_learned(folder, train, dev)
-        files = {name: FileFacts.of(folder / name) for name in (MODEL, PRETRAIN, LEARNED)}
+        names = [MODEL, PRETRAIN, LEARNED]
+        if encoder is not None:
+            names += sorted(f"{ENCODER}/{path.name}" for path in (folder / ENCODER).iterdir())
+        files = {name: FileFacts.of(folder / name) for name in names}
         output.finish(files, facts)
     return dict(read_json(folder / CARD, Card, remedy=REMEDY))
 
@@ -90,7 +99,11 @@ def _write_learned(folder: Path, train: Sequence[Sentence], dev: Sequence[Senten
 
 
 def _train(
-    folder: Path, settings: ParserSettings, train: Sequence[Sentence], dev: Sequence[Sentence]
+    folder: Path,
+    settings: ParserSettings,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    encoder: str | None,
 ) -> dict[str, Any]:
     tagged = settings.tags == "treebank"
     best = train_parser(
@@ -101,6 +114,7 @@ def _train(
         hidden=settings.parser_hidden,
         tagged=tagged,
         seed=settings.seed,
+        encoder=None if encoder is None else words_encoder(encoder),
     )
     roots = {parse_tree(s.tree or "").label() for s in train}
     wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None

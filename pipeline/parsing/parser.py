@@ -6,7 +6,7 @@ again sentence by sentence.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired
@@ -22,6 +22,7 @@ from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.core.types import Sentence
+from pipeline.parsing.encoders import ENCODER, given_to_stanza, words_encoder
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
 from pipeline.text.trees import escape, unescape
 
@@ -174,9 +175,15 @@ def _from_file(path: Path) -> Parser:
         "device": "cpu",  # small models are slower on a GPU, and differ in the last digits
     }
     try:
+        encoder = None
+        named = _named_elsewhere(path)
+        if named.get("bert_model") == ENCODER and path.with_name(ENCODER).is_dir():
+            encoder = words_encoder(str(path.with_name(ENCODER)))
+            del named["bert_model"]
         if beside is not None:
-            _require_alone(path)
-        with quiet(logging.CRITICAL):  # stanza logs a traceback and raises
+            _require_alone(path, named)
+        # stanza logs a traceback and raises
+        with quiet(logging.CRITICAL), given_to_stanza(encoder):
             model = Trainer.load(str(path), args=files).model
     except ModelError:
         raise
@@ -203,9 +210,9 @@ def _require_files_of(path: Path, card: _Beside) -> None:
         ModelError: another file lies there.
     """
     for name, facts in card.get("files", {}).items():
-        if name not in (path.name, PRETRAIN):
+        if name not in (path.name, PRETRAIN) and Path(name).parent != Path(ENCODER):
             continue
-        place = path.with_name(name)
+        place = path.parent / name
         if not place.is_file() or sha256_of(place) != facts["sha256"]:
             raise ModelError(
                 f"not the file that {CARD} beside it lists (another SHA-256)",
@@ -214,24 +221,29 @@ def _require_files_of(path: Path, card: _Beside) -> None:
             )
 
 
-def _require_alone(path: Path) -> None:
-    """Check that a corpus's parser is all in its folder: stanza would fetch or read what else it names.
+def _named_elsewhere(path: Path) -> dict[str, str]:
+    """What a parser names that stanza would fetch or read, by its settings' names."""
+    config = torch.load(path, map_location="cpu", weights_only=True)["params"]["config"]
+    named = {key: str(config[key]) for key in _ELSEWHERE if config.get(key)}
+    if path.with_name(PRETRAIN).exists():
+        named.pop("wordvec_pretrain_file", None)  # this one is read instead
+    return named
+
+
+def _require_alone(path: Path, named: Mapping[str, str]) -> None:
+    """Check that a corpus's parser is all in its folder.
 
     Raises:
         ModelError: it names a transformer or other files.
     """
-    config = torch.load(path, map_location="cpu", weights_only=True)["params"]["config"]
-    named = {key: config.get(key) for key in _ELSEWHERE}
-    if path.with_name(PRETRAIN).exists():
-        del named["wordvec_pretrain_file"]  # this one is read instead
-    for key, value in named.items():
-        if value:
-            raise ModelError(
-                f"the parser of a corpus lies in its folder whole, but this one names {key} "
-                f"{str(value)[:60]!r}",
-                path=path,
-                remedy="use a parser that conjoin trained (--parser train)",
-            )
+    if named:
+        key, value = next(iter(named.items()))
+        raise ModelError(
+            f"the parser of a corpus lies in its folder whole, but this one names {key} "
+            f"{value[:60]!r}",
+            path=path,
+            remedy="use a parser that conjoin trained (--parser train)",
+        )
 
 
 _ELSEWHERE = ("bert_model", "charlm_forward_file", "charlm_backward_file", "wordvec_pretrain_file")

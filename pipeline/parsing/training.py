@@ -30,6 +30,7 @@ from stanza.models.constituency import tree_reader
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, write_text
+from pipeline.parsing.encoders import ENCODER, Encoder, given_to_stanza, keep_encoder
 from pipeline.text.trees import base_label, constituents, escape
 
 MODEL, PRETRAIN = "parser.pt", "pretrain.pt"
@@ -131,6 +132,7 @@ def train_parser(
     hidden: int,
     tagged: bool,
     seed: int,
+    encoder: Encoder | None = None,
 ) -> int:
     """Train a parser and write ``parser.pt``, ``pretrain.pt`` and ``resources.json`` to ``folder``.
 
@@ -145,6 +147,7 @@ def train_parser(
         hidden: hidden size.
         tagged: whether the parser reads the tags in the trees.
         seed: seed of initialisation, order and dropout.
+        encoder: where words come from beside the trees; it stays as it is, and is written to ``encoder/``.
 
     Returns:
         The epoch that was kept, from 1.
@@ -160,6 +163,8 @@ def train_parser(
     with tempfile.TemporaryDirectory() as scratch, quiet(), Meter("parser epochs", epochs) as meter:
         saved = Path(scratch, MODEL)
         args = _arguments(pretrain, saved, epochs=epochs, hidden=hidden, tagged=tagged, seed=seed)
+        if encoder is not None:
+            args["bert_model"] = ENCODER
         set_random_seed(seed)
         train_trees, dev_trees = (
             list(tree_reader.read_trees("\n".join(some), use_tqdm=False))
@@ -167,9 +172,10 @@ def train_parser(
         )
         cache = FoundationCache()
         try:
-            trainer, sequences, _, transitions = stanza_training.build_trainer(
-                args, train_trees, dev_trees, [], cache, None
-            )
+            with given_to_stanza(encoder):
+                trainer, sequences, _, transitions = stanza_training.build_trainer(
+                    args, train_trees, dev_trees, [], cache, None
+                )
         except (RuntimeError, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
             raise InputError(
@@ -179,6 +185,8 @@ def train_parser(
             args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
             _Evaluator(meter),
         )  # fmt: skip
+        if encoder is not None:
+            keep_encoder(encoder, folder)
         _save_canonically(torch.load(saved, weights_only=True), folder / MODEL)
     return int(trainer.best_epoch)
 

@@ -211,7 +211,7 @@ def donated_fill(row: Mapping[str, Any]) -> tuple[str, list[str]] | None:
 def rebuilt_words(row: Mapping[str, Any]) -> list[str]:
     """The words of the generated sentence, from a stand-off row and its source's words as ``source``.
 
-    The row has its ``fill_words``, also where they are donors'. None where its spans are not what
+    The row has its ``fill_words``, also where they are donors'. Empty where its spans are not what
     generation builds.
     """
     source, word = row["source"], row["word"]

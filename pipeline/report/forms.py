@@ -76,12 +76,19 @@ class _Made(TypedDict, total=False):
     fills: str
     match: str
     pool: Count
+    coordinators: str | None
+    arity: str
+
+
+class _MadeOf(TypedDict, total=False):
+    targets: str | None
 
 
 class Generated(TypedDict):
     """``manifest.json`` of a folder of candidates: what made them."""
 
     settings: NotRequired[_Made]
+    inputs: NotRequired[_MadeOf]
 
 
 class Counted(TypedDict):

@@ -155,7 +155,8 @@ class Generation(NamedTuple):
 def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
-        settings = read_json(manifest, Generated).get("settings", {})
+        about = read_json(manifest, Generated)
+        settings = about.get("settings", {})
         if settings.get("fills") == HARVESTED:
             ours = settings.get("parser") == "labelled"
             trees = f"the {settings.get('labelled', '?')} labelled" if ours else "the corpus's"
@@ -171,17 +172,21 @@ def read_generation(corpus: Path, folder: str) -> Generation:
             for key, papers in (("decoding", "greedy"), ("synchronize", "min"))
             if settings.get(key, papers) != papers
         ]
+        if words := settings.get("coordinators"):
+            rest += [f"coordinators {words.replace(',', ', ')}"]
+        rest += ["conjuncts like L"] if settings.get("arity", "two") != "two" else []
+        rest += ["by errors"] if about.get("inputs", {}).get("targets") else []
         apart = not settings.get("sync")
-        words, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
+        named, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
         if (fills := settings.get("fills", "free")) != "free":
             rest += ["same head"] if settings.get("match") == "head" else []
             pool = settings.get("pool", 1)
-            words[0] = f"{fills}, best of {pool} by {words[0]}"
+            named[0] = f"{fills}, best of {pool} by {named[0]}"
             if pool == 1:  # the model has no choice, and so neither it nor its synchronizer matters
-                words = [fills, "unranked"]
+                named = [fills, "unranked"]
             group = 1 + (pool > 1)
         key = (group, *system_key(model)[:3], apart, rest, folder)
-        return Generation(folder, ", ".join([*words, *rest]), key, fills)
+        return Generation(folder, ", ".join([*named, *rest]), key, fills)
     return Generation(folder, folder, (9, 9, "", False, False, [], folder))
 
 

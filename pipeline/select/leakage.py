@@ -1,9 +1,9 @@
 """Candidates that say what a held-out sentence says: the filters of the discourse thesis (section 3.3.3).
 
-Thesis and setting differ, so this is how it is read here. Its *filter by word order* leaves out an event pair
-whose words overlap in order with more than 75 % of a pair in the evaluation data: here the longest common
-subsequence of the whole sentences (``overlap``). Its *filter by core event pairs* leaves out a pair made of
-the same two core events: here a candidate whose first and last conjuncts have the same content words
+Thesis and setting differ, so this is how it is read here. Its *filter by word order* leaves out an event
+pair whose words overlap in order with more than 75 % of a pair in the evaluation data: here of a held-out
+sentence, by the longest common subsequence (``overlap``). Its *filter by core event pairs* leaves out a pair
+made of the same two core events: here a candidate whose first and last conjuncts have the same content words
 (``text.heads.content_word``), in either order, and the same label, as those of a held-out gold coordination.
 
 Candidates have no tags, so the words of both sides get the tag that they most often have in the corpus: a

@@ -24,6 +24,8 @@ BY = ("label", "length", "coordinator", "arity", "score")
 NO_SPLITS = "corpus needs the splits to keep apart from: say --apart dev,test"
 """What is wrong with a corpus that nothing is to be held against."""
 
+_PATHS = ("places", "predictor", "agree", "like")
+
 _SHARE = re.compile(r"\d{1,3}(\.\d{1,6})?%", re.ASCII)
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _WORDS = re.compile(r"(\d{0,9})-(\d{0,9})|\d{1,9}", re.ASCII)
@@ -105,10 +107,26 @@ class Select(Settings):
         description="Only this share of each label and length, those with the highest score, e.g. "
         "20%; with --by score.",
     )
-    seed: int = Field(0, ge=0, description="Seed of what is drawn.")
+    seed: int = Field(0, ge=0, description="Seed of what is drawn; in a path {seed} stands for it.")
     limit: int | None = Field(
         None, ge=1, description="Only the first so many of those that all else lets pass."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _put_in_the_seed(cls, given: Any) -> Any:
+        """``{seed}`` in a path is the seed, so that one line chooses for every seed of a grid."""
+        if not isinstance(given, dict):
+            return given
+        seed = str(given.get("seed", cls.model_fields["seed"].default))
+
+        def put(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [put(each) for each in value]
+            named = isinstance(value, str | Path) and "{seed}" in str(value)
+            return str(value).replace("{seed}", seed) if named else value
+
+        return given | {name: put(given[name]) for name in _PATHS if name in given}
 
     @field_validator("label", "license", "apart", "by", mode="before")
     @classmethod
@@ -149,6 +167,8 @@ class Select(Settings):
              "size needs --like or --sample; the first so many are --limit's"),
             (self.top is not None and "score" not in self.by, "top needs what it goes by: --by score"),
             ("score" in self.by and self.top is None, "by score needs a share: say --top 20%"),
+            (self.top is not None and self.like is None and set(self.by) - {"score"},
+             "top is within label and length in any case: say --by score alone"),
             (self.like is None and set(self.by) - {"score"},
              f"by {', '.join(self.by)} needs the draw that is to be like: name it with --like"),
             (self.corpus is not None and not self.apart, NO_SPLITS),

@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.console import Meter, say, table, warn
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.core.files import atomic_folder, write_json
+from pipeline.core.files import atomic_folder, digest_of, sha256_of, write_json
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.core.settings import shown_place
@@ -22,13 +24,15 @@ from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.manifest import read_manifest
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
+from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import Inputs, choose
 from pipeline.select.leakage import HeldOut
 from pipeline.select.settings import Select
-from pipeline.select.strata import Features, read_draw
+from pipeline.select.strata import Features, features_of_draw
 from pipeline.text.columns import with_text
 
 ALGORITHM = 2
@@ -36,7 +40,7 @@ ALGORITHM = 2
 
 
 def run(settings: Select) -> None:
-    """Write the chosen rows, and print why the others are not among them.
+    """Write the chosen rows, and print why the others are not among them; once, if nothing changed.
 
     Raises:
         InputError: a corpus is damaged, or is not what it should be; no row is chosen; there is
@@ -49,6 +53,10 @@ def run(settings: Select) -> None:
             "select.delta needs a predictor", remedy="name one with --predictor, or leave it out"
         )
     corpora = [find_shards(place) for place in settings.places]
+    made_of = _made_of(settings, corpora)
+    if _is_there(settings.out, made_of):
+        say(f"{settings.out}: already there and current")
+        return
     vacant(settings.out, corpora)
     given = _read(settings)
     corpora = [sound(shards) for shards in corpora]
@@ -61,7 +69,7 @@ def run(settings: Select) -> None:
         _show(choice, settings)
         if not choice.kept:
             raise _nothing(settings, choice)
-        manifest = _write(folder, corpora, settings, choice)
+        manifest = _write(folder, corpora, settings, choice, made_of)
     rows = manifest["rows"]
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
 
@@ -70,7 +78,7 @@ def _read(settings: Select) -> Inputs:
     """What the settings name beside the rows, read first: nobody waits for what is not there."""
     held_out, labelled = None, list[Features]()
     if settings.like is not None:
-        labelled = read_draw(settings.like)
+        labelled = features_of_draw(settings.like)
     if settings.apart:
         held_out = HeldOut.read(settings.places[0], settings.corpus, settings.apart)
     if settings.predictor is None and not settings.agree:
@@ -83,6 +91,50 @@ def _read(settings: Select) -> Inputs:
         held_out,
         labelled,
     )
+
+
+def _made_of(settings: Select, corpora: Sequence[Shards]) -> Fingerprint:
+    """All that decides which rows are chosen, by the content of each file that is named."""
+    files = [[sha256_of(path) for path in (*each.accepted, *each.rejects)] for each in corpora]
+    inputs: dict[str, Any] = {"rows": digest_of(files)}
+    if settings.like is not None:
+        inputs["like"] = digest_of(features_of_draw(settings.like))
+    if settings.apart:
+        corpus = settings.corpus or corpus_around(settings.places[0].absolute())
+        there = corpus is not None and (corpus / SENTENCES_FILE).is_file()
+        inputs["apart"] = sha256_of(corpus / SENTENCES_FILE) if corpus and there else None
+    if settings.predictor is not None:
+        inputs["predictor"] = _model(settings.predictor)
+    if settings.agree:
+        inputs["agree"] = [_model(each) for each in settings.agree]
+    paths = {"places", "out", "corpus", "like", "predictor", "agree"}
+    packages = ["duckdb", "pyarrow"]
+    if settings.predictor is not None or settings.agree:
+        packages += ["torch", "transformers"]
+    return Fingerprint(
+        settings=settings.model_dump(mode="json", exclude=paths),
+        inputs=inputs,
+        algorithm=ALGORITHM,
+        versions=versions_of(*packages),
+    )
+
+
+def _model(folder: Path) -> str | None:
+    return identity(str(folder)) if folder.is_dir() else None  # whoever loads it says what is wrong
+
+
+def _is_there(out: Path, made_of: Fingerprint) -> bool:
+    """Whether the very selection lies in the folder, whole."""
+    try:
+        manifest = read_manifest(out) if out.is_dir() else None
+        shards = find_shards(out) if manifest else None
+    except InputError:
+        return False
+    told = (manifest or {}).get("selection") or {}
+    if shards is None or told.get("fingerprint") != made_of.digest:
+        return False
+    facts = {each["file"]: each["sha256"] for each in (manifest or {})["shards"]}
+    return facts == {path.name: sha256_of(path) for path in (*shards.accepted, *shards.rejects)}
 
 
 def _nothing(settings: Select, choice: Choice) -> InputError:
@@ -134,7 +186,11 @@ def _show_sample(told: Mapping[str, Any], *, words: bool) -> None:
 
 
 def _write(
-    folder: Path, corpora: Sequence[Shards], settings: Select, choice: Choice
+    folder: Path,
+    corpora: Sequence[Shards],
+    settings: Select,
+    choice: Choice,
+    made_of: Fingerprint,
 ) -> dict[str, Any]:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
@@ -155,6 +211,8 @@ def _write(
         "selection": {
             "command": settings.shown_command(settings.usual() - {"places"}),
             "algorithm": ALGORITHM,
+            "fingerprint": made_of.digest,
+            "made_of": dict(made_of.inputs),
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
             **({"sample": choice.sample} if choice.sample else {}),

@@ -6,6 +6,7 @@ L's coordinations do not exceed, so lengths that many share make fewer than ten.
 ones until they are shown, so that every machine makes the same selection of them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.buckets import bucket_of
-from pipeline.core.corpus_folder import (
-    SENTENCES_FILE,
-    Draw,
-    corpus_around,
-    require_ingested,
-)
-from pipeline.core.documents import read_json
+from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
+from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
-from pipeline.core.schema import read_sentences
 
 Stratum = tuple[str, ...]
 """The values of what the strata are made by, as text, lengths as the number of their bucket."""
@@ -36,12 +31,12 @@ Features = Mapping[str, str | int]
 def features(row: Mapping[str, Any]) -> Features:
     """The features of the coordination of a row of candidates."""
     spans = row["conjuncts"]
-    return {
-        "label": row["label"],
-        "length": spans[-1]["end"] - spans[0]["start"],
-        "coordinator": row["words"][row["coordinator"]].lower(),
-        "arity": len(spans),
-    }
+    words = spans[-1]["end"] - spans[0]["start"]
+    return _features(row["label"], words, row["words"][row["coordinator"]], len(spans))
+
+
+def _features(label: str, words: int, coordinator: str, conjuncts: int) -> Features:
+    return dict(zip(FEATURES, (label, words, coordinator.lower(), conjuncts), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Strata:
         )
 
 
-def read_draw(path: Path) -> list[Features]:
+def features_of_draw(path: Path) -> list[Features]:
     """The features of the coordinations of a draw of L, those that are evaluated.
 
     Args:
@@ -81,30 +76,23 @@ def read_draw(path: Path) -> list[Features]:
         known = f"there are: {', '.join(there)}" if there else "run `conjoin ingest`"
         raise InputError("no such draw of L", path=path, remedy=known)
     corpus = corpus_around(path.absolute().parent)
-    if corpus is None:
+    named = corpus and _DRAW.fullmatch(path.absolute().relative_to(corpus).as_posix())
+    if corpus is None or not named:
         raise InputError(
             f"a draw outside a corpus: there is no {SENTENCES_FILE} in a folder above it", path=path,
             remedy="name draws/seed-<S>/<n>.json in a corpus folder",
         )  # fmt: skip
-    require_ingested(corpus, SENTENCES_FILE, path.absolute().relative_to(corpus).as_posix())
-    drawn: Draw = read_json(path, Draw, remedy="run `conjoin ingest` again")
-    wanted = set(drawn["labelled"])
-    found, known_ids = list[Features](), set[str]()
-    for sentence in read_sentences(corpus / SENTENCES_FILE, lambda s: s.sentence_id in wanted):
-        known_ids.add(sentence.sentence_id)
-        found += [
-            {"label": c.label, "length": c.end - c.start, "coordinator": c.word.lower(),
-             "arity": len(c.conjuncts)}
-            for c in sentence.coordinations if c.is_evaluable
-        ]  # fmt: skip
-    if wanted - known_ids:
-        raise InputError(
-            f"the draw names a sentence that {SENTENCES_FILE} lacks", path=path,
-            sentence_id=min(wanted - known_ids), remedy="run `conjoin ingest` again",
-        )  # fmt: skip
+    labelled, _ = read_draw(corpus, int(named["seed"]), named["size"])
+    found = [
+        _features(c.label, c.end - c.start, c.word, len(c.conjuncts))
+        for sentence in labelled for c in sentence.coordinations if c.is_evaluable
+    ]  # fmt: skip
     if not found:
         raise InputError("no coordination in the sentences of the draw", path=path)
     return found
+
+
+_DRAW = re.compile(r"draws/seed-(?P<seed>\d{1,9})/(?P<size>[^/]+)\.json", re.ASCII)
 
 
 def apportion(size: int, weights: Sequence[int], rows: Sequence[int]) -> list[int]:

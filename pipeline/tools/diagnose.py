@@ -90,6 +90,7 @@ def run(settings: Diagnose) -> None:
         folder = out / f"fold-{number}-of-{settings.folds}"
         say(f"fold {number} of {settings.folds}: {len(fold)} sentences held out")
         given = settings_of(card, corpus, folder, settings.candidates)
+        given = given.model_copy(update={"resume": settings.resume})
         train.run(given, frozenset(each.sentence_id for each in fold))
         wrong |= _errors(folder, fold, given.threads)
     document = targets_of(labelled, wrong, settings.smoothing)

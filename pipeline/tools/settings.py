@@ -78,6 +78,7 @@ class Diagnose(Settings):
         None,
         description="Folder for targets.json and the folds; unset: CORPUS/diagnosis/SYSTEM-L-SEED.",
     )
+    resume: bool = Field(True, description="Go on with folds that were interrupted.")
 
 
 class Stats(_OfPlace):

@@ -2,10 +2,10 @@
 
 A store is a folder with ``candidates.arrow`` (an Arrow stream of large batches, uncompressed),
 ``card.json`` and, as plain 64-bit numbers, the order in which candidates are drawn: ``rows`` has the
-row at each place, ``ends`` the place after the last row of each sentence. The order is a function of
-what candidates are, not of where they lie: they are sorted by (key of the sentence, key of the content,
-score, row), so a corpus in other shards or in another order of rows has the same order, except among
-equal rows, which are interchangeable.
+row at each place, ``ends`` the place after the last row of each sentence, ``keys`` that sentence's key.
+The order is a function of what candidates are, not of where they lie: they are sorted by (key of the
+sentence, key of the content, score, row), so a corpus in other shards or in another order of rows has the
+same order, except among equal rows, which are interchangeable.
 
 Stores lie in the cache of `datasets` as ``conjoin/<location>/<key>/``, built by the run that needs one
 first and shared by all. The key changes with the location's files; the store of the former key is then
@@ -37,20 +37,20 @@ from pipeline.core.parquet import regroup, value_counts
 from pipeline.train.candidate_location import COLUMNS, CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
-"""Type of the numbers in the files ``rows`` and ``ends``."""
+"""Type of the numbers in the files ``rows`` and ``ends``; those of ``keys`` have no sign."""
 
 _BUCKETS = 256
 _RECORD = np.dtype([("sentence", "<u8"), ("content", "<u8"), ("row", "<i8"), ("score", "<u4")])
 
 
 class IndexBuilder:
-    """Sorts keys into two files: ``rows``, and where each sentence ``ends`` among them.
+    """Sorts keys into three files: ``rows``, where each sentence ``ends`` among them, and its ``keys``.
 
     Sorted out of core: keys go to one of 256 files by the sentence's first bits, and each file is
     sorted in memory, at 28 bytes a candidate: 1 MB for 10 million candidates, 0.1 GB for a billion.
 
     Args:
-        folder: where both files go; temporary ones beside them.
+        folder: where the files go; temporary ones beside them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,14 +78,18 @@ class IndexBuilder:
                 file.write(records[begin : ends[number]].tobytes())
 
     def finish(self) -> tuple[int, str, str]:
-        """Write the two files.
+        """Write the files.
 
         Returns:
             How many sentences there are, and the hex SHA-256 of the sorted keys, and that of the
             scores in the same order: two sources with the same digest of keys have the same draws.
         """
         digest, scores, sentences, before = sha256(), sha256(), 0, 0
-        with (self._folder / "rows").open("wb") as rows, (self._folder / "ends").open("wb") as ends:
+        with (
+            (self._folder / "rows").open("wb") as rows,
+            (self._folder / "ends").open("wb") as ends,
+            (self._folder / "keys").open("wb") as own,
+        ):
             for path in filter(Path.exists, map(self._bucket, range(_BUCKETS))):
                 found = np.fromfile(path, _RECORD)
                 path.unlink()
@@ -97,6 +101,7 @@ class IndexBuilder:
                 changes = np.flatnonzero(found["sentence"][1:] != found["sentence"][:-1]) + 1
                 last = np.append(changes, len(found)) + before
                 ends.write(last.astype(INDEX).tobytes())
+                own.write(found["sentence"][np.append(changes, len(found)) - 1].tobytes())
                 before += len(found)
                 sentences += len(last)
         return sentences, digest.hexdigest(), scores.hexdigest()
@@ -105,14 +110,14 @@ class IndexBuilder:
         return self._folder / f"bucket-{number:03d}"
 
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
 _BATCH = 2**14
 """Rows of a record batch: few enough to copy in little memory; many, for each costs 10 KB to open."""
 
 _TABLE = "candidates.arrow"
-_FILES = (_TABLE, "rows", "ends")
+_FILES = (_TABLE, "rows", "ends", "keys")
 
 # The types that `datasets` itself would give; any others it casts, which reads the whole file.
 _SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
@@ -141,6 +146,7 @@ class CandidateStore:
             of the language model) and ``scores``, the digest of these.
         rows: the row at each place of the order, shape (rows,).
         ends: the place after the last row of each sentence, shape (sentences,).
+        keys: of the sentences, in ascending order, shape (sentences,).
 
     Raises:
         FileNotFoundError: it is not there, or not whole.
@@ -156,6 +162,7 @@ class CandidateStore:
         self._maps = {name: _mapped(folder / name) for name in _FILES}
         self.rows = np.frombuffer(self._maps["rows"], INDEX)
         self.ends = np.frombuffer(self._maps["ends"], INDEX)
+        self.keys = np.frombuffer(self._maps["keys"], "<u8")
         table = pa.Table.from_batches(self._batches(), _SCHEMA)
         # Without a fingerprint given, datasets would make one of all that is in the table.
         self._dataset = datasets.Dataset(
@@ -172,6 +179,14 @@ class CandidateStore:
         """The candidate of a row."""
         found: dict[str, Any] = self._dataset[row]
         return found
+
+    def places_of(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Which sentences have one of these keys, in ascending order."""
+        keys = np.unique(keys)
+        found = np.searchsorted(self.keys, keys)
+        there = found < len(self.keys)
+        there[there] = self.keys[found[there]] == keys[there]
+        return found[there].astype(np.int64)
 
     def let_go(self) -> None:
         """Give back the pages read so far, which stay in the system's cache and can be read again."""

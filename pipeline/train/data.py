@@ -1,5 +1,6 @@
 """What a run of Algorithm 1 reads: L and the validation set, which a draw names (§5.1), and U."""
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from pipeline.train.learner import learnable
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
 from pipeline.train.stream import CandidateStream
+
+OF_L = "of a sentence of L or its validation sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ def read_data(
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = read_draw(settings.corpus, settings.seed, settings.labelled)
+    drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     learned, _, tally = learnable(labelled, predictor)
     _, measured, tally_validation = learnable(validation, predictor)
@@ -98,8 +102,11 @@ def read_data(
         raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
-        candidates = CandidateStream(settings.candidates, settings.seed, settings.labels)
+        candidates = CandidateStream(settings.candidates, settings.seed, settings.labels, drawn)
         wanted = {c.label for s in labelled for c in s.coordinations if c.is_evaluable}
         uncovered = sorted(wanted - candidates.labels.keys())
     excluded = {"labelled": tally, "validation": tally_validation}
+    if candidates is not None and candidates.left_out:
+        # such as natural text harvested beside a smaller L
+        excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
     return TrainData(len(labelled), learned, measured, candidates, uncovered, excluded)

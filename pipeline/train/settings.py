@@ -174,4 +174,8 @@ class Train(Settings):
             raise ValueError(f"K must not exceed N_batch, was {self.k} > {self.n_batch}")
         if self.mode != "baseline" and self.candidates is None:
             raise ValueError(f"mode {self.mode} needs --candidates")
+        if self.mode == "self-train" and self.accept == "agree":
+            raise ValueError(
+                "in self-training every boundary is the predictor's own: accept agree asks nothing"
+            )
         return self

@@ -5,12 +5,18 @@ anywhere in it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from pipeline.core.candidate_checks import keys_of_ids
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
 from pipeline.train.candidate_location import find_location
@@ -51,31 +57,55 @@ class CandidateStream:
             ``candidate_location``).
         seed: seed of the draws.
         labels: draw only candidates with one of these; none: all.
+        without: ids of sentences whose candidates are not drawn.
 
     Attributes:
-        sentences: how many source sentences have a candidate.
+        sentences: how many source sentences have a candidate that may be drawn.
+        left_out: how many candidates are of sentences in ``without``.
         labels: candidates per label.
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
         scores: the same of the language model's scores, which ``digest`` leaves out.
         scored: how many candidates have such a score.
 
     Raises:
-        InputError: there are no candidates, or none with one of the labels, a shard is damaged or
-            lacks a column, a candidate's spans do not fit its words, or the cache cannot be written
-            to.
+        InputError: there are no candidates, or none with one of the labels or none left, a shard is
+            damaged or lacks a column, a candidate's spans do not fit its words, or the cache cannot
+            be written to.
     """
 
-    def __init__(self, source: str | Path, seed: int, labels: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        source: str | Path,
+        seed: int,
+        labels: Sequence[str] = (),
+        without: AbstractSet[str] = frozenset(),
+    ) -> None:
         self._seed, self._store = seed, open_store(find_location(source), labels)
-        self.sentences = len(self._store.ends)
-        self.labels: dict[str, int] = self._store.card["labels"]
+        gone = self._store.places_of(keys_of_ids(pa.array(sorted(without), pa.string())))
+        self._skips = gone - np.arange(len(gone))  # sentences still there before each that is not
+        self.sentences = len(self._store.ends) - len(gone)
+        unwanted = [row for sentence in gone.tolist() for row in self._rows_of(sentence)]
+        self.left_out = len(unwanted)
+        if unwanted and not self.sentences:
+            raise InputError(
+                "every candidate is of a sentence of L or of its validation sentences", path=source,
+                remedy="name candidates of other sentences",
+            )  # fmt: skip
+        taken = Counter(self._store[row]["label"] for row in unwanted)
+        self.labels = {
+            label: count - taken[label]
+            for label, count in self._store.card["labels"].items()
+            if count > taken[label]
+        }
         self.digest: str = self._store.card["digest"]
+        if len(gone):
+            self.digest = digest_of([self.digest, self._store.keys[gone].tolist()])
         self.scores: str = self._store.card["scores"]
         self.scored: int = self._store.card["scored"]
         self._draws = 0
 
     def __len__(self) -> int:
-        return len(self._store.rows)
+        return len(self._store.rows) - self.left_out
 
     def sample(self, index: int) -> Drawn:
         """Draw number ``index``: a pure function of (candidates, seed, index)."""
@@ -83,10 +113,10 @@ class CandidateStream:
         self._draws += 1
         if self._draws % _LET_GO == 0:
             self._store.let_go()
-        ends = self._store.ends
         sentence = int(random.integers(self.sentences))
-        begin = int(ends[sentence - 1]) if sentence else 0
-        row = self._store[int(self._store.rows[random.integers(begin, int(ends[sentence]))])]
+        sentence += int(np.searchsorted(self._skips, sentence, side="right"))
+        begin, end = self._places_of(sentence)
+        row = self._store[int(self._store.rows[random.integers(begin, end)])]
         first, last = row["conjuncts"][0], row["conjuncts"][-1]
         return Drawn(
             row["candidate_id"],
@@ -97,6 +127,15 @@ class CandidateStream:
             last["end"] - last["start"],
             _number(row["score"]),
         )
+
+    def _places_of(self, sentence: int) -> tuple[int, int]:
+        ends = self._store.ends
+        return int(ends[sentence - 1]) if sentence else 0, int(ends[sentence])
+
+    def _rows_of(self, sentence: int) -> list[int]:
+        begin, end = self._places_of(sentence)
+        rows: list[int] = self._store.rows[begin:end].tolist()
+        return rows
 
 
 def _number(score: float | None) -> float | None:

@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         harvested.knowing(patch)
         run(harvested.settings(corpus))
-    return corpus / "candidates/harvest/seed-0"
+    return corpus / "candidates/harvest-10/seed-0"
 
 
 def violations(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def test_other_commands_take_a_harvested_folder(
     capsys.readouterr()
     stats.run(Stats(place=folder))
     assert "harvested natural text, parser corpus, labelled 10" in capsys.readouterr().out
-    generation = read_generation(folder.parents[2], "harvest")
+    generation = read_generation(folder.parents[2], "harvest-10")
     assert generation.name == "harvested, parser of the corpus's trees"
     assert generation.fills == "harvested"
     assert _made(find_shards(folder).manifest or {}) == "harvested, parser corpus, seed 0"

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from pipeline.harvest.natural_text import rows_of
 from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
 from pipeline.parsing.card import LEARNED
-from pipeline.parsing.parser import Parsed
+from pipeline.parsing.parser import Parsed, load_parser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
 from pipeline.text.coordinations import UNWORDED
@@ -64,7 +65,7 @@ def test_rows_are_the_coordinations_of_the_sentences_outside_l(
 ) -> None:
     """With gold trees they are the gold structures: the first conjunct, the last, and those between."""
     run(settings(corpus))
-    out = corpus / "candidates/harvest/seed-0"
+    out = corpus / "candidates/harvest-10/seed-0"
     found = candidates(out)
     outside = [s for s in COORDINATED if s.sentence_id not in DRAWN]
     gold = [(s, c) for s in outside for c in s.coordinations if c.is_evaluable]
@@ -98,7 +99,7 @@ def test_gold_annotation_is_not_looked_at(corpus: Path, tmp_path: Path) -> None:
     for name, sentences in (("lies", lies), ("raw", raw)):
         other = harvested.with_ready_parser(harvested.corpus_of(tmp_path / name, sentences))
         run(settings(other))
-        place = "candidates/harvest/seed-0"
+        place = "candidates/harvest-10/seed-0"
         assert candidates(other / place) == candidates(corpus / place)
 
 
@@ -207,7 +208,7 @@ def test_a_parser_of_ls_trees_learns_from_nothing_else(
         "trees": sorted(s.sentence_id for s in LABELLED),
         "dev": sorted(s.sentence_id for s in VALIDATION),
     }
-    out = corpus / "candidates/harvest-labelled/seed-0"
+    out = corpus / "candidates/harvest-labelled-10/seed-0"
     manifest = read_json(out / "manifest.json")
     assert manifest["model"].startswith("stanza:train:")
     assert manifest["settings"]["parser_epochs"] == 2
@@ -222,6 +223,34 @@ def test_a_parser_of_ls_trees_learns_from_nothing_else(
     assert "finished and current" in capsys.readouterr().out
     with pytest.raises(TypeError):  # nothing trains it here
         run(settings(corpus, **given | {"parser_epochs": 1}))
+
+
+def test_a_parser_may_read_a_language_model(
+    tmp_path: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model lies in the parser's folder, whole: it is found there whatever becomes of the other."""
+    corpus = harvested.corpus_of(tmp_path / "corpus")
+    given = {"parser": "labelled", "parser_epochs": 1, "parser_hidden": 8, "parser_lm": "bert"}
+    with pytest.raises(ModelError, match="no such model folder"):
+        run(settings(corpus, **given))
+    shutil.copytree(tiny_bert, corpus / "models/bert")
+    run(settings(corpus, **given))
+    folder = corpus / "parsers/labelled-10-bert/seed-0"
+    card = read_json(folder / "parser.json")
+    assert "encoder/model.safetensors" in card["files"]
+    plain = settings(corpus, **given | {"parser_lm": None}, out=tmp_path / "plain")
+    run(plain)
+    own = corpus / "candidates/harvest-labelled-10/seed-0"
+    models = [read_json(each / "manifest.json")["model"] for each in (own, tmp_path / "plain")]
+    assert models[0] != models[1]
+    before = contents(own)
+    monkeypatch.setattr(making, "train_parser", None)
+    run(settings(corpus, **given, out=tmp_path / "again"))  # the parser is not trained again
+    assert contents(tmp_path / "again") == before
+    weights = folder / "encoder/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"0000")
+    with pytest.raises(ModelError, match=r"not the file that parser\.json beside it lists"):
+        load_parser(str(folder / "parser.pt"))
 
 
 def test_input_that_is_missing_is_one_line(

@@ -118,6 +118,46 @@ def test_equal_seeds_give_equal_selections(corpus: Path, tmp_path: Path) -> None
     assert set(ids(one)) != set(ids(other))
 
 
+def test_a_selection_that_is_there_is_left_as_it_is(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same of the same rows; anything else, or a damaged one, is not overwritten."""
+    out, rows = tmp_path / "out", tmp_path / "rows.parquet"
+    rows.write_bytes((corpus / "rows.parquet").read_bytes())
+    given = {"like": True, "size": "50"}
+    chosen(corpus, out, rows, **given)
+    before = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+    capsys.readouterr()
+    chosen(corpus, out, rows, **given)
+    assert capsys.readouterr().out == f"{out}: already there and current\n"
+    assert {path.name: path.read_bytes() for path in sorted(out.iterdir())} == before
+    assert set(told(out)["made_of"]) == {"rows", "like"}
+    for changed in ({"seed": 1}, {"size": "40"}, {"label": ["NP"]}):
+        with pytest.raises(InputError, match="there is something here already"):
+            chosen(corpus, out, rows, **given | changed)
+    shard = out / told_shards(out)[0]
+    shard.write_bytes(shard.read_bytes() + b"0")
+    with pytest.raises(InputError, match="there is something here already"):
+        chosen(corpus, out, rows, **given)
+
+
+def told_shards(out: Path) -> list[str]:
+    return [each["file"] for each in read_json(out / "manifest.json")["shards"]]
+
+
+def test_paths_may_name_the_seed(corpus: Path) -> None:
+    """One line of params.yaml chooses for every seed of a grid."""
+    given = {
+        "places": ["a/seed-{seed}"], "out": "out", "agree": ["runs/{seed}/p", "other"], "seed": 3,
+        "like": "draws/seed-{seed}/9.json", "size": "20%",
+    }  # fmt: skip
+    made = Select.build(given, None)
+    assert made.places == [Path("a/seed-3")]
+    assert made.agree == [Path("runs/3/p"), Path("other")]
+    assert made.like == Path("draws/seed-3/9.json")
+    assert Select.build({"places": ["a-{seed}"], "out": "out"}, None).places == [Path("a-0")]
+
+
 def test_the_order_is_that_of_a_hash_that_any_machine_has(corpus: Path, tmp_path: Path) -> None:
     """BLAKE2b of seed, NUL and id, as a number whose first byte is the highest."""
     every = chosen(corpus, tmp_path / "all")

@@ -262,7 +262,9 @@ def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
 ) -> None:
     """One for each seed, with the settings of params.yaml; none unless they are listed."""
     monkeypatch.chdir(project)
-    listed = "harvests=[{name: natural, options: --parser labelled --labelled 100}]"
+    listed = (
+        "harvests=[{name: natural, base: nothing/base, options: --parser labelled --labelled 100}]"
+    )
     with grid(Repro(set=[listed])) as (_, members, _):
         found = [c for c in members if c.stage == "harvest"]
         read = [settings_of(c.command, Harvest) for c in found]
@@ -273,6 +275,29 @@ def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
     assert {c.needs for c in found} == {frozenset({"ingest@world", "preparse@world"})}
     with grid(Repro(set=["seeds=[0]"])) as (_, members, _):
         assert not [c for c in members if c.stage == "harvest"]
+
+
+def test_selections_name_what_belongs_to_their_seed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is asked of the predictor of its own seed, whose run is made before it."""
+    monkeypatch.chdir(project)
+    run = "data/world/runs/attested-bert/100"
+    listed = (
+        "selections=[{name: agreed, candidates: t5-sync, beside: runs/attested-bert/100, options: "
+        f"'data/world/candidates/unranked/seed-{{seed}} --agree {run}/seed-{{seed}}/predictor'}}]"
+    )
+    with grid(Repro(set=[listed])) as (_, members, _):
+        found = [c for c in members if c.stage == "select"]
+        read = {each.seed: (each, c) for c in found for each in [settings_of(c.command, Select)]}
+        runs = {c.name for c in members if f"--out {run}/seed-" in c.command}
+    assert sorted(read) == [0, 1, 2]
+    assert len(runs) == 3
+    for seed, (given, cell) in read.items():
+        places = [f"data/world/candidates/{name}/seed-{seed}" for name in ("t5-sync", "unranked")]
+        assert [str(each) for each in given.places] == places
+        assert [str(each) for each in given.agree] == [f"{run}/seed-{seed}/predictor"]
+        assert runs <= cell.needs
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *GENIA, "gum-cpu"])

@@ -153,6 +153,24 @@ def test_many_candidates_do_not_favour_a_sentence(tmp_path: Path) -> None:
     assert all(30 < counts[f"c{n}"] < 85 for n in range(9))
 
 
+def test_sentences_that_are_labelled_are_never_drawn(tmp_path: Path) -> None:
+    """All draws are of the others, each as often; what is left out is counted and is in the digest."""
+    source = corpus_folder(tmp_path, rows(30), 2)
+    whole = CandidateStream(source, 3)
+    stream = CandidateStream(source, 3, without={"s0", "s4", "s9", "not there"})
+    drawn = Counter(stream.sample(n).candidate_id for n in range(2000))
+    assert {int(each, 16) // 3 for each in drawn} == {1, 2, 3, 5, 6, 7, 8}
+    assert all(60 < count < 135 for count in drawn.values())
+    assert (len(stream), stream.left_out, stream.sentences) == (21, 9, 7)
+    assert sum(stream.labels.values()) == 21 < sum(whole.labels.values())
+    assert stream.digest not in {
+        whole.digest, CandidateStream(source, 3, without={"s0", "s4"}).digest
+    }  # fmt: skip
+    assert CandidateStream(source, 3, without={"not there"}).digest == whole.digest
+    with pytest.raises(InputError, match="every candidate is of a sentence of L"):
+        CandidateStream(source, 3, without={f"s{n}" for n in range(10)})
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -181,7 +199,7 @@ SCORES = st.sampled_from([0.0, 0.5, 1.5])  # whose bits are in the order of the 
 def test_index_sorts_out_of_core(
     parts: list[list[tuple[int, int, float]]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """However rows arrive, ``rows`` and ``ends`` are those of sorting them all in memory."""
+    """However rows arrive, the files are those of sorting them all in memory."""
     folder = tmp_path_factory.mktemp("index")
     builder = IndexBuilder(folder)
     for part in parts:
@@ -196,7 +214,8 @@ def test_index_sorts_out_of_core(
         [counts[sentence] for sentence in sorted(counts)]
     ).tolist()  # fmt: skip
     assert sentences == len(counts)
-    assert sorted(path.name for path in folder.iterdir()) == ["ends", "rows"]
+    assert np.fromfile(folder / "keys", "<u8").tolist() == sorted(counts)
+    assert sorted(path.name for path in folder.iterdir()) == ["ends", "keys", "rows"]
 
 
 def test_scores_are_read_where_there_are_any(

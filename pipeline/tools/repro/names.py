@@ -14,10 +14,10 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN, is_plain_name
 
 _PLACE = re.compile(rf"{PLAIN}(/{PLAIN})*")
-_OPTIONS = re.compile(r"[\w ./=,:+@%'\"-]*")  # nothing that a shell reads otherwise
+_OPTIONS = re.compile(r"(?:[\w ./=,:+@%'\"-]|\{seed\})*")  # nothing that a shell reads otherwise
 _LONGEST = 100  # characters of a value in a message
 
-_PLACES = frozenset({"base", "trees", "candidates"})
+_PLACES = frozenset({"base", "trees", "candidates", "beside"})
 """Fields of a language model or a system that are paths below the corpus folder."""
 
 

@@ -1,0 +1,103 @@
+"""How many harvested boundaries are right, where the treebank knows: of a parser, of predictors, of both.
+
+A: the rows of a harvested folder. B: the first predictor's best boundary at the coordinators of the same
+training sentences, without those of L. A and B: rows on which every predictor agrees. Right is a row
+whose first and last word are the gold coordination's at that coordinator (the outer boundary); of A also
+with all conjuncts, and with these and the label. A coordinator that joins nothing in the treebank makes a
+row wrong.
+"""
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.console import table
+from pipeline.core.schema import read_candidates, read_sentences
+from pipeline.core.types import Candidate, Coordination
+from pipeline.predictor.model import Predictor
+
+Gold = dict[tuple[str, int], Coordination]
+
+
+def gold_of(corpus: Path) -> tuple[Gold, dict[str, tuple[str, ...]]]:
+    """The evaluable coordinations of training sentences, and the words of these."""
+    found, words = Gold(), dict[str, tuple[str, ...]]()
+    for sentence in read_sentences(corpus / "sentences.parquet", lambda s: s.split == "train"):
+        words[sentence.sentence_id] = sentence.words
+        for each in sentence.coordinations:
+            if each.is_evaluable:
+                found[sentence.sentence_id, each.coordinator] = each
+    return found, words
+
+
+def agreeing(rows: Sequence[Candidate], predictors: Sequence[Predictor]) -> list[bool]:
+    """Whether each row's boundary is every predictor's best."""
+    agrees = [True] * len(rows)
+    for predictor in predictors:
+        for place, found in enumerate(
+            predictor.predict([row.words for row in rows], [row.coordinator for row in rows])
+        ):
+            ends = (rows[place].conjuncts[0].start, rows[place].conjuncts[-1].end)
+            agrees[place] &= found is not None and (found.span.start, found.span.end) == ends
+    return agrees
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Print what is right of each, by label."""
+    torch.set_num_threads(1)
+    gold, words = gold_of(arguments.corpus)
+    predictors = [Predictor.load(each) for each in arguments.predictor]
+    rows = [row for shard in candidate_shards(arguments.folder) for row in read_candidates(shard)]
+    agrees = agreeing(rows, predictors) if predictors else [False] * len(rows)
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row, both in zip(rows, agrees, strict=True):
+        known = gold.get((row.sentence_id, row.coordinator))
+        ends = (row.conjuncts[0].start, row.conjuncts[-1].end)
+        outer = known is not None and (known.start, known.end) == ends
+        exact = known is not None and known.conjuncts == row.conjuncts
+        label = known is not None and exact and known.label == row.label
+        for name in (row.label, "all"):
+            counts[name].update({"A": 1, "A outer": outer, "A exact": exact, "A label": label})
+            counts[name].update({"AB": both, "AB outer": both and outer})
+    asked = {row.sentence_id for row in rows}
+    places = [place for place in gold if place[0] in asked]
+    if predictors:
+        found = predictors[0].predict([words[i] for i, _ in places], [at for _, at in places])
+        for place, best in zip(places, found, strict=True):
+            known = gold[place]
+            right = best is not None and (best.span.start, best.span.end) == (
+                known.start,
+                known.end,
+            )
+            for name in (known.label, "all"):
+                counts[name].update({"B": 1, "B outer": right})
+
+    def share(of: Counter[str], what: str, among: str) -> str:
+        return f"{100 * of[what] / of[among]:.1f} %" if of[among] else "–"
+
+    order = sorted(counts, key=lambda name: (-counts[name]["A"], name))
+    table(
+        f"{arguments.folder}: {len(places):,} gold coordinations in its sentences",
+        ("label", "A", "outer right", "exact", "and label", "B", "outer right", "A and B", "outer right"),
+        [
+            (name, of["A"], share(of, "A outer", "A"), share(of, "A exact", "A"),
+             share(of, "A label", "A"), of["B"], share(of, "B outer", "B"), of["AB"],
+             share(of, "AB outer", "AB"))
+            for name in order for of in [counts[name]] if of["A"] >= arguments.least
+        ],
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", type=Path, help="corpus folder of a treebank, e.g. data/genia")
+    parser.add_argument("folder", type=Path, help="what `conjoin harvest` wrote")
+    parser.add_argument("--predictor", type=Path, action="append", default=[], help="repeatable")
+    parser.add_argument(
+        "--least", type=int, default=30, help="rows below which a label is not shown"
+    )
+    main(parser.parse_args())
