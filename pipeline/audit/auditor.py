@@ -1,7 +1,7 @@
-"""The annotation audit: how many candidates have the boundaries that the grammar would give them.
+"""The annotation audit: how many candidates have the boundaries that a judge would give them.
 
-The question no treebank can answer, for there a generated sentence has no gold annotation: what
-share of the generator's annotations is right, and does δ (Algorithm 1, line 9) keep the right ones?
+What share of a source's annotations is right, and does δ (Algorithm 1, line 9) keep the right ones? Of
+generated sentences no treebank knows, for they have no gold annotation; a grammar does (``judges``).
 """
 
 from collections.abc import Callable, Sequence
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pipeline.audit.judges import Judge
 from pipeline.core.metrics import as_conjuncts
 from pipeline.core.types import Candidate, Span
-from pipeline.world.oracle import Judgement, Oracle, Verdict
+from pipeline.world.oracle import Judgement, Verdict
 
 _LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))
 """Classes of fill length in words, with the greatest length of each; longer ones are "9+"."""
@@ -32,23 +33,23 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """A candidate with the oracle's verdict.
+    """A candidate with a judge's verdict.
 
-    ``repeats``: the fill shares a content word with the reference. ``accepted`` is the filter's
-    decision, None outside training.
+    ``repeats``: the fill shares a content word with the reference; None where nothing was filled in.
+    ``accepted`` is the filter's decision, None outside training.
     """
 
     candidate: Candidate
     verdict: Verdict
-    repeats: bool
+    repeats: bool | None
     accepted: bool | None
 
 
 class Auditor:
-    """Judges candidates with an oracle, the same candidate with the same conjuncts only once."""
+    """Has candidates judged, the same candidate with the same conjuncts only once."""
 
-    def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
         self._known: dict[tuple[str, tuple[Span, ...]], Verdict] = {}
 
     def audit(
@@ -59,11 +60,8 @@ class Auditor:
         conjuncts = candidate.conjuncts if extent is None else as_conjuncts(words, k, extent)
         key = candidate.candidate_id, conjuncts
         if key not in self._known:
-            self._known[key] = self._oracle.judge(words, k, conjuncts)
-        first, last = candidate.conjuncts[0], candidate.conjuncts[-1]
-        content = self._oracle.content
-        repeats = content(words[first.start : first.end]) & content(words[last.start : last.end])
-        return Audited(candidate, self._known[key], bool(repeats), accepted)
+            self._known[key] = self._judge.verdict(candidate, conjuncts)
+        return Audited(candidate, self._known[key], self._judge.repeats(candidate), accepted)
 
 
 def draw_scored(scored: Sequence[Scored], count: int, key: str) -> list[Scored]:
@@ -86,11 +84,12 @@ def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     also respect noun classes.
     """
     kinds = [one.verdict.kind for one in audited]
+    told = [one.repeats for one in audited if one.repeats is not None]
     return {
         **_right(audited),
         "other": _share(kinds.count(Judgement.OTHER), len(audited)),
         "ungrammatical": _share(kinds.count(Judgement.UNGRAMMATICAL), len(audited)),
-        "repeats": _share(sum(one.repeats for one in audited), len(audited)),
+        "repeats": _share(sum(told), len(told)),
         "distinct": _share(len({one.candidate.fill for one in audited}), len(audited)),
         "by_label": _by(_label, _right, audited),
         "by_fill_length": _by(_length, _right, audited),

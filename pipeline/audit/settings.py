@@ -9,7 +9,7 @@ from pipeline.core.settings import Settings
 
 
 class Audit(Settings):
-    """Judge candidates with the grammar that made their corpus, if one did."""
+    """Judge candidates with the grammar that made their corpus, or harvested ones with its treebank."""
 
     stage: ClassVar[str] = "audit"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)

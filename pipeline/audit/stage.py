@@ -1,9 +1,10 @@
-"""``conjoin audit``: which annotations of a corpus's candidates are right, by its own grammar.
+"""``conjoin audit``: which annotations of a corpus's candidates are right.
 
-Only a corpus made by a grammar can be audited; for any other the stage says so and is done.
+The grammar that made a corpus knows of every sentence. A treebank knows of its own, which ``harvest`` takes
+as they stand: of its candidates those are audited, and if there are none, the stage says so and is done.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
@@ -18,6 +19,7 @@ from pipeline.audit.auditor import (
     filter_figures,
     generation_figures,
 )
+from pipeline.audit.judges import Grammar, Judge, Treebank, may_be_natural
 from pipeline.audit.settings import Audit
 from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.console import Meter, say, table
@@ -65,23 +67,34 @@ def run(settings: Audit) -> None:
     if not corpus.is_dir():
         raise InputError("no such corpus folder", path=corpus, remedy="run `conjoin ingest`")
     source = settings.source or Path("data/raw") / corpus.resolve().name
-    if not (source / LEXICON).is_file():
-        write_rows(out / "verdicts.parquet", VERDICTS, [])
-        write_json(out / "audit.json", {"oracle": False})
-        say(f"No grammar made this corpus (no {source / LEXICON}): nothing to audit.")
-        return
-    oracle = Oracle.load(source)
+    has_grammar = (source / LEXICON).is_file()
     runs = [run for run in read_runs(corpus) if run.source]
     at_hand = [run for run in runs if candidates_at_hand(run, corpus)]
-    generation = _generation_sets(settings)
-    if not generation and not runs:
-        raise InputError(
-            "no candidates here", path=corpus / "candidates", remedy="run `conjoin generate`"
-        )
-    if text := not_at_hand([run for run in runs if run not in at_hand]):
-        say(f"{text} They are not audited.")
-    filtered = _filter_sets(settings, at_hand)
-    judged = _judge(Auditor(oracle), [*generation, *filtered])
+    if has_grammar:
+        generation = _generation_sets(settings, _everything)
+        if not generation and not runs:
+            raise InputError(
+                "no candidates here", path=corpus / "candidates", remedy="run `conjoin generate`"
+            )
+        if text := not_at_hand([run for run in runs if run not in at_hand]):
+            say(f"{text} They are not audited.")
+        filtered = _filter_sets(settings, at_hand)
+        judge: Judge = Grammar(Oracle.load(source))
+    else:
+        generation = _generation_sets(settings, may_be_natural)
+        natural = [r for r in at_hand if may_be_natural(candidates_at_hand(r, corpus) or corpus)]
+        filtered = _filter_sets(settings, natural)
+        judge = Treebank(corpus, _sentences_of([*generation, *filtered]))
+        generation, filtered = _known_to(judge, generation), _known_to(judge, filtered)
+        if not generation and not filtered:
+            write_rows(out / "verdicts.parquet", VERDICTS, [])
+            write_json(out / "audit.json", {"oracle": False})
+            say(
+                f"No grammar made this corpus (no {source / LEXICON}), and no candidate is a sentence of "
+                "its treebank (`conjoin harvest`): nothing to audit."
+            )
+            return
+    judged = _judge(Auditor(judge), [*generation, *filtered])
     entries = {
         "generation": [
             {**s.about, **generation_figures(a)}
@@ -93,8 +106,27 @@ def run(settings: Audit) -> None:
         ],
     }  # fmt: skip
     write_rows(out / "verdicts.parquet", VERDICTS, _verdicts([*generation, *filtered], judged))
-    write_json(out / "audit.json", {"oracle": True, **entries})
-    _tell(entries)
+    write_json(out / "audit.json", {"oracle": True, "judge": judge.name, **entries})
+    _tell(entries, judge.name)
+
+
+def _everything(folder: Path) -> bool:
+    del folder  # a grammar knows of all
+    return True
+
+
+def _sentences_of(sets: Sequence[_Set]) -> set[str]:
+    return {case.candidate.sentence_id for one in sets for case in one.cases}
+
+
+def _known_to(judge: Judge, sets: Sequence[_Set]) -> list[_Set]:
+    """Those cases that a judge knows; the others are counted."""
+    found = []
+    for one in sets:
+        known = [case for case in one.cases if judge.knows(case.candidate)]
+        if known:
+            found.append(_Set({**one.about, "unknown": len(one.cases) - len(known)}, known))
+    return found
 
 
 def _seed_of(folder: Path) -> int:
@@ -104,10 +136,12 @@ def _seed_of(folder: Path) -> int:
     return int(number)
 
 
-def _generation_sets(settings: Audit) -> list[_Set]:
-    """A sample of every folder of candidates; the seeds of one generator make one set."""
+def _generation_sets(settings: Audit, wanted: Callable[[Path], bool]) -> list[_Set]:
+    """A sample of every wanted folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
-    there = (folder for folder in root.glob("*/seed-*") if candidate_shards(folder))
+    there = (
+        folder for folder in root.glob("*/seed-*") if candidate_shards(folder) and wanted(folder)
+    )
     folders = sorted(there, key=lambda folder: (folder.parent.name, _seed_of(folder)))
     sets = []
     for name, group in groupby(folders, key=lambda folder: folder.parent.name):
@@ -195,11 +229,18 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _tell(entries: dict[str, list[dict[str, Any]]]) -> None:
-    shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
+def _tell(entries: dict[str, list[dict[str, Any]]], judge: str) -> None:
+    shares = ["right", "other", "distinct"]
+    if judge == Grammar.name:
+        shares = ["right", "sensible", "other", "ungrammatical", "repeats", "distinct"]
+    unknown = sum(e.get("unknown", 0) for entry in entries.values() for e in entry)
+    if unknown:
+        say(
+            f"{unknown:,} of the candidates drawn are generated sentences, which no treebank knows."
+        )
     if entries["generation"]:
         table(
-            "Annotations of generation, by the grammar (% of judged)",
+            f"Annotations of generation, by the {judge} (% of judged)",
             ["candidates", "judged", *shares],
             [
                 [e["candidates"], e["judged"], *(_percent(e[name]) for name in shares)]

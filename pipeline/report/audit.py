@@ -16,8 +16,14 @@ from pipeline.report.forms import WithOracle, WithoutOracle
 from pipeline.report.markdown import Row, Table
 from pipeline.report.results import Metrics, read_generation, short_name, system_key
 
-_SHARES = ("right", "sensible", "other", "ungrammatical", "repeats", "distinct")
-"""What is told of each folder of candidates, as fractions of the judged."""
+_SHARES = {
+    "grammar": {
+        "right": "Right", "sensible": "Right, sensible", "other": "Other conjuncts",
+        "ungrammatical": "Ungrammatical", "repeats": "Repeats", "distinct": "Distinct",
+    },
+    "treebank": {"right": "Right", "other": "Other conjuncts", "distinct": "Distinct"},
+}  # fmt: skip
+"""What each judge tells of a folder of candidates, as fractions of the judged, and the heads of columns."""
 
 _LENGTHS = ("1", "2", "3-4", "5-8", "9+")
 _ENOUGH = 20  # judged candidates, below which nothing is said of how two shares differ
@@ -26,7 +32,7 @@ _REMEDY = "run `conjoin audit` again"
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """``audit/audit.json`` of a corpus made by a grammar; docs/schema.md names the keys.
+    """``audit/audit.json`` where something could be judged; docs/schema.md names the keys.
 
     ``generation`` stands in the order of generators, its ``candidates`` a ``Generation``; ``filter``
     by |L| and then as in Table 3, its ``system`` a ``System``.
@@ -34,6 +40,7 @@ class Audit:
 
     generation: tuple[Mapping[str, Any], ...]
     filter: tuple[Mapping[str, Any], ...]
+    judge: str = "grammar"
 
     def filtered(self, labelled: int) -> list[Mapping[str, Any]]:
         """The entries of ``filter`` at one |L| where anything was rejected: δ = 0 is no filter."""
@@ -58,7 +65,8 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
         check_form(document, WithoutOracle, path=path, remedy=_REMEDY)
         return (
             None,
-            "no grammar made this corpus, so there is no way to tell which annotations are right",
+            "no grammar made this corpus and no candidate is a sentence of its treebank, so there is no "
+            "way to tell which annotations are right",
         )
     check_form(document, WithOracle, path=path, remedy=_REMEDY)
     known = {str(system): system for system in systems}
@@ -72,7 +80,7 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
         for entry in document["filter"]
     ]
     filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
-    return Audit(tuple(generation), tuple(filtered)), ""
+    return Audit(tuple(generation), tuple(filtered), document.get("judge", "grammar")), ""
 
 
 def read_verdicts(corpus: Path) -> dict[tuple[Path, str], str]:
@@ -99,20 +107,27 @@ def _labels(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     return [*known, *sorted(found - set(known))]
 
 
+_NOTES = {
+    "grammar": "Right: some reading of the sentence has exactly these conjuncts. Sensible: and that "
+    "reading joins only what goes together. Other conjuncts: it has readings, but none with "
+    "these. Repeats: the fill shares a content word with the reference. Distinct: fills unlike "
+    "any other of the sample.",
+    "treebank": "Right: the gold coordination there has exactly these conjuncts. Other conjuncts: it has "
+    "others, or there is none. Distinct: last conjuncts unlike any other of the sample.",
+}
+
+
 def annotation_table(audit: Audit) -> Table:
     """What generation's annotations are worth, a row for each folder of candidates."""
     return Table(
         "Annotations of generation (%)",
-        ("Candidates", "Right", "Right, sensible", "Other conjuncts", "Ungrammatical", "Repeats",
-         "Distinct", "judged"),
+        ("Candidates", *_SHARES[audit.judge].values(), "judged"),
         tuple(
-            Row((e["candidates"].name, *(_share(e[s]) for s in _SHARES), number(e["judged"])))
+            Row((e["candidates"].name, *(_share(e[s]) for s in _SHARES[audit.judge]),
+                 number(e["judged"])))
             for e in audit.generation
         ),
-        note="Right: some reading of the sentence has exactly these conjuncts. Sensible: and that "
-        "reading joins only what goes together. Other conjuncts: it has readings, but none with "
-        "these. Repeats: the fill shares a content word with the reference. Distinct: fills unlike "
-        "any other of the sample.",
+        note=_NOTES[audit.judge],
     )  # fmt: skip
 
 
@@ -145,18 +160,19 @@ def _right(audit: Audit, title: str, field: str, heads: Mapping[str, str]) -> Ta
 def filter_table(audit: Audit, metrics: Metrics) -> Table | None:
     """What the filter accepted and rejected, and how much of it was right; None without runs."""
     rows: list[Row] = []
+    sides = ["right", "sensible"] if audit.judge == "grammar" else ["right"]
     for entry in audit.filter:
         size, cells = metrics.label(entry["labelled"]), []
         for side in (entry["accepted"], entry["rejected"]):
-            cells += [number(side["judged"]), _share(side["right"]), _share(side["sensible"])]
+            cells += [number(side["judged"]), *(_share(side[name]) for name in sides)]
         begins = not rows or rows[-1].cells[0] != size
         rows.append(Row((size, short_name(entry["system"]), *cells, _cleans(entry)), begins=begins))
     if not rows:
         return None
     return Table(
         "The filter: accepted against rejected",
-        ("|L|", "Model", "accepted", "right, %", "sensible, %",
-         "rejected", "right, %", "sensible, %", "cleans"),
+        ("|L|", "Model", *(head for side in ("accepted", "rejected")
+                           for head in (side, *(f"{name}, %" for name in sides))), "cleans"),
         tuple(rows),
         names=2,
         note="A sample of the candidates that training examined, seeds pooled. With self-training "

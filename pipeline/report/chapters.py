@@ -117,6 +117,13 @@ def training(found: Material) -> Iterator[Part]:
     return training_curves.training(found.runs, found.size, found.about, found.corpus)
 
 
+_JUDGES = {
+    "grammar": "Of each generated sentence, the grammar that made the corpus knows its readings.",
+    "treebank": "Of sentences that were harvested, the treebank has the gold coordinations; of generated "
+    "ones nobody knows.",
+}
+
+
 def annotations(found: Material) -> Iterator[Part]:
     """The audit of generation: shares of right annotations."""
     if not found.audit:
@@ -126,7 +133,7 @@ def annotations(found: Material) -> Iterator[Part]:
     else:
         yield Section(
             "Are the annotations right?",
-            ["Of each generated sentence, the grammar that made the corpus knows its readings."],
+            [_JUDGES[found.audit.judge]],
             tables=[
                 audits.annotation_table(found.audit),
                 audits.label_table(found.audit),

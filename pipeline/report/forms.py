@@ -253,9 +253,10 @@ class _AuditedFilter(TypedDict):
 
 
 class WithOracle(TypedDict):
-    """``audit/audit.json`` of a corpus that a grammar made."""
+    """``audit/audit.json`` where something could be judged."""
 
     oracle: Literal[True]
+    judge: NotRequired[Literal["grammar", "treebank"]]
     generation: list[_AuditedGeneration]
     filter: list[_AuditedFilter]
 

@@ -1,20 +1,31 @@
 """The audit stage: its counts on hand-made candidates whose verdicts are known."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 
 from pipeline.audit.auditor import Scored, draw_scored
 from pipeline.audit.settings import Audit
 from pipeline.audit.stage import run
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows, write_rows
-from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
-from pipeline.core.types import Candidate, Span
+from pipeline.core.schema import (
+    CANDIDATES,
+    SCORED,
+    SENTENCES,
+    VERDICTS,
+    candidate_row,
+    sentence_row,
+)
+from pipeline.core.types import Candidate, Sentence, Span
+from pipeline.report.audit import annotation_table, read_audit
 
 SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
 
@@ -196,3 +207,55 @@ def test_candidates_from_elsewhere_are_not_audited(
     shutil.rmtree(corpus / "candidates")
     document = audit(corpus)
     assert document["generation"] == document["filter"] == []
+
+
+def natural(number: int, label: str = "NP") -> tuple[Sentence, Candidate]:
+    """A treebank's sentence, and a candidate that took it as it stands; right if its number is even."""
+    sentence = tiny.sentence(number, label=label)
+    gold = sentence.coordinations[0]
+    spans = gold.conjuncts
+    if number % 2:
+        spans = (*spans[:-1], Span(spans[-1].start, spans[-1].end + 1))
+    return replace(sentence, tree="(S1 (X x))"), Candidate(
+        f"c{number}", sentence.sentence_id, sentence.words, gold.coordinator, spans, label, spans[0], "x",
+        None, None, None, "test",
+    )  # fmt: skip
+
+
+def test_a_treebank_knows_of_harvested_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its gold conjuncts are right, others are not; of generated sentences it says nothing."""
+    corpus = tmp_path / "bank"
+    pairs = [natural(n, "VP" if n < 4 else "NP") for n in range(10)]
+    write_rows(corpus / "sentences.parquet", SENTENCES, [sentence_row(s) for s, _ in pairs])
+    folder = corpus / "candidates/harvest-250/seed-0"
+    made = candidate("g", "the surgeon")
+    shard(folder, [*(c for _, c in pairs), made])
+    write_json(folder / "manifest.json", {"settings": {"fills": HARVESTED}})
+    shard(corpus / "candidates/t5-sync/seed-0", [made])
+    settings = {"candidates": "candidates/harvest-250/seed-0"}
+    run_folder = trained(corpus, "harvested", "filter",
+                         [scored(f"c{n}", n % 2 == 0) for n in range(8)])  # fmt: skip
+    card = read_json(run_folder / "run.json")
+    write_json(run_folder / "run.json", {**card, "settings": settings})
+    run(Audit(corpus=corpus, source=tmp_path))
+    document = read_json(corpus / "audit/audit.json")
+    (found,) = document["generation"]
+    assert (document["oracle"], document["judge"]) == (True, "treebank")
+    assert (found["candidates"], found["judged"], found["unknown"]) == ("harvest-250", 10, 1)
+    assert (found["right"], found["other"], found["repeats"]) == (0.5, 0.5, None)
+    assert found["by_label"]["VP"] == {"judged": 4, "right": 0.5, "sensible": 0.5}
+    (filtered,) = document["filter"]
+    assert (filtered["accepted"]["right"], filtered["rejected"]["right"]) == (1, 0)
+    printed = capsys.readouterr().out
+    assert "by the treebank" in printed
+    assert "1 of the candidates drawn are generated sentences" in printed
+    audit, _ = read_audit(corpus)
+    assert audit is not None
+    assert annotation_table(audit).columns == (
+        "Candidates", "Right", "Other conjuncts", "Distinct", "judged"
+    )  # fmt: skip
+    assert [row.cells for row in annotation_table(audit).rows] == [
+        ("harvested, parser of the corpus's trees", "50.0", "50.0", "10.0", "10")
+    ]
