@@ -25,6 +25,7 @@ from pipeline.select.settings import Select
 from pipeline.tools.repro.cells import Cell, settings_of
 from pipeline.tools.repro.grid import as_exp_run, grid, params_over, preset_values
 from pipeline.tools.settings import Repro
+from pipeline.train.settings import Train
 
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ("table2", "table3", "figure4")
@@ -290,7 +291,8 @@ def test_selections_name_what_belongs_to_their_seed(
     with grid(Repro(set=[listed])) as (_, members, _):
         found = [c for c in members if c.stage == "select"]
         read = {each.seed: (each, c) for c in found for each in [settings_of(c.command, Select)]}
-        runs = {c.name for c in members if f"--out {run}/seed-" in c.command}
+        train = [(c.name, settings_of(c.command, Train)) for c in members if c.stage == "train"]
+        runs = {name for name, t in train if (t.system, t.labelled) == ("attested-bert", "100")}
     assert sorted(read) == [0, 1, 2]
     assert len(runs) == 3
     for seed, (given, cell) in read.items():

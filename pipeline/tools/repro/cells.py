@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
@@ -193,18 +193,28 @@ def settings_of(command: str, kind: type[_S]) -> _S:
         SettingsError: the command or its params file holds what is no setting of ``kind``.
     """
     given: dict[str, Any] = {}
+
+    def several(name: str) -> bool:
+        field = kind.model_fields.get(name)
+        return field is not None and get_origin(field.annotation) is list
+
     try:
         words = shlex.split(command)[2:]  # after "conjoin STAGE"
         arguments = list(kind.arguments)
         while words:
             word = words.pop(0)
             if not word.startswith("--"):
-                given[arguments.pop(0)] = word
+                if several(arguments[0]):
+                    given.setdefault(arguments[0], []).append(word)
+                else:
+                    given[arguments.pop(0)] = word
                 continue
             name = word[2:].replace("-", "_")
             negative = name.removeprefix("no_")
             if (field := kind.model_fields.get(negative)) and field.annotation is bool:
                 given[negative] = name == negative
+            elif several(name):
+                given.setdefault(name, []).append(words.pop(0))
             else:
                 given[name] = words.pop(0)
     except (
