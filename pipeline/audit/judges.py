@@ -6,7 +6,9 @@ harvested, it has the gold coordinations.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
+
+from typing_extensions import TypedDict
 
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.corpus_folder import SENTENCES_FILE
@@ -23,9 +25,6 @@ class Judge(Protocol):
     name: ClassVar[str]
     """``grammar`` or ``treebank``."""
 
-    def knows(self, candidate: Candidate) -> bool:
-        """Whether it can judge this candidate at all."""
-
     def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> Verdict:
         """Whether these are the conjuncts at the candidate's coordinator."""
 
@@ -40,10 +39,6 @@ class Grammar:
 
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
-
-    def knows(self, candidate: Candidate) -> bool:
-        """Always."""
-        return True
 
     def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> Verdict:
         """By the readings of the sentence."""
@@ -95,19 +90,27 @@ class Treebank:
         return None
 
 
+class _Settings(TypedDict, total=False):
+    fills: object
+
+
+class _Run(TypedDict, total=False):
+    settings: _Settings
+
+
+class _Manifest(_Run, total=False):
+    """What is read of ``manifest.json``: a run's own, or the runs behind rows that were united."""
+
+    generations: dict[str, _Run]
+
+
 def may_be_natural(folder: Path) -> bool:
-    """Whether some run behind a folder of candidates took natural text, by its manifest."""
-    if not (folder / MANIFEST).is_file():
-        return False
-    manifest = read_json(folder / MANIFEST)
-    runs = [manifest, *_values(manifest.get("generations"))]
-    return any(_fills(run) == HARVESTED for run in runs)
+    """Whether some run behind a folder of candidates took natural text, by its manifest.
 
-
-def _values(value: object) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else []
-
-
-def _fills(run: object) -> object:
-    settings = run.get("settings") if isinstance(run, dict) else None
-    return settings.get("fills") if isinstance(settings, dict) else None
+    Raises:
+        InputError: the manifest is none.
+    """
+    path = folder / MANIFEST
+    manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+    runs = [manifest, *manifest.get("generations", {}).values()]
+    return any(run.get("settings", {}).get("fills") == HARVESTED for run in runs)

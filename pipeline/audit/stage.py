@@ -84,8 +84,8 @@ def run(settings: Audit) -> None:
         generation = _generation_sets(settings, may_be_natural)
         natural = [r for r in at_hand if may_be_natural(candidates_at_hand(r, corpus) or corpus)]
         filtered = _filter_sets(settings, natural)
-        judge = Treebank(corpus, _sentences_of([*generation, *filtered]))
-        generation, filtered = _known_to(judge, generation), _known_to(judge, filtered)
+        judge = gold = Treebank(corpus, _sentences_of([*generation, *filtered]))
+        generation, filtered = _known_to(gold, generation), _known_to(gold, filtered)
         if not generation and not filtered:
             write_rows(out / "verdicts.parquet", VERDICTS, [])
             write_json(out / "audit.json", {"oracle": False})
@@ -119,11 +119,11 @@ def _sentences_of(sets: Sequence[_Set]) -> set[str]:
     return {case.candidate.sentence_id for one in sets for case in one.cases}
 
 
-def _known_to(judge: Judge, sets: Sequence[_Set]) -> list[_Set]:
-    """Those cases that a judge knows; the others are counted."""
+def _known_to(gold: Treebank, sets: Sequence[_Set]) -> list[_Set]:
+    """Those cases that the treebank knows; the others are counted."""
     found = []
     for one in sets:
-        known = [case for case in one.cases if judge.knows(case.candidate)]
+        known = [case for case in one.cases if gold.knows(case.candidate)]
         if known:
             found.append(_Set({**one.about, "unknown": len(one.cases) - len(known)}, known))
     return found

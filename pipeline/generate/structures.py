@@ -67,8 +67,10 @@ class Structures:
         capital: a pair such as *neither … nor* is only drawn there if there is nothing else.
         """
         rng = random_of(self.seed, key_of(reference))
-        alone = [words for words in self.words if not words[1]]
-        words = rng.choice(self.words if reference.span.start or not alone else alone)
+        every: Sequence[_Words] = self.words
+        if not reference.span.start:
+            every = [words for words in every if not words[1]] or every
+        words = rng.choice(every)
         sizes = self.sizes.get(words)
         size = rng.choice(sizes) if sizes else 2
         comma = size > 2 and bool(self.commas) and rng.choice(self.commas)

@@ -176,12 +176,14 @@ def _from_file(path: Path) -> Parser:
     }
     try:
         encoder = None
-        named = _named_elsewhere(path)
-        if named.get("bert_model") == ENCODER and path.with_name(ENCODER).is_dir():
-            encoder = words_encoder(str(path.with_name(ENCODER)))
-            del named["bert_model"]
-        if beside is not None:
-            _require_alone(path, named)
+        own = path.with_name(ENCODER)
+        if beside is not None or own.is_dir():
+            named = _named_elsewhere(path)
+            if named.get("bert_model") == ENCODER and own.is_dir():
+                encoder = words_encoder(str(own))
+                del named["bert_model"]
+            if beside is not None:
+                _require_alone(path, named)
         # stanza logs a traceback and raises
         with quiet(logging.CRITICAL), given_to_stanza(encoder):
             model = Trainer.load(str(path), args=files).model

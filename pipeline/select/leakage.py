@@ -49,6 +49,21 @@ class Leak:
     what: str
 
 
+def held_out_corpus(place: Path, corpus: Path | None) -> Path:
+    """The corpus folder that rows are held against: the one named, else the nearest at or above them.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = corpus or corpus_around(place.absolute())
+    if found is None:
+        raise InputError(
+            "no corpus folder here or above, so nothing says what is held out", path=place,
+            remedy="name the folder with --corpus",
+        )  # fmt: skip
+    return found
+
+
 class HeldOut:
     """What must not be learned: the sentences of some splits, and their gold coordinations.
 
@@ -81,12 +96,7 @@ class HeldOut:
         Raises:
             InputError: there is no such corpus, it is damaged, or one of the splits has no sentence.
         """
-        corpus = corpus or corpus_around(place.absolute())
-        if corpus is None:
-            raise InputError(
-                "no corpus folder here or above, so nothing says what is held out", path=place,
-                remedy="name the folder with --corpus",
-            )  # fmt: skip
+        corpus = held_out_corpus(place, corpus)
         require_ingested(corpus)
         tags, found, there = UsualTags(), list[Sentence](), set[str]()
         for sentence in read_sentences(corpus / SENTENCES_FILE):

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.console import Meter, say, table, warn
-from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -30,7 +30,7 @@ from pipeline.corpus.writing import selections, sound, told_of, united_runs, vac
 from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import Inputs, choose
-from pipeline.select.leakage import HeldOut
+from pipeline.select.leakage import HeldOut, held_out_corpus
 from pipeline.select.settings import Select
 from pipeline.select.strata import Features, features_of_draw
 from pipeline.text.columns import with_text
@@ -53,12 +53,13 @@ def run(settings: Select) -> None:
             "select.delta needs a predictor", remedy="name one with --predictor, or leave it out"
         )
     corpora = [find_shards(place) for place in settings.places]
-    made_of = _made_of(settings, corpora)
+    labelled = features_of_draw(settings.like) if settings.like is not None else []
+    made_of = _made_of(settings, corpora, labelled)
     if _is_there(settings.out, made_of):
         say(f"{settings.out}: already there and current")
         return
     vacant(settings.out, corpora)
-    given = _read(settings)
+    given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
     with (
@@ -74,11 +75,9 @@ def run(settings: Select) -> None:
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
 
 
-def _read(settings: Select) -> Inputs:
+def _read(settings: Select, labelled: Sequence[Features]) -> Inputs:
     """What the settings name beside the rows, read first: nobody waits for what is not there."""
-    held_out, labelled = None, list[Features]()
-    if settings.like is not None:
-        labelled = features_of_draw(settings.like)
+    held_out = None
     if settings.apart:
         held_out = HeldOut.read(settings.places[0], settings.corpus, settings.apart)
     if settings.predictor is None and not settings.agree:
@@ -93,16 +92,18 @@ def _read(settings: Select) -> Inputs:
     )
 
 
-def _made_of(settings: Select, corpora: Sequence[Shards]) -> Fingerprint:
+def _made_of(
+    settings: Select, corpora: Sequence[Shards], labelled: Sequence[Features]
+) -> Fingerprint:
     """All that decides which rows are chosen, by the content of each file that is named."""
     files = [[sha256_of(path) for path in (*each.accepted, *each.rejects)] for each in corpora]
     inputs: dict[str, Any] = {"rows": digest_of(files)}
     if settings.like is not None:
-        inputs["like"] = digest_of(features_of_draw(settings.like))
+        inputs["like"] = digest_of(labelled)
     if settings.apart:
-        corpus = settings.corpus or corpus_around(settings.places[0].absolute())
-        there = corpus is not None and (corpus / SENTENCES_FILE).is_file()
-        inputs["apart"] = sha256_of(corpus / SENTENCES_FILE) if corpus and there else None
+        sentences = held_out_corpus(settings.places[0], settings.corpus) / SENTENCES_FILE
+        # whoever reads them says what is wrong
+        inputs["apart"] = sha256_of(sentences) if sentences.is_file() else None
     if settings.predictor is not None:
         inputs["predictor"] = _model(settings.predictor)
     if settings.agree:

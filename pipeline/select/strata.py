@@ -76,12 +76,14 @@ def features_of_draw(path: Path) -> list[Features]:
         known = f"there are: {', '.join(there)}" if there else "run `conjoin ingest`"
         raise InputError("no such draw of L", path=path, remedy=known)
     corpus = corpus_around(path.absolute().parent)
-    named = corpus and _DRAW.fullmatch(path.absolute().relative_to(corpus).as_posix())
-    if corpus is None or not named:
+    if corpus is None:
         raise InputError(
             f"a draw outside a corpus: there is no {SENTENCES_FILE} in a folder above it", path=path,
-            remedy="name draws/seed-<S>/<n>.json in a corpus folder",
+            remedy=_REMEDY,
         )  # fmt: skip
+    named = _DRAW.fullmatch(path.absolute().relative_to(corpus).as_posix())
+    if named is None:
+        raise InputError("not where the draws of a corpus lie", path=path, remedy=_REMEDY)
     labelled, _ = read_draw(corpus, int(named["seed"]), named["size"])
     found = [
         _features(c.label, c.end - c.start, c.word, len(c.conjuncts))
@@ -92,6 +94,7 @@ def features_of_draw(path: Path) -> list[Features]:
     return found
 
 
+_REMEDY = "name draws/seed-<S>/<n>.json in a corpus folder"
 _DRAW = re.compile(r"draws/seed-(?P<seed>\d{1,9})/(?P<size>[^/]+)\.json", re.ASCII)
 
 
