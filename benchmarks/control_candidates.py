@@ -1,6 +1,6 @@
 """Candidates of known worth: what would Algorithm 1 gain from perfect fills and spans, or from mere English?
 
-Three folders beside those of ``generate``, which ``conjoin train --candidates`` reads like any other:
+Four folders beside those of ``generate``, which ``conjoin train --candidates`` reads like any other:
 
 - ``control-real``: coordinations of the training split as the treebank has them, without those of L and
   of the validation sentences: nothing that generation makes can be better;
@@ -57,6 +57,12 @@ def real(corpus: Path, seed: int, labelled: str) -> Iterator[Candidate]:
                     score_prepend=None,
                     license=sentence.license,
                 )
+
+
+def like_generated(found: Sequence[Candidate], count: int, seed: int) -> list[Candidate]:
+    """At most ``count`` of the coordinations "X and Y", drawn by the hash of the seed and their ids."""
+    pairs = [c for c in found if len(c.conjuncts) == 2 and c.words[c.coordinator].lower() == "and"]
+    return sorted(pairs, key=lambda c: digest_of([str(seed), c.candidate_id]))[:count]
 
 
 def _refilled(
@@ -125,8 +131,10 @@ def main() -> None:
     for seed in args.seeds:
         shards = candidate_shards(folder / args.generation / f"seed-{seed}")
         made = [candidate for shard in shards for candidate in read_candidates(shard)]
+        treebank = list(real(args.corpus, seed, args.labelled))
         kinds = {
-            "control-real": (list(real(args.corpus, seed, args.labelled)), Tally()),
+            "control-real": (treebank, Tally()),
+            "control-real-and": (like_generated(treebank, len(made), seed), Tally()),
         }
         for name, maker in (("control-borrowed", borrower), ("control-chance", scavenger)):
             tally = Tally()

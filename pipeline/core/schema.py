@@ -108,14 +108,17 @@ PREDICTIONS = _schema(
     probability=_SHARE,
 )
 
-SCORED = _schema(
-    step=_NUMBER,
-    candidate_id=_TEXT,
-    label=_TEXT,
-    start=_NUMBER,
-    end=_NUMBER,
-    probability=_SHARE,
-    accepted=pa.bool_(),
+SCORED = _nullable(
+    _schema(
+        step=_NUMBER,
+        candidate_id=_TEXT,
+        label=_TEXT,
+        start=_NUMBER,
+        end=_NUMBER,
+        probability=_SHARE,
+        accepted=pa.bool_(),
+    ),
+    "probability",  # which no filter asks for
 )
 
 PROBABILITIES = _nullable(_schema(candidate_id=_TEXT, probability=_SHARE), "probability")

@@ -26,7 +26,8 @@ class Acceptance(Protocol):
 
         Args:
             label: its label.
-            score: CALCSCORE. -inf says that there is no prediction; no rule may accept it.
+            score: CALCSCORE. -inf says that there is no prediction; no rule may accept it. NaN where
+                nothing depends on it.
             best: whether no other boundary of its coordinator has a higher score.
         """
 
@@ -36,6 +37,26 @@ class Acceptance(Protocol):
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Go on from a ``state``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Whatever can be learned (mode no-filter, the paper's "− filtering"): δ = 0."""
+
+    told: ClassVar[str] = "all"
+    takes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def state(self) -> dict[str, list[float]]:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from a ``state``."""
+
+    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+        """Whether it can be learned."""
+        return score != -float("inf")
 
 
 @dataclass(frozen=True, slots=True)

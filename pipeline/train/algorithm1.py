@@ -42,9 +42,9 @@ class Verdict:
     """What CalcScore says of a candidate.
 
     ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
-    the boundary is the predictor's own. ``score`` is its probability; ``reason``, if any, is why
-    it has none, and then the score is -inf, which no rule accepts. ``best``: no other boundary of the
-    coordinator is more probable.
+    the boundary is the predictor's own. ``score`` is its probability, NaN where nobody asked for it;
+    ``reason``, if any, is why it has none, and then the score is -inf, which no rule accepts. ``best``:
+    no other boundary of the coordinator is more probable.
     """
 
     example: Example

@@ -5,6 +5,7 @@ and whether it was accepted, for ``scored.parquet``, ``history.jsonl`` and the p
 """
 
 import json
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -89,7 +90,7 @@ class AcceptanceLog:
                 "label": drawn.label,
                 "start": extent.start,
                 "end": extent.end,
-                "probability": max(verdict.score, 0.0),
+                "probability": None if math.isnan(verdict.score) else max(verdict.score, 0.0),
                 "accepted": trial.accepted,
             }
         )
@@ -111,8 +112,8 @@ class AcceptanceLog:
     def table(self) -> pa.Table:
         """All trials as a table of ``schema.SCORED``, in the order of examination.
 
-        A candidate that cannot be scored has probability 0; in self-training the boundary is the
-        predictor's.
+        A candidate that cannot be scored has probability 0, one that nobody asked about none; in
+        self-training the boundary is the predictor's.
         """
         self._pack()
         return pa.Table.from_batches(self._batches, schema=SCORED)
@@ -168,6 +169,7 @@ class Learner:
         weight: λ: the loss is the mean over labelled instances + λ · the mean over generated ones;
             None: one mean over both.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
+        scores: whether anything depends on the candidates' scores; else none is computed.
         make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
         corpus: how many candidates there are, to tell which share of them was used.
         notify: called after every update with (updates done, a short note).
@@ -193,6 +195,7 @@ class Learner:
         weighting: Weighting | None = None,
         weight: float | None = None,
         self_train: bool = False,
+        scores: bool = True,
         make_ensemble: MakeEnsemble = lambda model, state: Ensemble(model),
         corpus: int = 0,
         notify: Callable[[int, str], None] = lambda done, note: None,
@@ -206,6 +209,7 @@ class Learner:
         self.ensemble: Ensemble | None = None
         self._group = group or ProcessGroup(0, 1, predictor.device)
         self._self_train, self._make_ensemble, self._notify = self_train, make_ensemble, notify
+        self._scores = scores
         self._corpus, self._warn = corpus, warn
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
@@ -222,12 +226,32 @@ class Learner:
         return self.selection.stalled or self.step >= self.schedule.steps
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
-        """Line 8: the probability of each candidate's structure, without dropout or gradient."""
+        """Line 8: the probability of each candidate's structure, without dropout or gradient.
+
+        NaN where nothing depends on it: a pass through the encoder less.
+        """
+        if not self._scores:
+            return self._unasked(candidates)
         if self.ensemble is None:
             self.ensemble = self._make_ensemble(self.judged, None)
         with self._group.autocast():
             own = self._verdicts(self._group.share(candidates), self.ensemble)
         return self._group.collect(own, len(candidates))
+
+    def _unasked(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+        reasons = self.predictor.obstacles(
+            [drawn.words for drawn in candidates],
+            [drawn.coordinator for drawn in candidates],
+            [drawn.extent for drawn in candidates],
+        )
+        return [
+            Verdict(
+                Example(drawn.words, (drawn.coordinator,), (drawn.extent,)),
+                -math.inf if reason else math.nan,
+                reason,
+            )
+            for drawn, reason in zip(candidates, reasons, strict=True)
+        ]
 
     def _verdicts(self, candidates: Sequence[Drawn], ensemble: Ensemble) -> list[Verdict]:
         words = [drawn.words for drawn in candidates]

@@ -164,6 +164,13 @@ class Train(Settings):
         return {name: value for name, value in fields.items() if value is not None}
 
     @property
+    def needs_scores(self) -> bool:
+        """Whether candidates' scores decide anything: who is believed, or how much it counts."""
+        return self.mode in ("filter", "self-train") or (
+            self.mode == "no-filter" and self.weigh != "none"
+        )
+
+    @property
     def fixed_temperature(self) -> float | None:
         """T, or None if it is to be fitted."""
         return None if self.temperature == "fit" else float(self.temperature)

@@ -20,7 +20,7 @@ from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints, TrainingState
 from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
-from pipeline.train.acceptance import Acceptance, Delta, rule_of
+from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import ProcessGroup
@@ -33,7 +33,7 @@ from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
 from pipeline.train.weighting import WEIGHTINGS
 
-ALGORITHM = 2
+ALGORITHM = 3
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
@@ -134,6 +134,7 @@ class _Run:
             group=self.group, selection=SELECTIONS[settings.select](schedule),
             weighting=WEIGHTINGS[settings.weigh](), weight=settings.weight,
             self_train=settings.mode == "self-train",
+            scores=settings.needs_scores,
             make_ensemble=lambda model, was: self._ensemble(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
             warn=warn if self.group.first else lambda text: None,
@@ -227,7 +228,7 @@ class _Run:
 
     def _rule(self) -> Acceptance:
         settings = self.settings
-        return Delta(0.0) if settings.mode == "no-filter" else rule_of(settings.accept, settings)
+        return Everything() if settings.mode == "no-filter" else rule_of(settings.accept, settings)
 
     def _ensemble(
         self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData

@@ -11,7 +11,7 @@ from tiny import build, candidate, digest, history, ingested, scored, sentence, 
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
-from pipeline.core.files import write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import (
     CANDIDATES,
@@ -96,10 +96,21 @@ def test_books_balance(runs: Callable[[str], Path]) -> None:
 
 
 def test_no_filter_accepts_all(runs: Callable[[str], Path]) -> None:
-    """δ = 0: the first K candidates of every step are taken."""
+    """δ = 0: the first K candidates of every step are taken, and no probability is asked for."""
     rows = scored(runs("no-filter"))
     assert len(rows) == 30 * 8
-    assert all(row["accepted"] for row in rows)
+    assert all(row["accepted"] and row["probability"] is None for row in rows)
+
+
+def test_no_filter_is_delta_0(corpus: Path, runs: Callable[[str], Path], tmp_path: Path) -> None:
+    """The same weights, bit for bit; the scores that δ asks for change nothing."""
+    train.run(settings(corpus, mode="filter", delta=0, out=tmp_path / "run"))
+    assert all(row["probability"] > 0 for row in scored(tmp_path / "run"))
+    one, other = (
+        sha256_of(folder / "predictor/model.safetensors")
+        for folder in (tmp_path / "run", runs("no-filter"))
+    )
+    assert one == other
 
 
 def test_self_training_learns_its_own_boundaries(runs: Callable[[str], Path]) -> None:
@@ -197,7 +208,7 @@ def test_what_cannot_be_learned_is_counted(tmp_path: Path) -> None:
     assert excluded["candidates"]["refused"][reason] > 0
     for row in scored(tmp_path / "run"):
         assert row["accepted"] == (int(row["candidate_id"][1:]) >= 10)
-        assert (row["probability"] > 0) == row["accepted"]
+        assert row["probability"] == (None if row["accepted"] else 0)
     accuracies = [entry["validation_accuracy"] * 24 for entry in history(tmp_path / "run")]
     assert accuracies == [pytest.approx(round(a)) for a in accuracies]
 

@@ -75,10 +75,11 @@ class TrainingSpeed:
         if settings.mode == "baseline":
             rounds, update = 0, self.full
         elif settings.mode == "no-filter":
-            rounds, update = 1, self.full
+            rounds, update = int(settings.needs_scores), self.full
         elif settings.accept == "quantile":
             update = self.full
-        scorers = judges + 1 if judges > 1 else 1  # M itself, and so many judges
+        # M itself, and so many judges
+        scorers = judges + 1 if judges > 1 and settings.needs_scores else 1
         return (
             warm * self.full * scorers
             + (settings.steps - warm) * (update + rounds * self.round * scorers)
