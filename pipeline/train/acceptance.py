@@ -39,12 +39,10 @@ class Acceptance(Protocol):
         """Go on from a ``state``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """Whatever can be learned (mode no-filter, the paper's "− filtering"): δ = 0."""
+class _Forgetful:
+    """What rules have in common whose outcome depends on no score before."""
 
-    told: ClassVar[str] = "all"
-    takes: ClassVar[tuple[str, ...]] = ()
+    __slots__ = ()
 
     @property
     def state(self) -> dict[str, list[float]]:
@@ -53,6 +51,14 @@ class Everything:
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Go on from a ``state``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everything(_Forgetful):
+    """Whatever can be learned (mode no-filter, the paper's "− filtering"): δ = 0."""
+
+    told: ClassVar[str] = "all"
+    takes: ClassVar[tuple[str, ...]] = ()
 
     def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Whether it can be learned."""
@@ -60,20 +66,12 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(_Forgetful):
     """CALCSCORE ≥ δ."""
 
     told: ClassVar[str] = "score ≥ δ"
     takes: ClassVar[tuple[str, ...]] = ("delta",)
     delta: float
-
-    @property
-    def state(self) -> dict[str, list[float]]:
-        """Nothing is remembered."""
-        return {}
-
-    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from a ``state``."""
 
     def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Whether the score reaches δ, whatever the label."""
@@ -120,7 +118,7 @@ class BestShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(_Forgetful):
     """The candidate's boundary is the predictor's own: its argmax, however probable.
 
     Two ways to the same boundary, the candidate's source and M, are seldom wrong alike. With judges, it
@@ -129,14 +127,6 @@ class Agreement:
 
     told: ClassVar[str] = "the boundary is the predictor's best"
     takes: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def state(self) -> dict[str, list[float]]:
-        """Nothing is remembered."""
-        return {}
-
-    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from a ``state``."""
 
     def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
         """Whether the boundary is the best, whatever its score."""

@@ -230,42 +230,28 @@ class Learner:
 
         NaN where nothing depends on it: a pass through the encoder less.
         """
-        if not self._scores:
-            return self._unasked(candidates)
-        if self.ensemble is None:
+        if self._scores and self.ensemble is None:
             self.ensemble = self._make_ensemble(self.judged, None)
         with self._group.autocast():
-            own = self._verdicts(self._group.share(candidates), self.ensemble)
+            own = self._verdicts(self._group.share(candidates))
         return self._group.collect(own, len(candidates))
 
-    def _unasked(self, candidates: Sequence[Drawn]) -> list[Verdict]:
-        reasons = self.predictor.obstacles(
-            [drawn.words for drawn in candidates],
-            [drawn.coordinator for drawn in candidates],
-            [drawn.extent for drawn in candidates],
-        )
-        return [
-            Verdict(
-                Example(drawn.words, (drawn.coordinator,), (drawn.extent,)),
-                -math.inf if reason else math.nan,
-                reason,
-            )
-            for drawn, reason in zip(candidates, reasons, strict=True)
-        ]
-
-    def _verdicts(self, candidates: Sequence[Drawn], ensemble: Ensemble) -> list[Verdict]:
+    def _verdicts(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         words = [drawn.words for drawn in candidates]
         ks = [drawn.coordinator for drawn in candidates]
         extents = [drawn.extent for drawn in candidates]
+        reasons: list[str | None] = [None] * len(words)
         opinions: list[Opinion | None]
-        if self._self_train:
-            found = ensemble.predict(words, ks)
+        if self.ensemble is None:
+            reasons = self.predictor.obstacles(words, ks, extents)
+            opinions = [None if reason else Opinion(math.nan, best=False) for reason in reasons]
+        elif self._self_train:
+            found = self.ensemble.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
             opinions = [Opinion(p.probability, best=True) if p else None for p in found]
         else:
-            opinions = ensemble.opinions(words, ks, extents)
-        reasons: list[str | None] = [None] * len(words)
-        if None in opinions:
+            opinions = self.ensemble.opinions(words, ks, extents)
+        if None in opinions and not any(reasons):
             reasons = self.predictor.obstacles(words, ks, extents)
         return [
             Verdict(

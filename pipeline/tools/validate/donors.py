@@ -9,9 +9,9 @@ import pyarrow as pa
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_ingested
 from pipeline.corpus.engine import fetched, parquet
 from pipeline.corpus.layout import Shards
+from pipeline.tools.validate.identity import FILE
 
 _NEEDS = {"words", "conjuncts", "donor"}
-_FILE = 2**40  # numbers of rows that each file has to itself
 
 Wrong = tuple[str, tuple[int, int], str]
 """Kind of violation; file and row, in numbers from 0; what is wrong."""
@@ -65,12 +65,12 @@ class Donated:
                 unnest(list_zip(middle_donors, conjuncts[2:-2])) AS pair FROM batch)"""
         self._database.execute(
             f"""INSERT INTO donated
-            SELECT $first + place, donor.sentence_id, low, high, {_key("words[since + 1 : until]")}
+            SELECT $first + place, donor.sentence_id, low, high, {words_key("words[since + 1 : until]")}
             FROM (SELECT *, donor."start"::BIGINT AS low, donor."end"::BIGINT AS high,
                 own."start"::BIGINT AS since, own."end"::BIGINT AS until FROM ({pairs}))
             WHERE donor IS NOT NULL AND 0 <= low AND low < high AND 0 <= since
                 AND high - low = until - since""",  # noqa: S608 - ours
-            {"first": file * _FILE},
+            {"first": file * FILE},
         )
         self._database.unregister("batch")
 
@@ -87,10 +87,10 @@ class Donated:
             f"""SELECT number, d.sentence_id, s.sentence_id IS NULL, array_to_string(
                 s.words[first + 1 : last], ' ')
             FROM donated d LEFT JOIN {parquet(sentences)} s ON s.sentence_id = d.sentence_id
-            WHERE {_key("s.words[first + 1 : last]")} IS DISTINCT FROM text ORDER BY number"""  # noqa: S608 - ours
+            WHERE {words_key("s.words[first + 1 : last]")} IS DISTINCT FROM text ORDER BY number"""  # noqa: S608 - ours
         )
         for number, name, missing, words in fetched(found):
-            place = divmod(number, _FILE)
+            place = divmod(number, FILE)
             if missing:
                 yield "donor not in the corpus", place, f"no sentence {name} in {sentences}"
             else:
@@ -98,5 +98,6 @@ class Donated:
                 yield "donor differs from the corpus", place, what
 
 
-def _key(words: str) -> str:
+def words_key(words: str) -> str:
+    """SQL for 128 bits of a list of words."""
     return f"md5_number(array_to_string({words}, chr(31)))"

@@ -7,10 +7,10 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.corpus.engine import fetched, parquet
-from pipeline.tools.validate.donors import Wrong
+from pipeline.tools.validate.donors import Wrong, words_key
+from pipeline.tools.validate.identity import FILE
 
 _NEEDS = {"words", "sentence_id"}
-_FILE = 2**40  # numbers of rows that each file has to itself
 
 
 class Harvested:
@@ -37,9 +37,9 @@ class Harvested:
             return
         self._database.register("batch", pa.Table.from_batches([batch]))
         self._database.execute(
-            f"INSERT INTO harvested SELECT $first + place, sentence_id, {_key('words')} FROM batch "  # noqa: S608 - ours
+            f"INSERT INTO harvested SELECT $first + place, sentence_id, {words_key('words')} FROM batch "  # noqa: S608 - ours
             "WHERE harvested",
-            {"first": file * _FILE},
+            {"first": file * FILE},
         )
         self._database.unregister("batch")
 
@@ -55,15 +55,11 @@ class Harvested:
         found = self._database.execute(
             f"""SELECT number, h.sentence_id, s.sentence_id IS NULL
             FROM harvested h LEFT JOIN {parquet(sentences)} s ON s.sentence_id = h.sentence_id
-            WHERE {_key("s.words")} IS DISTINCT FROM text ORDER BY number"""  # noqa: S608 - ours
+            WHERE {words_key("s.words")} IS DISTINCT FROM text ORDER BY number"""  # noqa: S608 - ours
         )
         for number, name, missing in fetched(found):
-            place = divmod(number, _FILE)
+            place = divmod(number, FILE)
             if missing:
                 yield "sentence not in the corpus", place, f"no sentence {name} in {sentences}"
             else:
                 yield "words differ from the corpus", place, f"{name} has other words there"
-
-
-def _key(words: str) -> str:
-    return f"md5_number(array_to_string({words}, chr(31)))"

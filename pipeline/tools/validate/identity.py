@@ -16,6 +16,9 @@ from pipeline.corpus.digest import raw_texts, span_texts, with_elements
 from pipeline.corpus.engine import fetched
 from pipeline.corpus.novelty import DROPPED, REPEATED
 
+FILE = 2**40
+"""Numbers of rows that each file has to itself."""
+
 SPLIT_WORD = "fill begins inside a word"
 """The reason of rejects whose fill was cut off before its first word: the words alone do not show that."""
 
@@ -82,7 +85,7 @@ class Seen:
         self._database.register("batch", pa.Table.from_batches([batch]))
         self._database.execute(
             f"INSERT INTO seen SELECT $first + place, md5_number(candidate_id), {content} FROM batch",  # noqa: S608 - ours
-            {"first": file * _FILE},
+            {"first": file * FILE},
         )
         self._database.unregister("batch")
 
@@ -99,7 +102,7 @@ class Seen:
         self._database.execute(
             "INSERT INTO refused SELECT $first + place, md5_number(candidate_id) FROM batch "
             "WHERE NOT list_contains($echoes, reason)",
-            {"first": file * _FILE, "echoes": _ECHOES},
+            {"first": file * FILE, "echoes": _ECHOES},
         )
         self._database.unregister("batch")
 
@@ -110,7 +113,7 @@ class Seen:
             "GROUP BY refused.number ORDER BY refused.number"
         )
         for number, first in fetched(found):
-            yield "candidate and reject", divmod(number, _FILE), divmod(first, _FILE)
+            yield "candidate and reject", divmod(number, FILE), divmod(first, FILE)
 
     def twins(self) -> Iterator[Twin]:
         """Rows whose id, or content under another id, stands in an earlier row."""
@@ -130,11 +133,10 @@ class Seen:
             WHERE seen.number > first AND {condition} ORDER BY seen.number"""  # noqa: S608 - ours
         )
         for told, number, first in fetched(found):
-            yield told, divmod(number, _FILE), divmod(first, _FILE)
+            yield told, divmod(number, FILE), divmod(first, FILE)
 
 
 _ECHOES = [REPEATED, DROPPED, SPLIT_WORD]
 """Reasons that do not speak of the words, and so do not contradict a candidate that has them."""
 
-_FILE = 2**40  # numbers of rows that each file has to itself
 _SAME_ID = "CASE WHEN seen.content = known.content THEN 'duplicate row' ELSE 'duplicate id' END"
