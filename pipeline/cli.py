@@ -33,12 +33,15 @@ from pipeline.release.settings import Rehydrate, Release
 from pipeline.report.settings import Report
 from pipeline.select.settings import Select
 from pipeline.tools.settings import (
+    Agree,
     Browse,
     Corpora,
     Diagnose,
     Export,
     Fill,
+    Gap,
     Merge,
+    Orphans,
     Plan,
     Predict,
     Push,
@@ -48,8 +51,8 @@ from pipeline.tools.settings import (
 )
 from pipeline.train.settings import Train
 
-STAGES, TRY, EXPERIMENTS, SHARE = (
-    "Pipeline stages", "Try it", "Experiments", "Share a corpus",
+STAGES, TRY, EXPERIMENTS, TREEBANKS, SHARE = (
+    "Pipeline stages", "Try it", "Experiments", "Dependency treebanks", "Share a corpus",
 )  # fmt: skip
 
 COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
@@ -69,6 +72,9 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "diagnose": (Diagnose, "pipeline.tools.diagnose", EXPERIMENTS),
     "plan": (Plan, "pipeline.tools.repro.plan", EXPERIMENTS),
     "repro": (Repro, "pipeline.tools.repro.command", EXPERIMENTS),
+    "gap": (Gap, "pipeline.tools.gap.command", TREEBANKS),
+    "agree": (Agree, "pipeline.tools.agree.command", TREEBANKS),
+    "orphans": (Orphans, "pipeline.tools.orphans", TREEBANKS),
     "validate": (Validate, "pipeline.tools.validate.command", SHARE),
     "stats": (Stats, "pipeline.tools.stats", SHARE),
     "browse": (Browse, "pipeline.tools.browse.command", SHARE),

@@ -1,7 +1,7 @@
 """How many of the rows that all else lets pass are taken, and which: the best, some like L, or any.
 
-Where chance decides, the order is that of a hash of (seed, candidate id): equal seeds give equal selections
-on any machine, in whatever files and order the rows come. In memory is about a hundred bytes a row.
+Where chance decides, the order is that of a hash of (seed, candidate id); see ``drawing``. In memory is about a
+hundred bytes a row.
 """
 
 from array import array
@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,13 @@ import numpy.typing as npt
 from pipeline.core.buckets import deciles
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
+from pipeline.select.drawing import Numbers, any_rows, by_strata, chance, first_of_each
 from pipeline.select.settings import NO_SCORE, Select, share_of
 from pipeline.select.strata import (
     FEATURES,
     Features,
     Strata,
     Stratum,
-    apportion,
     distance,
     features,
 )
@@ -32,8 +31,6 @@ from pipeline.select.strata import (
 FOREIGN = "stratum that the draw of L does not have"
 BEYOND = "beyond the share of its stratum"
 NOT_DRAWN = "not drawn"
-
-_Numbers = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -49,11 +46,11 @@ class _Rows:
         about: the features of coordinations, each once.
     """
 
-    places: _Numbers
+    places: Numbers
     keys: npt.NDArray[np.uint64]
-    words: _Numbers
+    words: Numbers
     scores: npt.NDArray[np.float64]
-    kinds: _Numbers
+    kinds: Numbers
     about: Sequence[Features]
 
     def among(self, mask: npt.NDArray[np.bool_]) -> "_Rows":
@@ -63,7 +60,7 @@ class _Rows:
             self.kinds[mask], self.about,
         )  # fmt: skip
 
-    def strata(self, strata: Strata) -> tuple[list[Stratum], _Numbers]:
+    def strata(self, strata: Strata) -> tuple[list[Stratum], Numbers]:
         """The strata that there are, in order, and the number of each row's, shape (rows,)."""
         of_kind = [strata.of(each) for each in self.about]
         names = sorted(set(of_kind))
@@ -103,12 +100,13 @@ def thin_out(
     before = Counter({name: int(n) for name, n in zip(names, _sizes(of, names), strict=True)})
     wanted = _wanted(rows, settings)
     if settings.sample is None:
-        taken = _like(rows, of, [share[name] for name in names], wanted)
+        taken = by_strata(rows.keys, of, [share[name] for name in names], wanted)
         foreign = np.array([not share[name] for name in names], np.bool_)[of]
         choice.verdicts[rows.places[foreign]] = choice.number(FOREIGN)
         choice.verdicts[rows.places[~foreign & ~taken]] = choice.number(BEYOND)
     else:
-        taken = _any(rows, wanted, words=settings.sample == "random-tokens")
+        words = rows.words if settings.sample == "random-tokens" else None
+        taken = any_rows(rows.keys, wanted, words)
         choice.verdicts[rows.places[~taken]] = choice.number(NOT_DRAWN)
     sizes = _sizes(of[taken], names)
     after = Counter({name: int(n) for name, n in zip(names, sizes, strict=True) if n})
@@ -135,15 +133,13 @@ def _likeness(
 def _gathered(
     corpora: Sequence[Shards], settings: Select, choice: Choice, advance: Advance
 ) -> _Rows:
-    seed = f"{settings.seed}\0".encode()
     about: dict[tuple[str | int, ...], int] = {}
     places, words, kinds = (array("q") for _ in range(3))
     keys, scores = array("Q"), array("d")
     for batch_places, batch in rows_still_in(corpora, choice, advance, "score"):
         places.extend(batch_places.tolist())
         for row in batch.to_pylist():
-            digest = blake2b(seed + row["candidate_id"].encode(), digest_size=8).digest()
-            keys.append(int.from_bytes(digest, "big"))  # on any machine the same
+            keys.append(chance(settings.seed, row["candidate_id"]))
             words.append(len(row["words"]))
             scores.append(np.nan if row["score"] is None else row["score"])
             found = features(row)
@@ -168,40 +164,10 @@ def _best(rows: _Rows, settings: Select, lengths: Sequence[int], choice: Choice)
     order = np.lexsort((rows.keys, -rows.scores))
     share = share_of(settings.top or "100%")
     most = [-(-int(n) * share.numerator // share.denominator) for n in _sizes(of, names)]
-    taken = _first(order, of, most)
+    taken = first_of_each(order, of, most)
     told = f"score not among the best {settings.top} of its label and length"
     choice.verdicts[rows.places[~taken]] = choice.number(told)
     return rows.among(taken)
-
-
-def _like(rows: _Rows, of: _Numbers, weights: Sequence[int], wanted: int) -> npt.NDArray[np.bool_]:
-    """As many of each stratum as its weight asks for, in the order of the keys."""
-    sizes = np.bincount(of, minlength=len(weights)).tolist()
-    return _first(np.argsort(rows.keys, kind="stable"), of, apportion(wanted, weights, sizes))
-
-
-def _first(order: _Numbers, of: _Numbers, most: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """The first so many rows of each stratum, in some order of all."""
-    # Stable, so that the rows of a stratum stay in their order.
-    by_stratum = order[np.argsort(of[order], kind="stable")]
-    strata = of[by_stratum]
-    rank = np.arange(len(of)) - np.searchsorted(strata, np.arange(len(most)))[strata]
-    taken = np.zeros(len(of), np.bool_)
-    taken[by_stratum[rank < np.array(most, np.int64)[strata]]] = True
-    return taken
-
-
-def _any(rows: _Rows, wanted: int, *, words: bool) -> npt.NDArray[np.bool_]:
-    """The first rows in the order of the keys: so many, or until they have so many words."""
-    taken = np.zeros(len(rows.places), np.bool_)
-    order = np.argsort(rows.keys, kind="stable")
-    if words:
-        before = np.cumsum(rows.words[order]) - rows.words[order]
-        order = order[before < wanted]
-    else:
-        order = order[:wanted]
-    taken[order] = True
-    return taken
 
 
 def _wanted(rows: _Rows, settings: Select) -> int:
@@ -214,5 +180,5 @@ def _wanted(rows: _Rows, settings: Select) -> int:
     return max(1, whole * share.numerator // share.denominator)
 
 
-def _sizes(of: _Numbers, names: Sequence[Stratum]) -> _Numbers:
+def _sizes(of: Numbers, names: Sequence[Stratum]) -> Numbers:
     return np.bincount(of, minlength=len(names))

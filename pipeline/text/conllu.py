@@ -41,17 +41,18 @@ def read_conllu(lines: Lines) -> Iterator[Given]:
             continue
         if line.startswith("#"):
             if rows and not rows[-1].startswith("#"):
-                raise lines.problem("a comment inside a sentence", "put it before the words")
+                raise lines.problem("a comment inside a sentence", "put it before the words", name)
             match = _NAME.match(line)
             name = match[1].strip() if match else name
         else:
-            words += _word(lines, line, len(words))
+            words += _word(lines, line, len(words), name)
         rows.append(line)
         size += len(line) + 1
         if size > _LONGEST:
             raise lines.problem(
                 f"the sentence that begins on line {begun:,} has more than {_LONGEST:,} characters",
                 "a blank line ends a sentence",
+                name,
             )
     if rows:
         yield _finished(lines, begun, name, words, rows)
@@ -65,28 +66,31 @@ def _finished(
     return Given(tuple(words), begun, name or None, tuple(rows))
 
 
-def _word(lines: Lines, line: str, before: int) -> list[str]:
-    """The word of a line, if it is one, after ``before`` others."""
+def _word(lines: Lines, line: str, before: int, name: str | None) -> list[str]:
+    """The word of a line, if it is one, after ``before`` others of the sentence of that name."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
         raise lines.problem(
             f"not CoNLL-U: {len(columns)} columns where {_COLUMNS} are due",
-            "part ten columns by tabs, or name another --format",
+            "part ten columns by tabs; if it is something else, say what",
+            name,
         )
     match = _ID.fullmatch(columns[0])
     if not match:
-        raise lines.problem(f"not a CoNLL-U ID: {columns[0][:20]!r}", "mend it")
+        raise lines.problem(f"not a CoNLL-U ID: {columns[0][:20]!r}", "mend it", name)
     first, kind, last = int(match[1]), match[2], match[3]
     # An empty node n.1 stands after word n, a multiword token n-m before it.
     due = before if kind == "." else before + 1
     if first != due or (kind == "-" and int(last) < first):
         raise lines.problem(
-            f"ID {columns[0]} out of order, after {before} words", "number the words 1, 2, 3, ..."
+            f"ID {columns[0]} out of order, after {before} words",
+            "number the words 1, 2, 3, ...",
+            name,
         )
     if kind:
         return []
     if not columns[1].strip():
-        raise lines.problem("a word without FORM", "write '_' where none is known")
+        raise lines.problem("a word without FORM", "write '_' where none is known", name)
     return [columns[1]]
 
 

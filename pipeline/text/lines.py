@@ -15,6 +15,7 @@ from pipeline.core.errors import InputError
 from pipeline.text.unpacking import DAMAGED, Allowance, decoded, opened, unpacked
 
 _LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
+_NAMED = 100  # characters of a sentence's name in a message
 _MARK = "\ufeff"
 
 
@@ -74,12 +75,15 @@ class Lines(Iterator[tuple[int, str]]):
             self._ahead.append(line)
             yield line
 
-    def problem(self, what: str, remedy: str) -> InputError:
-        """An error at the line handed out last."""
-        return self._problem(self._number, what, remedy)
+    def problem(self, what: str, remedy: str, sentence_id: str | None = None) -> InputError:
+        """An error at the line handed out last, of a sentence if it is named."""
+        return self._problem(self._number, what, remedy, sentence_id)
 
-    def _problem(self, number: int, what: str, remedy: str) -> InputError:
-        return InputError(what, path=self.name, line=number, remedy=remedy)
+    def _problem(
+        self, number: int, what: str, remedy: str, sentence_id: str | None = None
+    ) -> InputError:
+        named = sentence_id and sentence_id[:_NAMED]  # it may be as long as a sentence
+        return InputError(what, path=self.name, line=number, sentence_id=named, remedy=remedy)
 
     def _read(self, number: int) -> str | None:
         try:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.core.names import nearest
 from pipeline.core.settings import MOST_PROCESSES, DecodingSettings, Settings, is_model_name
 from pipeline.core.types import COORDINATORS, LABEL
 from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
@@ -195,6 +196,131 @@ class Predict(Settings):
             if len(word.split()) != 1:
                 raise ValueError(f"a coordinator is one word, was {word!r}")
         return words
+
+
+GAP_KINDS = ("gapping", "reduction")
+"""Of ellipsis that ``gap`` makes."""
+
+
+class Gap(Settings):
+    """Make artificial ellipsis: leave out coordinated verbs of a treebank in CoNLL-U."""
+
+    stage: ClassVar[str] = "gap"
+    arguments: ClassVar[tuple[str, ...]] = ("source",)
+    corpus_field: ClassVar[str] = ""
+
+    source: Path = Field(
+        description="Treebank of Universal Dependencies: a .conllu file, also packed by gzip or xz, or a "
+        "folder of such."
+    )
+    out: Path = Field(description="Folder for what is made; it must not hold anything.")
+    kinds: list[str] = Field(
+        list(GAP_KINDS),
+        min_length=1,
+        description="Of ellipsis, separated by commas; gapping: both verbs have a subject of their own; "
+        "reduction: the second has none.",
+    )
+    tier: int | None = Field(
+        None,
+        ge=1,
+        le=2,
+        description="Only 1: the verb is left out that is said already; or 2: another one.",
+    )
+    parallel: bool = Field(
+        False, description="Only where each dependent that stays has a like one at the first verb."
+    )
+    contrast: bool = Field(False, description="Only where no personal pronoun stays as object.")
+    license: str | None = Field(
+        None,
+        min_length=1,
+        description="SPDX licence of the treebank; unset: as its files' names tell (en_ewt-ud: "
+        "CC-BY-SA-4.0), else unknown.",
+    )
+    largest_unpacked: Size = Field(
+        "4GiB", description="Refuse packed files that unpack to more: 512MiB, 4GiB."
+    )
+
+    @field_validator("kinds", mode="before")
+    @classmethod
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
+
+    @field_validator("kinds")
+    @classmethod
+    def _are_kinds(cls, value: list[str]) -> list[str]:
+        for each in value:
+            if each not in GAP_KINDS:
+                like = nearest(each, GAP_KINDS)
+                raise ValueError(f"{each!r} is none{like and f', {like}'}; kinds: {', '.join(GAP_KINDS)}")
+        return list(dict.fromkeys(value))
+
+
+class Orphans(Settings):
+    """Measure a parser's CoNLL-U against gold: orphans of ellipsis, UAS and LAS."""
+
+    stage: ClassVar[str] = "orphans"
+    arguments: ClassVar[tuple[str, ...]] = ("gold", "system")
+    corpus_field: ClassVar[str] = ""
+
+    gold: Path = Field(description="The right trees, in CoNLL-U, also packed; '-': standard input.")
+    system: Path = Field(description="What the parser made of the same text, in CoNLL-U.")
+    out: Path | None = Field(None, description="Write the figures into this JSON file as well.")
+    json_: bool = Field(False, description="Print one JSON object instead.")
+    largest_unpacked: Size = Field(
+        "4GiB", description="Refuse packed files that unpack to more: 512MiB, 4GiB."
+    )
+
+
+class Agree(Settings):
+    """Keep sentences whose trees two parsers agree on, drawn like a treebank."""
+
+    stage: ClassVar[str] = "agree"
+    arguments: ClassVar[tuple[str, ...]] = ("one", "other")
+    corpus_field: ClassVar[str] = ""
+
+    one: Path = Field(description="A parser's CoNLL-U, also packed; what is kept is written as it is here.")
+    other: Path = Field(description="Another parser's, of the same sentences.")
+    out: Path = Field(description="Folder for what is kept; it must not hold anything.")
+    tags: Literal["upos", "xpos", "both", "none"] = Field(
+        "upos", description="Which tags must be the same, beside heads and relations."
+    )
+    orphans: bool = Field(False, description="Only sentences with an orphan.")
+    apart: list[Path] = Field(
+        [], description="CoNLL-U with held-out sentences: none that has one's words is kept."
+    )
+    like: Path | None = Field(
+        None,
+        description="Treebank to be like, in CoNLL-U: what is drawn is spread over lengths and complexities "
+        "as its sentences are, and none of its sentences is kept.",
+    )
+    size: str | None = Field(
+        None,
+        description="like: sentences wanted, or their share of the treebank's, as 20% or 200%; unset: 100%.",
+    )
+    sample: Literal["identical", "random-sentences", "random-tokens"] = Field(
+        "identical",
+        description="like: what is drawn; identical: like the treebank; random-sentences: as many sentences "
+        "as that, random-tokens: as many words (controls).",
+    )
+    seed: int = Field(0, ge=0, description="Seed of what is drawn.")
+    largest_unpacked: Size = Field(
+        "16GiB", description="Refuse packed files that unpack to more: 512MiB, 16GiB."
+    )
+
+    @field_validator("size", mode="before")
+    @classmethod
+    def _is_size(cls, value: Any) -> Any:
+        text = value if value is None else str(value)
+        if text is not None and not re.fullmatch(r"[1-9]\d{0,8}|[1-9]\d{0,3}(\.\d{1,6})?%|0\.\d{1,6}%", text, re.ASCII):
+            raise ValueError("must be a number such as 5000, or a share such as 20% or 200%")
+        return text
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        drawn = self.size is not None or self.sample != "identical"
+        if drawn and self.like is None:
+            raise ValueError("size and sample need the treebank that is to be like: name it with --like")
+        return self
 
 
 class Corpora(Settings):

@@ -1,0 +1,317 @@
+"""Dependency trees of Universal Dependencies, read from CoNLL-U and written back.
+
+A sentence comes in as its lines and stays what they say: comments, words, multiword tokens and empty nodes
+in their order. What is checked is what whoever reads a tree relies on: each word has one head in the
+sentence, one word has none, and no word is above itself. The enhanced layer (DEPS) is text until somebody
+asks for it, since many files have one that does not fit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.core.errors import InputError
+from pipeline.text.conllu import read_conllu
+from pipeline.text.lines import Given, Lines
+
+DEEPEST = 400
+"""Words that may stand above one another; in English EWT it is 26 at most."""
+
+ABSENT = "_"
+"""What a column without a value has."""
+
+Node = tuple[int, int]
+"""The number of a node of the enhanced layer: ``(8, 0)`` is word 8, ``(8, 1)`` the empty node 8.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A line of a word: its ten columns."""
+
+    number: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int
+    deprel: str
+    deps: str
+    misc: str
+
+    @property
+    def relation(self) -> str:
+        """The universal relation: ``obl`` of ``obl:tmod``."""
+        return self.deprel.partition(":")[0]
+
+    @property
+    def line(self) -> str:
+        """The line as CoNLL-U has it."""
+        return "\t".join(
+            (str(self.number), self.form, self.lemma, self.upos, self.xpos, self.feats,
+             str(self.head), self.deprel, self.deps, self.misc)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A multiword token such as ``3-4 don't``.
+
+    Attributes:
+        first: number of its first word.
+        last: of its last.
+        columns: the other nine, as they stand.
+    """
+
+    first: int
+    last: int
+    columns: tuple[str, ...]
+
+    @property
+    def form(self) -> str:
+        """As it is written."""
+        return self.columns[0]
+
+    @property
+    def misc(self) -> str:
+        """Its MISC column."""
+        return self.columns[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """An empty node such as ``8.1``: its number and the other nine columns, as they stand."""
+
+    node: Node
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DependencyTree:
+    """A sentence with its basic tree.
+
+    Attributes:
+        words: in their order; word n is ``words[n - 1]``.
+        tokens: the multiword tokens.
+        empty: the empty nodes.
+        comments: the lines before the words, with their ``#``.
+        name: the ``sent_id``; None without one.
+        line: the line of the file it begins on.
+    """
+
+    words: tuple[Word, ...]
+    tokens: tuple[Token, ...] = ()
+    empty: tuple[Empty, ...] = ()
+    comments: tuple[str, ...] = ()
+    name: str | None = None
+    line: int = 0
+
+    def word(self, number: int) -> Word:
+        """The word of a number, from 1."""
+        return self.words[number - 1]
+
+    @cached_property
+    def _below(self) -> dict[int, list[Word]]:
+        below: dict[int, list[Word]] = {}
+        for word in self.words:
+            below.setdefault(word.head, []).append(word)
+        return below
+
+    def children(self, number: int) -> Sequence[Word]:
+        """The words whose head a word is, in their order."""
+        return self._below.get(number, ())
+
+    def subtree(self, number: int) -> set[int]:
+        """The numbers of a word and of all below it."""
+        found, waiting = {number}, [number]
+        while waiting:
+            below = [each.number for each in self.children(waiting.pop())]
+            found.update(below)
+            waiting += below
+        return found
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The words as they are written."""
+        return tuple(word.form for word in self.words)
+
+    @property
+    def relations(self) -> int:
+        """How many relations there are, subtypes counted apart."""
+        return len({word.deprel for word in self.words})
+
+    @property
+    def text(self) -> str:
+        """The sentence's text, of its tokens and their ``SpaceAfter``."""
+        inside = {n for token in self.tokens for n in range(token.first, token.last + 1)}
+        units = {token.first: (token.form, token.misc) for token in self.tokens}
+        units |= {w.number: (w.form, w.misc) for w in self.words if w.number not in inside}
+        parts = [form + ("" if glued(misc) else " ") for _, (form, misc) in sorted(units.items())]
+        return "".join(parts).strip()
+
+    @property
+    def rows(self) -> list[str]:
+        """The lines of the sentence, without the blank one that ends it."""
+        tokens = {token.first: token for token in self.tokens}
+        empty: dict[int, list[Empty]] = {}
+        for each in self.empty:
+            empty.setdefault(each.node[0], []).append(each)
+
+        def nodes(after: int) -> Iterator[str]:
+            for each in empty.get(after, ()):
+                yield "\t".join((shown(each.node), *each.columns))
+
+        lines = [*self.comments, *nodes(0)]
+        for word in self.words:
+            if token := tokens.get(word.number):
+                lines.append("\t".join((f"{token.first}-{token.last}", *token.columns)))
+            lines += [word.line, *nodes(word.number)]
+        return lines
+
+
+def glued(misc: str) -> bool:
+    """Whether no space follows, by a MISC column."""
+    return "SpaceAfter=No" in misc.split("|")
+
+
+def shown(node: Node) -> str:
+    """The number of a node as CoNLL-U has it."""
+    return f"{node[0]}.{node[1]}" if node[1] else str(node[0])
+
+
+def read_trees(lines: Lines) -> Iterator[DependencyTree]:
+    """Yield the dependency trees of CoNLL-U.
+
+    Raises:
+        InputError: no CoNLL-U, or a sentence that is no tree; file, line and sentence are named.
+    """
+    for given in read_conllu(lines):
+        yield tree_of(given, lines.name)
+
+
+def tree_of(given: Given, path: str) -> DependencyTree:
+    """The dependency tree of a sentence in CoNLL-U.
+
+    Args:
+        given: as ``read_conllu`` yields it.
+        path: the file, for the errors.
+
+    Raises:
+        InputError: it is no tree.
+    """
+    comments = [row for row in given.rows if row.startswith("#")]
+    words: list[Word] = []
+    tokens: list[tuple[int, Token]] = []
+    empty: list[Empty] = []
+    places: list[int] = []  # the line of each word
+    fault = _Fault(path, given.name and given.name[:100])
+    for line, row in enumerate(given.rows, given.line):
+        if row.startswith("#"):
+            continue
+        first, *rest = row.split("\t")
+        if "-" in first:
+            tokens.append((line, Token(*map(int, first.split("-")), tuple(rest))))
+        elif "." in first:
+            node = (len(words), int(first.partition(".")[2]))
+            due = empty[-1].node[1] + 1 if empty and empty[-1].node[0] == len(words) else 1
+            if node[1] != due:
+                raise fault(line, f"empty node {first} where {len(words)}.{due} is due",
+                            "number empty nodes n.1, n.2, ...")  # fmt: skip
+            empty.append(Empty(node, tuple(rest)))
+        else:
+            words.append(_word(first, rest, line, fault))
+            places.append(line)
+    _check_tokens(tokens, len(words), fault)
+    _check_heads(words, places, fault)
+    return DependencyTree(
+        tuple(words), tuple(token for _, token in tokens), tuple(empty), tuple(comments), given.name, given.line
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    path: str
+    name: str | None
+
+    def __call__(self, line: int, what: str, remedy: str) -> InputError:
+        return InputError(what, path=self.path, line=line, sentence_id=self.name, remedy=remedy)
+
+
+def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> Word:
+    form, lemma, upos, xpos, feats, head, deprel, deps, misc = rest
+    if not (head.isascii() and head.isdecimal() and len(head) < 10):
+        remedy = (
+            "this file has no trees: parse it first"
+            if head == ABSENT
+            else "HEAD is the number of another word, or 0 of the root"
+        )
+        raise fault(line, f"HEAD of word {number} is {head[:20]!r}, no number", remedy)
+    if deprel in ("", ABSENT):
+        raise fault(line, f"word {number} has no DEPREL", "name its relation to its head")
+    return Word(int(number), form, lemma, upos, xpos, feats, int(head), deprel, deps, misc)
+
+
+def _check_tokens(tokens: Sequence[tuple[int, Token]], words: int, fault: _Fault) -> None:
+    end = 0
+    for line, token in tokens:
+        if token.first <= end or not token.first < token.last <= words:
+            raise fault(
+                line,
+                f"multiword token {token.first}-{token.last} of a sentence of {words} words, after one "
+                f"to {end}",
+                "a multiword token has two words of the sentence or more, and no two overlap",
+            )
+        end = token.last
+
+
+def _check_heads(words: Sequence[Word], places: Sequence[int], fault: _Fault) -> None:
+    """Refuse what is no tree of one root, or is deeper than anything reads."""
+    for word, line in zip(words, places, strict=True):
+        if word.head > len(words):
+            raise fault(line, f"HEAD of word {word.number} is {word.head}, and there are {len(words)} words",
+                        "HEAD is the number of a word of the sentence")  # fmt: skip
+    roots = [word.number for word in words if word.head == 0]
+    if len(roots) > 1:
+        raise fault(places[roots[1] - 1], f"{len(roots)} words have HEAD 0, of which one may: "
+                    f"{', '.join(map(str, roots[:5]))}", "attach the others to it")  # fmt: skip
+    depths = {0: 0}
+    for word in words:
+        path = []
+        at = word.number
+        while at not in depths:
+            path.append(at)
+            depths[at] = -1  # above itself, if it is met again
+            at = words[at - 1].head
+        if depths[at] < 0:
+            circle = [*path[path.index(at) :], at]
+            shown_ = " → ".join(map(str, circle[:8])) + (" → …" if len(circle) > 8 else "")
+            raise fault(places[at - 1], f"HEADs go in a circle: {shown_}", "attach one of them elsewhere")
+        for number in reversed(path):
+            depths[number] = depths[words[number - 1].head] + 1
+    if (deepest := max(depths.values())) > DEEPEST:
+        raise fault(places[0], f"a tree of {deepest:,} levels, where {DEEPEST} are the most",
+                    "is this a sentence?")  # fmt: skip
+    if not roots:
+        raise fault(places[0], "no word has HEAD 0", "one word is the root")
+
+
+Edge = tuple[Node, str]
+"""A relation of the enhanced layer: the head, and what it is called."""
+
+
+def edges(deps: str) -> list[Edge] | None:
+    """The relations of a DEPS column; None if they cannot be read."""
+    found = []
+    for part in [] if deps == ABSENT else deps.split("|"):
+        head, colon, relation = part.partition(":")
+        number, _, minor = head.partition(".")
+        if not (colon and relation and number.isdecimal() and (minor or "0").isdecimal()):
+            return None
+        found.append(((int(number), int(minor or 0)), relation))
+    return found
+
+
+def deps_of(relations: Sequence[Edge]) -> str:
+    """The DEPS column of some relations, sorted by head, each once."""
+    ordered = sorted(dict.fromkeys(relations))
+    return "|".join(f"{shown(head)}:{relation}" for head, relation in ordered) or ABSENT

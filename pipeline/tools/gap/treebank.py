@@ -1,0 +1,83 @@
+"""A treebank in CoNLL-U as ``gap`` reads it: its files, and under which terms its sentences stand."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.core.corpora import Notice
+from pipeline.core.errors import InputError
+from pipeline.core.files import files_within, require_regular
+from pipeline.corpus.licences import UNKNOWN
+from pipeline.text.unpacking import read_at_most
+
+_NAME = re.compile(r".+\.conllu(\.gz|\.xz)?", re.IGNORECASE)
+_LICENCE = re.compile(r"(licen[cs]e|copying)(\.(txt|md))?", re.IGNORECASE)
+_LARGEST_LICENCE = 2**20
+
+_KNOWN = {
+    "en_ewt-ud": (
+        "CC-BY-SA-4.0",
+        Notice(
+            "UD English EWT, the English Web Treebank in Universal Dependencies (Silveira et al., 2014)",
+            "https://github.com/UniversalDependencies/UD_English-EWT",
+            "UD English EWT: (c) its authors, under CC BY-SA 4.0. conjoin changed the sentences by leaving "
+            "out verbs, and hands them on under the same licence.",
+        ),
+    ),
+}
+"""Licence and notice of treebanks, by what the names of their files begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where sentences are from.
+
+    Attributes:
+        license: SPDX expression, or ``unknown``.
+        notice: how whoever hands them on names the treebank.
+        texts: the licence files beside the treebank: their names and what is in them.
+    """
+
+    license: str
+    notice: Notice
+    texts: tuple[tuple[str, bytes], ...]
+
+
+def treebank_files(source: Path) -> list[Path]:
+    """The files of a treebank: the one named, or those of a folder and below that are called ``.conllu``.
+
+    Raises:
+        InputError: there is none, or a link leads out of the folder.
+    """
+    require_regular(source)
+    if not source.is_dir():
+        return [source]
+    found = files_within(source, (path for path in source.rglob("*") if _NAME.fullmatch(path.name)))
+    if not found:
+        raise InputError(
+            "no file of CoNLL-U in this folder", path=source,
+            remedy="name a file, or a folder of .conllu files, also packed (.xz, .gz)",
+        )  # fmt: skip
+    return found
+
+
+def origin_of(files: list[Path], named: str | None) -> Origin:
+    """Licence and notice of a treebank.
+
+    Args:
+        files: of it.
+        named: the licence that somebody named; None: that of the treebank, if its files' names tell.
+    """
+    found = {prefix for prefix in _KNOWN for path in files if path.name.startswith(prefix)}
+    alone = len(found) == 1 and all(path.name.startswith(tuple(found)) for path in files)
+    license_, notice = UNKNOWN, Notice("a treebank that whoever ran conjoin supplied")
+    if alone:
+        license_, notice = _KNOWN[found.pop()]
+    folders = sorted({path.parent for path in files})
+    texts = [
+        (path.name, read_at_most(path, _LARGEST_LICENCE, kind="licence", remedy="shorten it"))
+        for folder in folders[:1]
+        for path in files_within(folder, folder.iterdir())
+        if _LICENCE.fullmatch(path.name)
+    ]
+    return Origin(named or license_, notice, tuple(texts))
