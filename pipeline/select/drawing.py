@@ -1,7 +1,7 @@
 """Drawing rows by chance that is the same everywhere: as many of each stratum as asked, or any.
 
-Where chance decides, the order is that of a hash of (seed, name): equal seeds give equal draws on any machine,
-in whatever files and order the rows come.
+Where chance decides, the order is that of a hash of (seed, name): equal seeds give equal draws on
+any machine, in whatever files and order the rows come.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """How many of the rows that all else lets pass are taken, and which: the best, some like L, or any.
 
-Where chance decides, the order is that of a hash of (seed, candidate id); see ``drawing``. In memory is about a
-hundred bytes a row.
+Where chance decides, the order is that of a hash of (seed, candidate id); see ``drawing``. In
+memory is about a hundred bytes a row.
 """
 
 from array import array

@@ -1,9 +1,9 @@
 """Dependency trees of Universal Dependencies, read from CoNLL-U and written back.
 
-A sentence comes in as its lines and stays what they say: comments, words, multiword tokens and empty nodes
-in their order. What is checked is what whoever reads a tree relies on: each word has one head in the
-sentence, one word has none, and no word is above itself. The enhanced layer (DEPS) is text until somebody
-asks for it, since many files have one that does not fit.
+A sentence comes in as its lines and stays what they say: comments, words, multiword tokens and
+empty nodes in their order. What is checked is what whoever reads a tree relies on: each word has
+one head in the sentence, one word has none, and no word is above itself. The enhanced layer (DEPS)
+is text until somebody asks for it, since many files have one that does not fit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -210,7 +210,8 @@ def tree_of(given: Given, path: str) -> DependencyTree:
             continue
         first, *rest = row.split("\t")
         if "-" in first:
-            tokens.append((line, Token(*map(int, first.split("-")), tuple(rest))))
+            begin, _, end = first.partition("-")
+            tokens.append((line, Token(int(begin), int(end), tuple(rest))))
         elif "." in first:
             node = (len(words), int(first.partition(".")[2]))
             due = empty[-1].node[1] + 1 if empty and empty[-1].node[0] == len(words) else 1
@@ -224,7 +225,8 @@ def tree_of(given: Given, path: str) -> DependencyTree:
     _check_tokens(tokens, len(words), fault)
     _check_heads(words, places, fault)
     return DependencyTree(
-        tuple(words), tuple(token for _, token in tokens), tuple(empty), tuple(comments), given.name, given.line
+        tuple(words), tuple(token for _, token in tokens), tuple(empty), tuple(comments),
+        given.name, given.line,
     )  # fmt: skip
 
 
@@ -285,7 +287,9 @@ def _check_heads(words: Sequence[Word], places: Sequence[int], fault: _Fault) ->
         if depths[at] < 0:
             circle = [*path[path.index(at) :], at]
             shown_ = " → ".join(map(str, circle[:8])) + (" → …" if len(circle) > 8 else "")
-            raise fault(places[at - 1], f"HEADs go in a circle: {shown_}", "attach one of them elsewhere")
+            raise fault(
+                places[at - 1], f"HEADs go in a circle: {shown_}", "attach one of them elsewhere"
+            )
         for number in reversed(path):
             depths[number] = depths[words[number - 1].head] + 1
     if (deepest := max(depths.values())) > DEEPEST:

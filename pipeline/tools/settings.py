@@ -251,7 +251,9 @@ class Gap(Settings):
         for each in value:
             if each not in GAP_KINDS:
                 like = nearest(each, GAP_KINDS)
-                raise ValueError(f"{each!r} is none{like and f', {like}'}; kinds: {', '.join(GAP_KINDS)}")
+                raise ValueError(
+                    f"{each!r} is none{like and f', {like}'}; kinds: {', '.join(GAP_KINDS)}"
+                )
         return list(dict.fromkeys(value))
 
 
@@ -278,7 +280,9 @@ class Agree(Settings):
     arguments: ClassVar[tuple[str, ...]] = ("one", "other")
     corpus_field: ClassVar[str] = ""
 
-    one: Path = Field(description="A parser's CoNLL-U, also packed; what is kept is written as it is here.")
+    one: Path = Field(
+        description="A parser's CoNLL-U, also packed; what is kept is written as it is here."
+    )
     other: Path = Field(description="Another parser's, of the same sentences.")
     out: Path = Field(description="Folder for what is kept; it must not hold anything.")
     tags: Literal["upos", "xpos", "both", "none"] = Field(
@@ -311,7 +315,9 @@ class Agree(Settings):
     @classmethod
     def _is_size(cls, value: Any) -> Any:
         text = value if value is None else str(value)
-        if text is not None and not re.fullmatch(r"[1-9]\d{0,8}|[1-9]\d{0,3}(\.\d{1,6})?%|0\.\d{1,6}%", text, re.ASCII):
+        if text is not None and not re.fullmatch(
+            r"[1-9]\d{0,8}|[1-9]\d{0,3}(\.\d{1,6})?%|0\.\d{1,6}%", text, re.ASCII
+        ):
             raise ValueError("must be a number such as 5000, or a share such as 20% or 200%")
         return text
 
@@ -319,7 +325,9 @@ class Agree(Settings):
     def _go_together(self) -> Self:
         drawn = self.size is not None or self.sample != "identical"
         if drawn and self.like is None:
-            raise ValueError("size and sample need the treebank that is to be like: name it with --like")
+            raise ValueError(
+                "size and sample need the treebank that is to be like: name it with --like"
+            )
         return self
 
 

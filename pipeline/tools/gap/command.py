@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -203,7 +202,11 @@ def _write(settings: GapSettings, made: _Made, origin: Origin) -> None:
         write_text(folder / TREES_FILE, "".join(row["conllu"] for row in made.rows))
         write_rows(folder / ROWS_FILE, GAPPED, made.rows)
         write_rows(folder / REJECTS_FILE, REFUSED, made.rejects)
-        counts = {TREES_FILE: len(made.rows), ROWS_FILE: len(made.rows), REJECTS_FILE: len(made.rejects)}
+        counts = {
+            TREES_FILE: len(made.rows),
+            ROWS_FILE: len(made.rows),
+            REJECTS_FILE: len(made.rejects),
+        }
         for name, text in origin.texts:
             (folder / name).write_bytes(text)
         by_tier = Counter(f"{row['kind']}, tier {row['tier']}" for row in made.rows)
@@ -227,7 +230,9 @@ def _write(settings: GapSettings, made: _Made, origin: Origin) -> None:
             },
         }
         write_json(folder / MANIFEST, manifest)
-        write_text(folder / "README.md", _card(settings, origin, [name for name, _ in origin.texts]))
+        write_text(
+            folder / "README.md", _card(settings, origin, [name for name, _ in origin.texts])
+        )
 
 
 def _card(settings: GapSettings, origin: Origin, texts: Sequence[str]) -> str:
@@ -238,7 +243,8 @@ def _card(settings: GapSettings, origin: Origin, texts: Sequence[str]) -> str:
         "# Artificial ellipsis",
         f"Sentences of {plain(notice.source)}{where}, from which conjoin left out a coordinated verb: "
         f"{code(settings.shown_command(settings.usual() | {'out'}))}.",
-        f"Licence: {plain(origin.license)}.{beside}" + f" {plain(notice.attribution)}" * bool(notice.attribution),
+        f"Licence: {plain(origin.license)}.{beside}"
+        + f" {plain(notice.attribution)}" * bool(notice.attribution),
         f"{code(TREES_FILE)} has the trees, {code(ROWS_FILE)} the same a row each, {code(REJECTS_FILE)} the "
         f"coordinated verbs that stay, with the reason; {code(MANIFEST)} the counts. Sentences of tier 2 say "
         "what nobody has said: their structure is right, their meaning is not the source's.",

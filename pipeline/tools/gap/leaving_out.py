@@ -1,13 +1,13 @@
 """A sentence without one of its verbs: the basic tree, the enhanced layer, tokens, spaces and numbers.
 
-The promoted word takes the verb's place in the tree, with coordinator and punctuation, and the other dependents
-become its orphans. In the enhanced layer, where the sentence has one, the verb's place is taken by an empty node
-that is a copy of the first verb, and each dependent keeps its relation to it
-(https://universaldependencies.org/u/overview/enhanced-syntax.html#ellipsis).
+The promoted word takes the verb's place in the tree, with coordinator and punctuation, and the
+other dependents become its orphans. In the enhanced layer, where the sentence has one, the verb's
+place is taken by an empty node that is a copy of the first verb, and each dependent keeps its
+relation to it (https://universaldependencies.org/u/overview/enhanced-syntax.html#ellipsis).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.text.dependencies import (
@@ -16,8 +16,6 @@ from pipeline.text.dependencies import (
     Edge,
     Empty,
     Node,
-    Token,
-    Word,
     deps_of,
     edges,
     glued,
@@ -27,7 +25,7 @@ from pipeline.tools.gap.rules import Gap
 
 ORPHAN = "orphan"
 
-SPLIT_TOKEN = "a multiword token would be cut into"
+CUT = "a multiword token would be cut into"
 GLUED = "a part of a written word would stay"
 ALONE = "punctuation would stand alone"
 ENHANCED = "an enhanced layer that does not fit the words"
@@ -113,7 +111,7 @@ def _units(tree: DependencyTree, gap: Gap) -> Iterator[_Unit]:
         if token and 0 < len(stay) <= last - number:
             written = "".join(tree.word(n).form for n in range(number, last + 1))
             if stay != [number] or written != token.form:
-                raise Unfit(SPLIT_TOKEN)
+                raise Unfit(CUT)
         misc = token.misc if token else tree.word(number).misc
         yield _Unit(number, last, glued(misc), not stay)
         number = last + 1
@@ -210,9 +208,7 @@ def _numbers(tree: DependencyTree, gap: Gap) -> dict[Node, Node]:
     return found
 
 
-def _enhanced(
-    tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node]
-) -> dict[Node, str]:
+def _enhanced(tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node]) -> dict[Node, str]:
     """The DEPS of each node that stays, by its old number; empty where the sentence has none.
 
     Raises:
@@ -228,7 +224,9 @@ def _enhanced(
         if node[1] == 0 and node[0] in gap.gone and node[0] != gap.verb:
             continue
         relations = edges(column)
-        if relations is None or any(head not in columns and head != (0, 0) for head, _ in relations):
+        if relations is None or any(
+            head not in columns and head != (0, 0) for head, _ in relations
+        ):
             raise Unfit(ENHANCED)
         kept: list[Edge] = []
         for head, relation in relations:

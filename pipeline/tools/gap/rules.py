@@ -1,9 +1,10 @@
 """Where a verb may be left out: the last of coordinated verbs, by what hangs on it and on the one before.
 
-*Gapping*: "Mary won gold and Peter (won) bronze": both verbs have a subject of their own. *Reduction*: "Mary won
-gold in 1990 and (won) silver in 1992": the second has none, and two dependents that stay. In both the first
-remaining dependent by UD's scale of obliqueness is *promoted* to the verb's place, and the others are its
-*orphans* (https://universaldependencies.org/u/overview/specific-syntax.html#ellipsis).
+*Gapping*: "Mary won gold and Peter (won) bronze": both verbs have a subject of their own.
+*Reduction*: "Mary won gold in 1990 and (won) silver in 1992": the second has none, and two
+dependents that stay. In both the first remaining dependent by UD's scale of obliqueness is
+*promoted* to the verb's place, and the others are its *orphans*
+(https://universaldependencies.org/u/overview/specific-syntax.html#ellipsis).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -120,9 +121,7 @@ class _Pair:
     def no_coordinator(self) -> bool:
         """It is joined by another coordinator, or by none and no semicolon."""
         joined = [word.lemma for word in self.below if word.deprel == "cc"]
-        semicolon = any(
-            word.form == ";" and word.number < self.verb.number for word in self.below
-        )
+        semicolon = any(word.form == ";" and word.number < self.verb.number for word in self.below)
         return not (COORDINATORS.issuperset(joined) if joined else semicolon)
 
     def no_verb_before(self) -> bool:
