@@ -7,7 +7,7 @@ PAST = "Mood=Ind|Tense=Past|VerbForm=Fin"
 
 
 def row(number: str, text: str, *, enhanced: bool = True) -> str:
-    """A line of ten columns: ``form lemma UPOS head deprel``, and then FEATS, MISC and DEPS if they are given."""
+    """A line of ten columns: ``form lemma UPOS head deprel``, and FEATS, MISC and DEPS if given."""
     form, lemma, upos, head, deprel, *rest = text.split()
     feats, misc, deps = (*rest, *["_"] * 3)[:3]
     if deps == "_" and enhanced:
@@ -16,7 +16,7 @@ def row(number: str, text: str, *, enhanced: bool = True) -> str:
 
 
 def conllu(name: str, *words: str, enhanced: bool = True) -> str:
-    """A sentence of such words, with a ``sent_id`` and an end; a tab in a word makes it a line as it stands."""
+    """A sentence of such words, with a ``sent_id``; what has a tab is a line as it stands."""
     lines = [f"# sent_id = {name}"]
     number = 0
     for word in words:

@@ -104,7 +104,9 @@ def test_what_is_no_tree_is_said_in_one_line(
 
 def test_the_deepest_tree_that_is_allowed_is_read() -> None:
     """A chain of as many words, without Python's limit on calls."""
-    words = [row(str(n), f"w w X {n - 1} {'dep' if n > 1 else 'root'}") for n in range(1, DEEPEST + 1)]
+    words = [
+        row(str(n), f"w w X {n - 1} {'dep' if n > 1 else 'root'}") for n in range(1, DEEPEST + 1)
+    ]
     assert len(tree("\n".join(["# sent_id = deep", *words])).subtree(1)) == DEEPEST
 
 

@@ -47,6 +47,8 @@ def left_out(tree: DependencyTree, gap: Gap) -> DependencyTree:
     tree = _without_spaces(tree, gap)
     numbers = _numbers(tree, gap)
     enhanced = _enhanced(tree, gap, numbers)
+    # What was a copy of the verb is one of the verb before then.
+    copied = {**numbers, (gap.verb, 0): numbers[gap.first, 0]}
     words, verb = [], tree.word(gap.verb)
     for word in tree.words:
         if word.number in gap.gone:
@@ -62,20 +64,20 @@ def left_out(tree: DependencyTree, gap: Gap) -> DependencyTree:
             replace(
                 word, number=numbers[word.number, 0][0], head=numbers[head, 0][0],
                 deprel=deprel, deps=enhanced.get((word.number, 0), ABSENT),
-                misc=_misc(word.misc, numbers),
+                misc=_misc(word.misc, copied),
             )
         )  # fmt: skip
     tokens = [
         replace(
             token, first=numbers[token.first, 0][0], last=numbers[token.last, 0][0],
-            columns=(*token.columns[:-1], _misc(token.misc, numbers)),
+            columns=(*token.columns[:-1], _misc(token.misc, copied)),
         )
         for token in tree.tokens
     ]  # fmt: skip
     empty = [
         Empty(
             numbers[each.node],
-            (*each.columns[:-2], enhanced[each.node], _misc(each.columns[-1], numbers)),
+            (*each.columns[:-2], enhanced[each.node], _misc(each.columns[-1], copied)),
         )
         for each in tree.empty
     ]
