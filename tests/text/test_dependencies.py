@@ -77,6 +77,8 @@ CHAIN = conllu(
         (conllu("bad", "1-2\tI" + "\t_" * 8, "I I PRON 0 root", "2-3\tI" + "\t_" * 8, *GOOD[1:]), 4,
          "multiword token 2-3 of a sentence of 3 words, after one to 2"),
         (conllu("bad", "1-1\tI" + "\t_" * 8, "I I PRON 0 root"), 2, "multiword token 1-1 of"),
+        (conllu("bad", "1-2\t " + "\t_" * 8, "I I PRON 2 nsubj", "ran run VERB 0 root"), 2,
+         "multiword token 1-2 without FORM; write it"),
         (conllu("bad", "I I PRON 0 root", "1.2\tx" + "\t_" * 8), 3,
          "empty node 1.2 where 1.1 is due; number empty nodes n.1, n.2, ..."),
         (conllu("bad", "I I PRON 0 root", "3" + "\tx" * 9), 3, "ID 3 out of order, after 1 words; number"),
