@@ -264,7 +264,9 @@ def _check_tokens(tokens: Sequence[tuple[int, Token]], words: int, fault: _Fault
                 "a multiword token has two words of the sentence or more, and no two overlap",
             )
         if not token.form.strip():
-            raise fault(line, f"multiword token {token.first}-{token.last} without FORM", "write it")
+            raise fault(
+                line, f"multiword token {token.first}-{token.last} without FORM", "write it"
+            )
         end = token.last
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
+import numpy as np
+import numpy.typing as npt
 from udtools import udeval
 
 from pipeline.core.console import plain_json, say, table
@@ -38,8 +40,12 @@ def run(settings: Orphans) -> None:
     gold, system = (_trees(path, allowance) for path in (settings.gold, settings.system))
     _require_same_text(settings, gold, system)
     figures = score(gold, system)
+    counts = by_sentence(gold, system)
+    if counts is not None:
+        figures["intervals"] = intervals(counts)
     if settings.out is not None:
-        write_json(settings.out, figures)
+        columns = None if counts is None else counts.tolist()
+        write_json(settings.out, {**figures, "counted": COUNTED, "by_sentence": columns})
     if settings.json_:
         print(plain_json(json.dumps(figures, indent=2)))
         return
@@ -74,6 +80,65 @@ def score(gold: Sequence[DependencyTree], system: Sequence[DependencyTree]) -> d
             "found_and_attached": _share(labelled["CLAS"]),
         },
     }
+
+
+COUNTED = ["words", "uas", "las", "gold_orphans", "system_orphans", "found_and_attached"]
+"""What ``by_sentence`` counts, column by column."""
+
+
+def by_sentence(
+    gold: Sequence[DependencyTree], system: Sequence[DependencyTree]
+) -> npt.NDArray[np.int64] | None:
+    """What is right in each sentence, shape (sentences, columns of ``COUNTED``).
+
+    None if a parser has cut the text otherwise: then no sentence of its need be one of gold's.
+    """
+    if [tree.forms for tree in gold] != [tree.forms for tree in system]:
+        return None
+    rows = []
+    for right, found in zip(gold, system, strict=True):
+        pairs = list(zip(right.words, found.words, strict=True))
+        heads = [(one, two) for one, two in pairs if one.head == two.head]
+        labelled = [one for one, two in heads if one.relation == two.relation]
+        rows.append(
+            [
+                len(pairs),
+                len(heads),
+                len(labelled),
+                sum(one.relation == ORPHAN for one, _ in pairs),
+                sum(two.relation == ORPHAN for _, two in pairs),
+                sum(one.relation == ORPHAN for one in labelled),
+            ]
+        )
+    return np.array(rows, np.int64)
+
+
+_RESAMPLES, _LEVEL = 2_000, 0.95
+
+
+def intervals(counts: npt.NDArray[np.int64]) -> dict[str, list[float] | None]:
+    """95 % percentile bootstrap intervals over sentences; None where a share is of nothing.
+
+    Args:
+        counts: of ``by_sentence``.
+    """
+    random = np.random.default_rng(0)
+    drawn = np.array(
+        [counts[random.integers(len(counts), size=len(counts))].sum(0) for _ in range(_RESAMPLES)]
+    )
+    words, heads, labelled, gold, system, both = drawn.T
+    shares = {
+        "uas": (heads, words),
+        "las": (labelled, words),
+        "orphans_f": (2 * both, gold + system),
+    }
+    found: dict[str, list[float] | None] = {}
+    for name, (part, whole) in shares.items():
+        known = whole > 0
+        tail = (1 - _LEVEL) / 2
+        ends = np.quantile(part[known] / whole[known], [tail, 1 - tail]) if known.any() else None
+        found[name] = None if ends is None else [float(end) for end in ends]
+    return found
 
 
 def _trees(path: Path, allowance: Allowance) -> list[DependencyTree]:
@@ -172,19 +237,24 @@ def _show(figures: dict[str, Any]) -> None:
     say(
         f"system  {system['sentences']:,} sentences, {system['words']:,} words, {system['orphans']:,} orphans"
     )
+    ends = figures.get("intervals", {})
     rows = [
-        (name, _percent(each.get("precision")), _percent(each["recall"]), _percent(each.get("f")))
-        for name, each in (
-            ("UAS", figures["uas"]),
-            ("LAS", figures["las"]),
-            ("orphans found", orphans["found"]),
-            ("orphans attached to their head", orphans["attached"]),
-            ("orphans found and attached", orphans["found_and_attached"]),
+        (
+            name,
+            *(_percent(each.get(what)) for what in ("precision", "recall", "f")),
+            "–" if not ends.get(key) else " to ".join(map(_percent, ends[key])),
+        )
+        for name, key, each in (
+            ("UAS", "uas", figures["uas"]),
+            ("LAS", "las", figures["las"]),
+            ("orphans found", "", orphans["found"]),
+            ("orphans attached to their head", "", orphans["attached"]),
+            ("orphans found and attached", "orphans_f", orphans["found_and_attached"]),
         )
     ]
     table(
         "in %, of aligned words, subtypes of relations left out",
-        ("", "precision", "recall", "F"),
+        ("", "precision", "recall", "F", "95 % of F"),
         rows,
     )
 

@@ -266,7 +266,9 @@ class Orphans(Settings):
 
     gold: Path = Field(description="The right trees, in CoNLL-U, also packed; '-': standard input.")
     system: Path = Field(description="What the parser made of the same text, in CoNLL-U.")
-    out: Path | None = Field(None, description="Write the figures into this JSON file as well.")
+    out: Path | None = Field(
+        None, description="Write the figures, and counts by sentence, into this JSON file as well."
+    )
     json_: bool = Field(False, description="Print one JSON object instead.")
     largest_unpacked: Size = Field(
         "4GiB", description="Refuse packed files that unpack to more: 512MiB, 4GiB."

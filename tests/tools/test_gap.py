@@ -506,6 +506,11 @@ def test_an_unknown_licence_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
             conllu("s", "I I PRON 0 root"),
             "t.conllu: no verb can be left out; the table",
         ),
+        (
+            "t.conllu",
+            WON + conllu("s", "I I PRON 2 SBJ", "ran run VERB 0 root"),
+            "t.conllu:12: relation 'SBJ' is none of Universal Dependencies 2 (sentence s); convert",
+        ),
         ("folder/notes.txt", "x", "folder: no file of CoNLL-U in this folder; name a file"),
         ("out/x", "x", "out: there is something here already; name a new folder"),
     ],

@@ -11,7 +11,7 @@ from treebank import conllu, tree
 from udtools import udeval
 
 from pipeline.core.errors import InputError
-from pipeline.tools.orphans import run, score
+from pipeline.tools.orphans import COUNTED, by_sentence, intervals, run, score
 from pipeline.tools.settings import Orphans
 
 GAPPING = Path(__file__).resolve().parents[2] / "../shared/data/gapping"
@@ -112,7 +112,31 @@ def test_it_prints_a_table_or_json(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "gold    2 sentences, 14 words, 4 orphans" in shown
     assert "orphans found and attached     │    100.00 │  75.00 │ 85.71" in shown
     run(Orphans.build({"gold": gold, "system": system, "json_": True}, None))
-    assert json.loads(capsys.readouterr().out) == json.loads(out.read_text())
+    whole = json.loads(out.read_text())
+    assert whole.pop("counted")[-1] == "found_and_attached"
+    assert whole.pop("by_sentence") == [[7, 7, 7, 2, 2, 2], [7, 6, 6, 2, 1, 1]]
+    assert json.loads(capsys.readouterr().out) == whole
+    assert whole["intervals"]["orphans_f"] == [2 / 3, 1.0]
+
+
+def test_counts_by_sentence_add_up_to_the_script_s() -> None:
+    """And the intervals over sentences hold the figures; where words are cut otherwise there are none."""
+    gold = [tree(sentence()) for _ in range(30)]
+    system = [tree(sentence(bronze="2 obl") if n % 3 else sentence()) for n in range(30)]
+    found, counts = score(gold, system), by_sentence(gold, system)
+    assert counts is not None
+    totals = dict(zip(COUNTED, counts.sum(0).tolist(), strict=True))
+    assert totals["uas"] == found["uas"]["correct"]
+    assert totals["las"] == found["las"]["correct"]
+    assert totals["found_and_attached"] == found["orphans"]["found_and_attached"]["correct"]
+    low, high = intervals(counts)["las"] or (1.0, 0.0)
+    assert low < found["las"]["f"] < high
+    assert high - low < 0.1
+    plain = [tree(sentence(bronze="5 obj", today="5 obl"))]
+    none = by_sentence(plain, plain)
+    assert none is not None
+    assert intervals(none) == {"uas": [1.0, 1.0], "las": [1.0, 1.0], "orphans_f": None}
+    assert by_sentence(gold, gold[1:]) is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance
 from pipeline.tools.gap.leaving_out import Unfit, left_out
 from pipeline.tools.gap.rules import Gap, Refused, find_gaps
-from pipeline.tools.gap.treebank import Origin, origin_of, treebank_files
+from pipeline.tools.gap.treebank import Origin, origin_of, require_universal, treebank_files
 from pipeline.tools.settings import Gap as GapSettings
 
 ALGORITHM = 1
@@ -78,7 +78,8 @@ def run(settings: GapSettings) -> None:
     """Write the sentences that can be made of a treebank, and why the other verbs stay.
 
     Raises:
-        InputError: no CoNLL-U, a sentence that is no tree, nothing to make, or ``out`` is taken.
+        InputError: no CoNLL-U of Universal Dependencies, a sentence that is no tree, nothing to make, or
+            ``out`` is taken.
     """
     files = treebank_files(settings.source)
     origin = origin_of(files, settings.license)
@@ -93,6 +94,7 @@ def run(settings: GapSettings) -> None:
             sentences = 0
             with open_lines(path, allowance=allowance) as lines:
                 for number, tree in enumerate(read_trees(lines), 1):
+                    require_universal(tree, path)
                     source_id = tree.name or f"{path.name.partition('.')[0]}/{number}"
                     _add(made, tree, source_id, settings, origin)
                     sentences = number

@@ -8,7 +8,51 @@ from pipeline.core.corpora import Notice
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular
 from pipeline.corpus.licences import UNKNOWN
+from pipeline.text.dependencies import DependencyTree
 from pipeline.text.unpacking import read_at_most
+
+_RELATIONS = frozenset(
+    [
+        "acl",
+        "advcl",
+        "advmod",
+        "amod",
+        "appos",
+        "aux",
+        "case",
+        "cc",
+        "ccomp",
+        "clf",
+        "compound",
+        "conj",
+        "cop",
+        "csubj",
+        "dep",
+        "det",
+        "discourse",
+        "dislocated",
+        "expl",
+        "fixed",
+        "flat",
+        "goeswith",
+        "iobj",
+        "list",
+        "mark",
+        "nmod",
+        "nsubj",
+        "nummod",
+        "obj",
+        "obl",
+        "orphan",
+        "parataxis",
+        "punct",
+        "reparandum",
+        "root",
+        "vocative",
+        "xcomp",
+    ]
+)
+"""The relations of Universal Dependencies 2, without subtypes."""
 
 _NAME = re.compile(r".+\.conllu(\.gz|\.xz)?", re.IGNORECASE)
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\.(txt|md))?", re.IGNORECASE)
@@ -59,6 +103,22 @@ def treebank_files(source: Path) -> list[Path]:
             remedy="name a file, or a folder of .conllu files, also packed (.xz, .gz)",
         )  # fmt: skip
     return found
+
+
+def require_universal(tree: DependencyTree, path: Path) -> None:
+    """Check that a sentence has relations of Universal Dependencies and no others.
+
+    Raises:
+        InputError: it has another, as trees of other schemes and of the first version of this one have.
+    """
+    word = next((each for each in tree.words if each.relation not in _RELATIONS), None)
+    if word is None:
+        return
+    raise InputError(
+        f"relation {word.deprel[:40]!r} is none of Universal Dependencies 2", path=path,
+        line=tree.line + tree.rows.index(word.line), sentence_id=tree.name and tree.name[:100],
+        remedy="convert the treebank",
+    )  # fmt: skip
 
 
 def origin_of(files: list[Path], named: str | None) -> Origin:
