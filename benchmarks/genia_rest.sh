@@ -22,5 +22,5 @@ for seed in 0 1 2 3 4; do
   learn control-real $seed --generator 'gold coordinations'
 done
 conjoin repro --preset genia-cpu --set 'labelled=[500]' --set 'seeds=[0,1,2]' \
-  --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest|harvest-labelled)-long|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|harvest-half) '
+  --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest-labelled|both)-long|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|both|harvest-half) '
 conjoin report $corpus

@@ -34,13 +34,14 @@ ROWS = (  # system, its name, the row that it varies
     ("harvest-labelled", "harvest, parser of L's 250 trees (nothing but L)", ""),
     ("agreed-labelled", "&nbsp;&nbsp; where a predictor agrees (A ∩ B)", "harvest-labelled"),
     ("self-trained", "&nbsp;&nbsp; boundaries by the predictor (B, self-training)", "harvest-labelled"),
+    ("both", "harvest, both parsers", "harvest"),
     ("control-real-and", "gold coordinations “X and Y”, as many as generated", ""),
     ("control-real", "gold coordinations, all", ""),
 )  # fmt: skip
 LONG = (
     ("baseline-long", "baseline (no generation)", "baseline"),
-    ("harvest-long", "harvest, parser of 2,500 other trees", "harvest"),
     ("harvest-labelled-long", "harvest, parser of L's 250 trees (nothing but L)", "harvest-labelled"),
+    ("both-long", "harvest, both parsers", "both"),
 )  # fmt: skip
 MORE_LABELS = ("baseline", "attested-bert", "harvest", "harvest-labelled")
 

@@ -198,6 +198,7 @@ def test_genia_chooses_candidates_by_predictors_of_the_same_seed(
     assert made_by("agreed-labelled", "--system harvest-labelled ")
     assert made_by("agreed-like", "candidates/agreed/seed-3 ")
     assert made_by("mixed", "candidates/attested-bert/seed-3 ")
+    assert made_by("both", "candidates/harvest-labelled/seed-3 ")
     long = {c.name for c in members if c.stage == "train" and "--steps 4000 " in c.command}
     assert len(long) == 3
 
