@@ -23,6 +23,7 @@ from pipeline.models.loading import identity, length_limit
 from pipeline.models.tokenizers import token_batch
 from pipeline.predictor.encoding import Encoded, Example, WordEncoding
 from pipeline.predictor.model import BATCH_TOKENS
+from pipeline.train.augmentation.language_model import needed_by
 from pipeline.train.augmentation.masks import mask_word, masked
 from pipeline.train.augmentation.protocol import Material
 from pipeline.train.augmentation.words import WordDraw
@@ -54,23 +55,19 @@ class WordFiller:
     """
 
     def __init__(self, where: str, device: torch.device) -> None:
-        try:
+        with needed_by("fill", "a masked LM"):
             model, tokenizer = load_language_model("bert", where)
-        except ModelError as error:
-            raise ModelError(
-                f"--augment fill needs a masked LM: {error.what}", remedy="name one by --augment-lm"
-            ) from error
+            self._encoding = WordEncoding(tokenizer, length_limit(model.config, tokenizer))
+            self.mask = mask_word(self._encoding)
         self._model = model.to(device).eval().requires_grad_(requires_grad=False)  # type: ignore[arg-type]
         self._end = positionwise_end(model.base_model)
-        self._encoding = WordEncoding(tokenizer, length_limit(model.config, tokenizer))
-        self.mask = mask_word(self._encoding, f"the language model {where!r}")
         embeddings: Any = model.get_input_embeddings()
-        self._words = _whole_words(self._encoding, int(embeddings.weight.shape[0]))
+        self._banned = torch.ones(int(embeddings.weight.shape[0]), dtype=torch.bool, device=device)
+        self._words = _whole_words(self._encoding, len(self._banned))
         if not self._words:
             raise ModelError(
                 f"no token of {where!r} is a whole word", remedy="name another by --augment-lm"
             )
-        self._banned = torch.ones(int(embeddings.weight.shape[0]), dtype=torch.bool, device=device)
         self._banned[list(self._words)] = False
 
     def reads(self, words: tuple[str, ...]) -> bool:

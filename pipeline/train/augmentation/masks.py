@@ -24,7 +24,7 @@ class Masks:
 
     def __init__(self, material: Material) -> None:
         self._examples = [each.example for each in material.labelled]
-        self._mask = mask_word(material.encoding, "the encoder")
+        self._mask = mask_word(material.encoding)
         self._draw = WordDraw.of(
             material.labelled, material.seed, material.alpha, material.mask_tags
         )
@@ -44,12 +44,8 @@ def masked(words: tuple[str, ...], places: list[int], mask: str) -> tuple[str, .
     return tuple(mask if i in hidden else word for i, word in enumerate(words))
 
 
-def mask_word(encoding: WordEncoding, role: str) -> str:
-    """The mask token as a word of a sentence.
-
-    Args:
-        encoding: a tokenizer.
-        role: whose it is, for the message.
+def mask_word(encoding: WordEncoding) -> str:
+    """The mask token of a tokenizer as a word of a sentence.
 
     Raises:
         ModelError: there is none, or it is not read back as one token.
@@ -61,6 +57,6 @@ def mask_word(encoding: WordEncoding, role: str) -> str:
         if own == (encoding.tokenizer.mask_token_id,) * 2:
             return str(mask)
     raise ModelError(
-        f"{role} has no mask token that stands for one word",
-        remedy="name a masked LM such as bert, or --augment copy or substitute",
+        f"{encoding.tokenizer.name_or_path!r} has no mask token that stands for one word",
+        remedy="name a masked LM such as bert as --encoder, or choose --augment copy or substitute",
     )

@@ -31,6 +31,7 @@ from pipeline.infill.decoding import uniform
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, load_config
 from pipeline.predictor.encoding import Example
+from pipeline.train.augmentation.language_model import needed_by
 from pipeline.train.augmentation.protocol import Labelled, Material
 from pipeline.train.augmentation.words import happens, protected
 
@@ -63,9 +64,11 @@ class Substitutions:
 
     def __init__(self, material: Material) -> None:
         self._material = material
-        family: Family = "t5" if load_config(material.lm).is_encoder_decoder else "bert"
-        self._pool = parsed_pool(material.corpus, check_language_model(family, material.lm))
-        self._ranker = load_ranker(family, material.lm, Task(), device=material.device)
+        with needed_by("substitute", "a masked LM or an encoder-decoder"):
+            family: Family = "t5" if load_config(material.lm).is_encoder_decoder else "bert"
+            tokenizer = check_language_model(family, material.lm)
+            self._ranker = load_ranker(family, material.lm, Task(), device=material.device)
+        self._pool = parsed_pool(material.corpus, tokenizer)
         self.facts = {"language model": identity(material.lm), "pool": self._pool.digest}
         self.note = ""
 
