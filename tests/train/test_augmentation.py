@@ -56,7 +56,7 @@ def labelled(corpus: Path) -> list[Sentence]:
 
 def short(**given: Any) -> dict[str, Any]:
     """Settings of a run of a second."""
-    return {"steps": 12, "warm_steps": 4, "eval_every": 4, **given}
+    return {"steps": 8, "warm_steps": 3, "eval_every": 4, **given}
 
 
 def test_every_penn_tag_has_one_class() -> None:
@@ -88,51 +88,17 @@ def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_what_links_conjuncts_is_protected() -> None:
     """Coordinators, annotated or not; commas and other words between conjuncts; both, either, neither."""
-    words = [
-        "Either",
-        "cats",
-        ",",
-        "dogs",
-        ",",
-        "or",
-        "then",
-        "both",
-        "fish",
-        "and",
-        "cows",
-        "saw",
-        "it",
-        ",",
-        "but",
-        "we",
-        "ran",
-        "+",
-    ]
-    tags = tuple(
-        [
-            "CC",
-            "NNS",
-            ",",
-            "NNS",
-            ",",
-            "CC",
-            "RB",
-            "CC",
-            "NNS",
-            "CC",
-            "NNS",
-            "VBD",
-            "PRP",
-            ",",
-            "CC",
-            "PRP",
-            "VBD",
-            "CC",
-        ]
-    )
+    words = (
+        "Either", "cats", ",", "dogs", ",", "or", "then", "both", "fish", "and", "cows", "saw", "it", ",",
+        "but", "we", "ran", "+",
+    )  # fmt: skip
+    tags = (
+        "CC", "NNS", ",", "NNS", ",", "CC", "RB", "CC", "NNS", "CC", "NNS", "VBD", "PRP", ",",
+        "CC", "PRP", "VBD", "CC",
+    )  # fmt: skip
     inner = Coordination(9, "and", "NP", (Span(8, 9), Span(10, 11)))
     outer = Coordination(5, "or", "NP", (Span(1, 2), Span(3, 4), Span(7, 11)))
-    sentence = Sentence("s", "d", "train", tuple(words), tags, None, (inner, outer), "CC0")
+    sentence = Sentence("s", "d", "train", words, tags, None, (inner, outer), "CC0")
     assert protected(sentence) == {0, 2, 4, 5, 6, 7, 9, 14, 17}
     untagged = replace(sentence, tags=None)
     assert protected(untagged) == {0, 2, 4, 5, 6, 7, 9, 14}
@@ -218,7 +184,8 @@ def test_fills_are_whole_words(corpus: Path, labelled: list[Sentence], mode: str
     for word in fills:
         ids = tokenizer([["a", word]], is_split_into_words=True, add_special_tokens=False)
         assert len(ids["input_ids"][0]) == 2
-        assert not word.startswith(("##", "["))
+        assert not word.startswith("##")
+        assert word not in tokenizer.all_special_tokens
         assert word.lower() not in COORDINATORS
     assert {i for i, w in filler._words.items() if w.startswith("##")} == set()
     assert not set(tokenizer.all_special_ids) & filler._words.keys()
@@ -249,10 +216,10 @@ def test_multi_hides_all_words_and_single_one(corpus: Path, labelled: list[Sente
 
 def test_boundaries_move_with_a_substituted_span() -> None:
     """Longer and shorter ones, in a structure within a structure and behind it."""
-    words = tuple(["x", "a", "b", "and", "c", "or", "d", "y", "e", "and", "f"])
+    words = ("x", "a", "b", "and", "c", "or", "d", "y", "e", "and", "f")
     example = Example(words, (3, 5, 9), (Span(1, 5), Span(1, 7), Span(8, 11)))
     made = substituted(example, [Change(Span(1, 3), ("A",)), Change(Span(8, 9), ("E", "E", "E"))])
-    assert made.words == tuple(["x", "A", "and", "c", "or", "d", "y", "E", "E", "E", "and", "f"])
+    assert made.words == ("x", "A", "and", "c", "or", "d", "y", "E", "E", "E", "and", "f")
     assert made.coordinators == (2, 4, 10)
     assert made.extents == (Span(1, 4), Span(1, 6), Span(7, 12))
     assert substituted(example, []) == example
@@ -260,11 +227,11 @@ def test_boundaries_move_with_a_substituted_span() -> None:
 
 def test_the_reference_is_the_structure_without_a_conjunct() -> None:
     """Its other conjuncts, its coordinator and either; the first of them is the span."""
-    words = tuple(["we", "saw", "either", "a", "b", ",", "c", ",", "or", "d", "here"])
+    words = ("we", "saw", "either", "a", "b", ",", "c", ",", "or", "d", "here")
     gold = Coordination(8, "or", "NP", (Span(3, 5), Span(6, 7), Span(9, 10)))
     sentence = Sentence("s", "d", "train", words, None, None, (gold,), "CC0")
     found = without(sentence, gold, 0)
-    assert found.words == tuple(["we", "saw", "c", "here"])
+    assert found.words == ("we", "saw", "c", "here")
     assert found.words[found.span.start : found.span.end] == ("c",)
     assert [each.words for each in found.placed] == [("d",)]
     assert found.structure is not None
@@ -340,18 +307,18 @@ def weights(run: Path) -> dict[str, str]:
     return {name: value for name, value in digest(run).items() if name != "run.json"}
 
 
-@pytest.mark.parametrize(("kind", "given"), EVERY[1:], ids=IDS[1:])
-def test_alpha_0_is_copy(corpus: Path, tmp_path: Path, kind: str, given: dict[str, Any]) -> None:
+def test_alpha_0_is_copy(corpus: Path, tmp_path: Path) -> None:
     """Bit for bit, among candidates."""
     train.run(settings(corpus, augment="copy", out=tmp_path / "copy", **short()))
-    train.run(settings(corpus, augment=kind, alpha=0.0, out=tmp_path / "zero", **short(**given)))
-    assert weights(tmp_path / "zero") == weights(tmp_path / "copy")
+    for (kind, given), name in zip(EVERY[1:], IDS[1:], strict=True):
+        train.run(settings(corpus, augment=kind, alpha=0.0, out=tmp_path / name, **short(**given)))
+        assert weights(tmp_path / name) == weights(tmp_path / "copy")
 
 
 def test_each_kind_learns_something_else_and_says_so(corpus: Path, tmp_path: Path) -> None:
     """run.json has the settings that count, and no others; without twins it has none of them."""
     seen = set()
-    for kind, given in [("none", {}), *EVERY]:
+    for kind, given in [("none", {}), *EVERY[:3], EVERY[-1]]:
         out = tmp_path / f"{kind}{len(seen)}"
         train.run(settings(corpus, mode="baseline", augment=kind, out=out, **short(**given)))
         run = read_json(out / "run.json")
@@ -361,7 +328,7 @@ def test_each_kind_learns_something_else_and_says_so(corpus: Path, tmp_path: Pat
         if kind in ("fill", "substitute"):
             assert run["augmentation"]["language model"] == run["model"]
         seen.add(history(out)[-1]["loss"])
-    assert len(seen) == len(EVERY) + 1
+    assert len(seen) == 5
 
 
 def test_a_run_without_twins_is_known_whatever_their_settings(
@@ -370,7 +337,7 @@ def test_a_run_without_twins_is_known_whatever_their_settings(
     """As are those made before there were any; twins, another α and another model make another run."""
 
     def again(**given: Any) -> bool:
-        usual = short(mode="baseline", resume=True, out=tmp_path / "run")
+        usual = short(mode="baseline", resume=True, steps=2, out=tmp_path / "run")
         train.run(settings(corpus, **usual | given))
         return "this very run is finished" in capsys.readouterr().out
 
@@ -409,7 +376,7 @@ def test_kills_change_nothing(
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
 
     def work() -> None:
-        die_in(9)
+        die_in(7)
         train.run(killed)
 
     assert forks.end(forks.start(work)) == -signal.SIGKILL
@@ -417,17 +384,16 @@ def test_kills_change_nothing(
     assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(("kind", "given"), [("mask", {}), ("fill", {}), ("substitute", {})])
+@pytest.mark.parametrize("kind", ["mask", "fill"])
 def test_without_dropout_a_team_is_one_process(
     corpus: Path,
     tmp_path: Path,
     start: Callable[..., list[int]],
     forks: Any,
     kind: str,
-    given: dict[str, Any],
 ) -> None:
     """Same losses to five digits, same candidates accepted."""
-    usual = short(augment=kind, dropout=0.0, encoder_dropout=0.0, n_batch=5, k=3, k_max=6, **given)
+    usual = short(augment=kind, dropout=0.0, encoder_dropout=0.0, n_batch=5, k=3, k_max=6)
     train.run(settings(corpus, out=tmp_path / "one", **usual))
     ranks = start(*[lambda: train.run(settings(corpus, out=tmp_path / "two", **usual))] * 2)
     assert [forks.end(rank) for rank in ranks] == [0, 0], (tmp_path / "log-0").read_text()
@@ -464,7 +430,7 @@ def test_without_an_lm_head_one_line_says_so(corpus: Path, tmp_path: Path) -> No
     bare = tmp_path / "encoder"
     shutil.copytree(corpus / "models/bert", bare)
     BertModel(BertConfig.from_pretrained(bare)).save_pretrained(bare)
-    given = short(mode="baseline", encoder=str(bare), out=tmp_path / "run")
+    given = short(mode="baseline", steps=2, encoder=str(bare), out=tmp_path / "run")
     for kind in ("fill", "substitute"):
         with pytest.raises(
             ModelError, match=r"lacks \d+ weights of a masked LM.*--augment-lm"
