@@ -238,8 +238,8 @@ class Grid(Settings):
 
     preset: str = Field(
         "",
-        description="A grid of section presets of params.yaml: table2, table3, figure4, gum-cpu, genia "
-        "or genia-cpu; unset: the grid at its top level.",
+        description="A grid of section presets of params.yaml: table2, table3, figure4, gum-cpu, "
+        "genia, genia-cpu or augment; unset: the grid at its top level.",
     )
     corpus: list[str] = Field([], description="Corpora to run on; unset: those of params.yaml.")
     set: list[str] = Field(
