@@ -296,6 +296,8 @@ def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(
     assert left == {"baseline", "attested-bert", "frozen", *twins}
     made = {c.name for c in members if c.stage == "generate" and not re.search(skip[1], c.command)}
     assert made == {generate.name}
+    released = [c for c in members if c.stage == "release"]
+    assert [generate.name in c.needs for c in released] == [True]
 
 
 def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
