@@ -311,9 +311,7 @@ def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, .
     return [given_tags(sentence) for sentence in sentences] if parser.needs_tags else None
 
 
-def tags_to_write(
-    parser: Parser, sentences: Sequence[Sentence]
-) -> list[tuple[str, ...]] | None:
+def tags_to_write(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
     """The tags that the trees of sentences are to have, so that none says XX.
 
     Those that the parser must be given; of one that reads none, what its tagger finds, for it is not to

@@ -1,7 +1,7 @@
 """A coordination put into a tree: the reference's constituent becomes ``(ℓ (ℓ X) (CC and) (ℓ Y))``.
 
-The tree of a candidate is its source's with one constituent replaced; all else is as it was. What comes out is
-held against the candidate: ``require_sound``.
+The tree of a candidate is its source's with one constituent replaced; all else is as it was. What comes
+out is held against the candidate: ``require_sound``.
 """
 
 from collections.abc import Sequence
@@ -66,21 +66,17 @@ def spliced(
         NoTree: the reference is no constituent of the tree, or other words part the conjuncts.
     """
     label = coordination.label
-    place = place_of(source, reference, label)
+    made = rooted(source.copy(deep=True))
+    place = place_of(made, reference, label)
     if place is None:
         raise NoTree(NO_REFERENCE)
-    conjuncts = [source[place].copy(deep=True), *fills]
     parts: list[Tree] = []
     at = reference.start
-    for span, conjunct in zip(coordination.conjuncts, conjuncts, strict=True):
+    for span, conjunct in zip(coordination.conjuncts, (made[place], *fills), strict=True):
         parts += [_between(words[k], k, coordination) for k in range(at, span.start)]
         parts.append(conjunct)
         at = span.end
-    made = rooted(source.copy(deep=True))
-    own = rooted(source)
-    # The root may be one more than the source's tree has.
-    way = place if len(own) == len(source) and own[0] is source[0] else (0, *place)
-    made[way] = Tree(label, parts)
+    made[place] = Tree(label, parts)
     return made
 
 

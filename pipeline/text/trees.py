@@ -222,18 +222,18 @@ def place_of(tree: Tree, span: Span, label: str) -> tuple[int, ...] | None:
     counts = _word_counts(tree)
     node, start, way = tree, 0, list[int]()
     while not is_tag(node):
-        if (start, start + counts[id(node)]) == (span.start, span.end):
-            if base_label(node.label()) == label:
-                return tuple(way)
+        fits = (start, start + counts[id(node)]) == (span.start, span.end)
+        if fits and base_label(node.label()) == label:
+            return tuple(way)
         for number, child in enumerate(node):
             size = counts[id(child)] if isinstance(child, Tree) else 1
             if start + size > span.start:
+                way.append(number)
                 break
             start += size
-        if not isinstance(child, Tree) or start + size < span.end:
+        if len(way) == 0 or not isinstance(child, Tree) or start + size < span.end:
             return None
         node = child
-        way.append(number)
     return None
 
 
