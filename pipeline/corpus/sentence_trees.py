@@ -1,4 +1,4 @@
-"""The trees of a corpus by sentence, looked up as they are wanted: the treebank's and those of ``preparse``."""
+"""The trees of a corpus by sentence: the treebank's and those of ``preparse``, looked up when wanted."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack

@@ -13,6 +13,7 @@ from pipeline.core.files import atomic_folder
 from pipeline.core.tally import Tally
 from pipeline.core.types import REFERENCE_LABELS
 from pipeline.tools.export.protocol import (
+    Format,
     Item,
     Unwritable,
     donors_of,
@@ -31,8 +32,9 @@ class Brat:
     trees, caution = False, ""
     opened = staticmethod(atomic_folder)
 
-    def check(self, out: Path) -> None:
+    def check(self, out: Path, formats: Iterable[Format]) -> None:
         """See ``Format``: no file, and no folder with something else in it."""
+        del formats  # no other is a folder
         if out.is_dir() and any(out.iterdir()):
             mark = out / CONFIGURATION
             if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):

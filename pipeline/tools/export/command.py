@@ -39,7 +39,7 @@ def run(settings: Export) -> None:
                 )
         else:
             apart(settings.out, items.place)
-            form.check(settings.out)
+            form.check(settings.out, FORMATS.values())
         if items.shards is not None and (left_out := strays(items.shards)):
             warn(left_out)
         total = min(items.total, settings.limit or sys.maxsize)

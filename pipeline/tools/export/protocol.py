@@ -57,8 +57,12 @@ class Format(Protocol):
     @property
     def caution(self) -> str: ...  # noqa: D102 - an attribute
 
-    def check(self, out: Path) -> None:
+    def check(self, out: Path, formats: "Iterable[Format]") -> None:
         """Check that an export may replace what is at ``out``: nothing, or an earlier export.
+
+        Args:
+            out: where it goes.
+            formats: those in which an earlier export may be.
 
         Raises:
             InputError: it is something else, or what writes the format is not installed.

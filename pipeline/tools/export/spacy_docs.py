@@ -13,7 +13,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import atomic
 from pipeline.core.tally import Tally
 from pipeline.text.natural import join_words
-from pipeline.tools.export.protocol import Item, require_plain, written
+from pipeline.tools.export.protocol import Format, Item, require_plain, written
 
 CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
 """Names of the span groups; ``sc`` is the one that ``spancat`` is told of unless it is told of another."""
@@ -32,8 +32,9 @@ class SpacyDocs:
     trees, caution = False, ""
     opened = staticmethod(atomic)
 
-    def check(self, out: Path) -> None:
+    def check(self, out: Path, formats: Iterable[Format]) -> None:
         """See ``Format``: spaCy is there, and ``out`` is no folder and no file but an earlier DocBin."""
+        del formats  # no other is a DocBin
         _require_spacy()
         if out.is_dir():
             raise InputError("this is a folder", path=out, remedy="name a file in it")

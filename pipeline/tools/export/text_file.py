@@ -10,7 +10,7 @@ from typing import TextIO
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic
 from pipeline.core.tally import Tally
-from pipeline.tools.export.protocol import Item, written
+from pipeline.tools.export.protocol import Format, Item, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class TextFile:
 
     opened = staticmethod(atomic)
 
-    def check(self, out: Path) -> None:
+    def check(self, out: Path, formats: Iterable[Format]) -> None:
         """See ``Format``: no folder, and no file but an empty one or an export in any text format."""
         if out.is_dir():
             raise InputError("this is a folder", path=out, remedy="name a file in it")
-        if out.exists() and not _is_text_export(out):
+        if out.exists() and not _is_text_export(out, formats):
             raise InputError(
                 "this file is no earlier export", path=out,
                 remedy="choose another --out, or remove it yourself",
@@ -63,16 +63,11 @@ class TextFile:
         file.flush()
 
 
-def _is_text_export(path: Path) -> bool:
-    from pipeline.tools.export.formats import FORMATS  # noqa: PLC0415 - it lists what is defined here
-
+def _is_text_export(path: Path, formats: Iterable[Format]) -> bool:
     if not path.is_file():  # a pipe, a device
         return False
     firsts = [
-        begin.encode()
-        for each in FORMATS.values()
-        if isinstance(each, TextFile)
-        for begin in each.begins
+        begin.encode() for each in formats if isinstance(each, TextFile) for begin in each.begins
     ]
     with path.open("rb") as file:
         begin = file.read(max(map(len, firsts)))
