@@ -40,6 +40,7 @@ NO_SENTENCE = "a sentence that the corpus does not have"
 NO_SOURCE_TREE = "a source sentence without such a tree"
 NO_DONOR_TREE = "a donor that is no constituent of its sentence's tree"
 NO_FILL_TREE = "a fill that the parser takes for no constituent of its label"
+NO_GOLD_FILL = "a fill that a language model wrote, which no treebank has"
 NO_PARSER = "no parser in the corpus to parse it with"
 NO_TAGGER = "no tagger beside the parser: run `conjoin preparse` again"
 UNPARSED = "a sentence that the parser gives no tree of its words"
@@ -186,6 +187,8 @@ class CandidateTrees(ExitStack):
         fills = []
         donors = _donors(candidate)
         if not donors:
+            if self._trees_of == TREEBANK:
+                raise NoTree(NO_GOLD_FILL)
             parse = _parsed(row)
             if parse is None:
                 return None
@@ -265,7 +268,8 @@ class CandidateTrees(ExitStack):
         return self._folders.get(model)
 
     def _parser(self, folder: Path) -> "Parser | None":
-        from pipeline.parsing.card import CARD, Card, corpus_parser  # noqa: PLC0415 - as above
+        from pipeline.parsing.card import Card, corpus_parser  # noqa: PLC0415 - as above
+        from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
         if folder not in self._parsers:
             found = None
@@ -277,7 +281,8 @@ class CandidateTrees(ExitStack):
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:
     """The folders of a corpus's parsers, by what manifests of ``harvest`` call them."""
-    from pipeline.parsing.card import CARD, Card, parser_identity  # noqa: PLC0415 - as above
+    from pipeline.parsing.card import Card, parser_identity  # noqa: PLC0415 - as above
+    from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
     found = {}
     for card in [corpus / "parser" / CARD, *sorted(corpus.glob(f"parsers/*/*/{CARD}"))]:

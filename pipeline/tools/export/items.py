@@ -1,12 +1,13 @@
 """What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from nltk.tree import Tree
 
 from pipeline.core.candidate_checks import check
 from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
@@ -73,7 +74,7 @@ class Items(ExitStack):
         if not self._trees:
             return (_of_candidate(row) for row in rows)
         if _schema(self.shards.accepted[0]) is WITH_TREES and self._settings.trees_of == "best":
-            return (_of_candidate(row, _released_tree) for row in rows)
+            return (_of_candidate(row, *_released_tree(row)) for row in rows)
         return self._with_trees(self.shards, rows)
 
     def _sentences(self) -> Iterator[Sentence]:
@@ -94,7 +95,7 @@ class Items(ExitStack):
         while part := list(islice(rows, _TOGETHER)):
             trees = made.of([(candidate_of(_plain(row)), row.get("generation")) for row in part])
             for row, found in zip(part, trees, strict=True):
-                yield _of_candidate(row, lambda _, found=found: (found.tree, found.reason))
+                yield _of_candidate(row, found.tree, found.reason)
 
 
 def _sentences(place: Path) -> Path | None:
@@ -129,21 +130,17 @@ def _of_sentence(sentence: Sentence) -> Item:
     )  # fmt: skip
 
 
-_TreeOf = Callable[[Row], tuple[Any, str]]
-
-
-def _of_candidate(row: Row, tree_of: _TreeOf = lambda _: (None, "")) -> Item:
+def _of_candidate(row: Row, tree: Tree | None = None, reason: str = "") -> Item:
     spans = tuple(Span(*span) for span in row["conjuncts"])
     k = row["coordinator"]
     structure = Coordination(k, row["words"][k], row["label"], spans)
-    tree, reason = tree_of(row)
     tags = None if tree is None else [tag for _, tag in tree.pos()]
     return Item(
         row["candidate_id"], row["words"], (structure,), row["license"], row, tree, reason, tags
     )
 
 
-def _released_tree(row: Row) -> tuple[Any, str]:
+def _released_tree(row: Row) -> tuple[Tree | None, str]:
     if row["tree"] is None:
         return None, "a row of the release without a tree"
     return parse_tree(row["tree"]), ""
