@@ -130,7 +130,7 @@ def test_standard_output_has_the_result_alone(
 
 
 NESTED = Sentence(
-    "t/1", "d", "dev", tuple(["a", "or", "b", "and", "c", "ran"]), ("NN", "CC", "NN", "CC", "NN", "VBD"),
+    "t/1", "d", "dev", ("a", "or", "b", "and", "c", "ran"), ("NN", "CC", "NN", "CC", "NN", "VBD"),
     "(S1 (S (NP (NP (NP (NN a)) (CC or) (NP (NN b))) (CC and) (NP (NN c))) (VP (VBD ran))))",
     (Coordination(1, "or", "NP", (Span(0, 1), Span(2, 3))),
      Coordination(3, "and", "NP", (Span(0, 3), Span(4, 5)))), "CC0-1.0",
