@@ -26,7 +26,7 @@ from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import WITH_TREES, generations, read_accepted, read_rejects
-from pipeline.parsing.candidate_trees import CandidateTrees
+from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.settings import Release
 from pipeline.release.shards import (
     CONFIGS,

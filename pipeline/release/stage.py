@@ -15,7 +15,7 @@ from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
 from pipeline.corpus.rows import generations, require_whole
 from pipeline.corpus.statistics import summarise
-from pipeline.parsing.candidate_trees import CandidateTrees
+from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
     copy_provenance,

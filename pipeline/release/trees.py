@@ -9,7 +9,7 @@ import pyarrow as pa
 from pipeline.core.schema import candidate_of
 from pipeline.corpus.rows import TREE_COLUMNS, WITH_TREES
 from pipeline.corpus.sentence_trees import TREEBANK
-from pipeline.parsing.candidate_trees import PARSER, CandidateTrees
+from pipeline.release.candidate_trees import PARSER, CandidateTrees
 
 
 def with_trees(

@@ -18,7 +18,7 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
-from pipeline.parsing.candidate_trees import CandidateTrees
+from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.text.columns import with_text
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.tools.export.protocol import Item

@@ -13,7 +13,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.types import Coordination, Span
 from pipeline.corpus.rows import TREE_COLUMNS
 from pipeline.corpus.sentence_trees import TREEBANK
-from pipeline.parsing.candidate_trees import PARSER
+from pipeline.release.candidate_trees import PARSER
 from pipeline.text.splicing import NoTree, require_sound
 from pipeline.text.trees import parse_tree
 

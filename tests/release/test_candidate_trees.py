@@ -12,8 +12,8 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import TREES
 from pipeline.core.types import Candidate, Donor, Sentence, Span, candidate_id
-from pipeline.parsing import candidate_trees
-from pipeline.parsing.candidate_trees import CandidateTrees, MadeTree
+from pipeline.release import candidate_trees
+from pipeline.release.candidate_trees import CandidateTrees, MadeTree
 from pipeline.text.splicing import NO_REFERENCE, OTHER_CONJUNCTS, require_sound
 from pipeline.text.trees import leaves, one_line, parse_tree
 
