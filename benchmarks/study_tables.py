@@ -115,7 +115,8 @@ def _told(found: Difference) -> str:
     return f"**{text}**" if low > 0 or high < 0 else text
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of cells as Markdown, all but the first column to the right."""
     print(f"| {' | '.join(head)} |")
     print(f"|---|{'---:|' * (len(head) - 1)}")
     for row in rows:
@@ -133,7 +134,7 @@ def main(corpus: Path) -> None:
     study = Study(corpus)
     print("Accuracy and gain over the baseline, seeds 0 to 9\n")
     head = [text for size in SIZES for text in (f"{size} labels", "gain")]
-    _table(
+    print_table(
         ["test", *head],
         (
             [name, *(cell for size in SIZES for cell in _main_cells(study, system, size))]
@@ -142,7 +143,7 @@ def main(corpus: Path) -> None:
     )
     print("What ranking adds: over the unranked control\n")
     ranked = {name: text for name, text in MAIN.items() if re.match("attested-", name)}
-    _table(
+    print_table(
         ["test", *(f"{size}, seeds 0 to 9" for size in SIZES), "100, twenty seeds"],
         (
             [
@@ -154,7 +155,7 @@ def main(corpus: Path) -> None:
         ),
     )
     print("Learning from candidates, 100 labels, seeds 0 to 9\n")
-    _table(
+    print_table(
         [
             "",
             *["attested", "accepted", "gain", "against no filter"],
@@ -176,7 +177,7 @@ def main(corpus: Path) -> None:
         ),
     )
     print("Starvation: δ = 1, so 8 labelled sentences a batch and nothing else, seeds 0 to 9\n")
-    _table(
+    print_table(
         ["labels", "baseline", "δ = 1", "difference"],
         (
             [size, study.accuracy("baseline", size, TEN), study.accuracy("starved", size, TEN),
@@ -187,7 +188,7 @@ def main(corpus: Path) -> None:
     print(
         "The best of 50 validation sentences (the paper) instead of the last weights, 100 labels\n"
     )
-    _table(
+    print_table(
         ["", "last weights", "best validated", "difference", "its gain over its baseline"],
         (
             [MAIN[last], study.accuracy(last, "100", TEN), study.accuracy(best, "100", TEN),

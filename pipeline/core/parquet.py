@@ -75,15 +75,14 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
 
     Args:
         path: the file.
-        schema: what it must hold.
+        schema: what it must hold; a column that may have nulls there may be one without any in the file.
         rows: which of its rows, consecutive; None: all. Row groups without them are not read.
 
     Raises:
         InputError: the file is missing, damaged, or has another schema.
     """
     with opened(path) as file:
-        if not file.schema_arrow.equals(schema):
-            wrong = sorted(set(schema) ^ set(file.schema_arrow), key=str)
+        if wrong := _differences(file.schema_arrow, schema):
             names = ", ".join(dict.fromkeys(f.name for f in wrong))
             raise InputError(
                 f"another schema than conjoin writes (differs in: {names})",
@@ -96,6 +95,19 @@ def read_rows(path: Path, schema: pa.Schema, rows: range | None = None) -> Itera
             part = range(max(wanted.start - first, 0), min(wanted.stop - first, len(batch)))
             yield from batch.slice(part.start, len(part)).to_pylist()
             first += len(batch)
+
+
+def _differences(found: pa.Schema, wanted: pa.Schema) -> list[pa.Field]:
+    """The fields of either that the other has not; none where ``found`` may be read as ``wanted``."""
+    if found.names == wanted.names:
+        # An earlier version may have written as required what may be null by now.
+        found = pa.schema(
+            one.with_nullable(other.nullable) if other.nullable else one
+            for one, other in zip(found, wanted, strict=True)
+        )
+    if found.equals(wanted):
+        return []
+    return sorted(set(wanted) ^ set(found), key=str)
 
 
 @contextmanager

@@ -342,6 +342,18 @@ def test_unreadable_parquet_is_told(tmp_path: Path) -> None:
         list(parquet.read_rows(tmp_path / "f", schema.REJECTS))
 
 
+def test_a_column_that_was_required_is_read_where_it_may_be_null_by_now(tmp_path: Path) -> None:
+    """As of runs before candidates could go unscored; a null where none may be is no such file."""
+    now = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("p", pa.float64())])
+    then = pa.schema([now.field("id"), now.field("p").with_nullable(False)])
+    rows = [{"id": "a", "p": 0.5}]
+    parquet.write_rows(tmp_path / "f", then, rows)
+    assert list(parquet.read_rows(tmp_path / "f", now)) == rows
+    parquet.write_rows(tmp_path / "g", now, rows)
+    with pytest.raises(InputError, match=r"another schema .*\(differs in: p\)"):
+        list(parquet.read_rows(tmp_path / "g", then))
+
+
 @given(
     lengths=st.lists(st.integers(0, 5)), sizes=st.lists(st.integers(1, 7), min_size=1, max_size=9)
 )

@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRESETS = ("table2", "table3", "figure4")
 GENIA = ("genia", "genia-cpu")
 PATH = Path("params.yaml")
+SOURCES = ("generations", "harvests", "selections")
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_lists_begin_alike(names: Sequence[str]) -> None:
     """DVC names cells by the corpus and the position of a system, a generation, a model in its list."""
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
     grids = [preset_values(document, name, [], PATH) if name else document for name in names]
-    for key in ("lms", "generations", "releases", "systems"):
+    for key in ("lms", *SOURCES, "releases", "systems"):
         lists = sorted((each[key] for each in grids if key in each), key=len)
         for shorter, longer in itertools.pairwise(lists):
             assert longer[: len(shorter)] == shorter, key
@@ -157,21 +158,49 @@ def test_lists_begin_alike(names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("name", GENIA)
 def test_genia_makes_only_what_its_systems_read(name: str) -> None:
-    """Every generation is read by a system, every model generates; what a model begins from is made."""
+    """Candidates of every kind are read, every model generates; what a model begins from is made."""
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
     values = preset_values(document, name, [], PATH)
-    made = {f"candidates/{each['name']}" for each in values["generations"]}
-    assert {s["candidates"] for s in values["systems"]} - {"nothing/candidates"} == made
+    folders = [each for kind in SOURCES for each in values[kind]]
+    made = {f"candidates/{each['name']}" for each in folders}
+    chosen_from = {f"candidates/{each['candidates']}" for each in values["selections"]}
+    read = {each["candidates"] for each in values["systems"]} - {"nothing/candidates"}
+    assert read | chosen_from == made
+    assert len(made) == len(folders)
     models = {each["name"]: each for each in values["lms"]}
-    assert {each["lm"] for each in values["generations"]} == set(models)
+    assert {each["lm"] for each in values["generations"]} | {"bert"} == set(models)
     for each in values["generations"]:
         assert is_model_name(each["lm"])
-        assert re.fullmatch(rf"{each['lm']}-(sync|no-sync)(-gold)?", each["name"])
     for base in (each["base"] for each in models.values()):
         assert base == "nothing/base" or base.removeprefix("models/") in models
     assert values["corpora"] == ["genia"]
-    wanted = ([250, 500], 5) if name == "genia" else ([250], 3)
-    assert (values["labelled"], len(values["seeds"])) == wanted
+    assert values["labelled"] == ([250, 500] if name == "genia" else [250])
+    assert len(values["seeds"]) == 5
+
+
+def test_genia_chooses_candidates_by_predictors_of_the_same_seed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is agreed, stratified and mixed comes after the runs and candidates that it names."""
+    monkeypatch.chdir(project)
+    with grid(Repro(preset="genia-cpu", set=["seeds=[3]"])) as (_, members, _):
+        of = {c.name: c for c in members}
+        chosen = {settings_of(c.command, Select).out: c for c in members if c.stage == "select"}
+    by_name = {out.parent.name: cell for out, cell in chosen.items() if out is not None}
+    before = {
+        name: {c for need in cell.needs for c in [of[need]]} for name, cell in by_name.items()
+    }
+
+    def made_by(name: str, words: str) -> bool:
+        return any(words in c.command for c in before[name])
+
+    assert made_by("agreed", "--system attested-bert ")
+    assert made_by("agreed-labelled", "--system harvest-labelled ")
+    assert made_by("agreed-like", "candidates/agreed/seed-3 ")
+    assert made_by("mixed", "candidates/attested-bert/seed-3 ")
+    assert made_by("both", "candidates/harvest-labelled/seed-3 ")
+    long = {c.name for c in members if c.stage == "train" and "--steps 4000 " in c.command}
+    assert len(long) == 3
 
 
 def test_an_adapted_model_comes_after_what_it_is_made_of(
@@ -179,7 +208,7 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(
 ) -> None:
     """t5-twins needs T5 and the parsed coordinations, T5 needs the text only, and so on to the runs."""
     monkeypatch.chdir(project)
-    with grid(Repro(preset="genia-cpu", set=["seeds=[0]"])) as (_, members, _):
+    with grid(Repro(preset="genia", set=["seeds=[0]", "labelled=[250]"])) as (_, members, _):
         pass
 
     def one(pattern: str) -> Cell:
@@ -202,9 +231,7 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(
     )
     unset = wanted.model_copy(update={"out": None})
     assert default_out(unset) == wanted.out
-    values = preset_values(
-        yaml.safe_load((ROOT / "params.yaml").read_text()), "genia-cpu", [], PATH
-    )
+    values = preset_values(yaml.safe_load((ROOT / "params.yaml").read_text()), "genia", [], PATH)
     assert count(members, "conjoin generate") == len(values["generations"])
     assert count(members, "conjoin train") == len(values["systems"])
 
@@ -214,7 +241,7 @@ def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(
 ) -> None:
     """t5-more: as many updates of the same T5, by T5's own objective, on the corpus's own sentences."""
     monkeypatch.chdir(project)
-    with grid(Repro(preset="genia-cpu", set=["seeds=[0]"])) as (_, members, _):
+    with grid(Repro(preset="genia", set=["seeds=[0]"])) as (_, members, _):
         pass
     names = ("t5", "t5-twins", "t5-more")
     made = {

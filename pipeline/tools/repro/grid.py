@@ -201,6 +201,8 @@ def _hydra(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_hydra, value)) + "]"
     text = str(value)
+    if isinstance(value, int | float):
+        return text  # in quotes it would come back as a word
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 

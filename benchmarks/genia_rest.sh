@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The rows of GENIA's table that are no cells of `conjoin repro --preset genia-cpu`; run it afterwards, where the
+# corpus lies. Candidates after the predictor's errors, gold coordinations, 500 labelled sentences; then the tables.
+set -euo pipefail
+corpus=data/genia params='--params params.yaml'
+learn() { # SYSTEM SEED OPTIONS...: 250 labels, all of candidates/SYSTEM
+  local system=$1 seed=$2
+  shift 2
+  conjoin train $corpus $params --system "$system" --mode no-filter --candidates "$corpus/candidates/$system/seed-$seed" \
+    --labelled 250 --seed "$seed" --resume "$@"
+}
+python benchmarks/control_candidates.py $corpus attested-bert --seeds 0 1 2 3 4 # control-real, control-real-and
+for seed in 0 1 2 3 4; do
+  # Errors are estimated by thirds of L, with a short baseline of its own outside the tables.
+  conjoin train $corpus $params --system short --mode baseline --labelled 250 --seed $seed --steps 800 \
+    --out data/genia-errors/runs/seed-$seed --resume
+  conjoin diagnose data/genia-errors/runs/seed-$seed --folds 3 --out data/genia-errors/seed-$seed
+  conjoin generate $corpus $params --lm bert --sync --fills attested --targets data/genia-errors/seed-$seed/targets.json \
+    --seed $seed --out $corpus/candidates/attested-targets/seed-$seed
+  learn attested-targets $seed --generator 'attested fills' --caption 'ranked by BERT, drawn by errors'
+  learn control-real-and $seed --generator 'gold coordinations' --caption 'X and Y, as many as generated'
+  learn control-real $seed --generator 'gold coordinations'
+done
+conjoin repro --preset genia-cpu --set 'labelled=[500]' --set 'seeds=[0,1,2]' \
+  --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest-labelled|both)-long|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|both|harvest-half) '
+conjoin report $corpus

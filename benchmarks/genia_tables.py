@@ -1,0 +1,98 @@
+"""The tables of docs/results.md on GENIA, from the runs of the preset genia-cpu and of genia_rest.sh.
+
+Usage, after `conjoin evaluate data/genia`:
+    python benchmarks/genia_tables.py data/genia
+
+Gains are computed as for the embedded world (study_tables.py): over the baseline with as many updates, and
+over the row that a row varies.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from study_tables import Study, print_table
+
+from pipeline.core.documents import read_json
+from pipeline.report.forms import Evaluated
+
+FIVE, THREE = range(5), range(3)
+SHOWN = ("NP, NX", "VP", "PP", "S, SBAR")
+ROWS = (  # system, its name, the row that it varies
+    ("baseline", "baseline (no generation)", ""),
+    ("t5", "free, by T5, δ = 0.7 (the paper)", ""),
+    ("bert", "free, by BERT, δ = 0.7 (the paper)", ""),
+    ("unranked", "attested, unranked (control)", ""),
+    ("attested-bert", "attested, the best of 16 by BERT", "unranked"),
+    ("attested-twins", "attested, the best of 16 by BERT adapted on twins", "attested-bert"),
+    ("attested-targets", "attested, by BERT, drawn by the baseline's errors", "attested-bert"),
+    ("harvest", "harvest, parser of 2,500 other trees", ""),
+    ("agreed", "&nbsp;&nbsp; where a predictor agrees (A ∩ B)", "harvest"),
+    ("agreed-like", "&nbsp;&nbsp; half of those, stratified like L", "agreed"),
+    ("mixed", "&nbsp;&nbsp; mixed with attested fills", "harvest"),
+    ("harvest-half", "&nbsp;&nbsp; λ = 0.5", "harvest"),
+    ("harvest-labelled", "harvest, parser of L's 250 trees (nothing but L)", ""),
+    ("agreed-labelled", "&nbsp;&nbsp; where a predictor agrees (A ∩ B)", "harvest-labelled"),
+    ("self-trained", "&nbsp;&nbsp; boundaries by the predictor (B, self-training)", "harvest-labelled"),
+    ("both", "harvest, both parsers", "harvest"),
+    ("control-real-and", "gold coordinations “X and Y”, as many as generated", ""),
+    ("control-real", "gold coordinations, all", ""),
+)  # fmt: skip
+LONG = (
+    ("baseline-long", "baseline (no generation)", "baseline"),
+    ("harvest-labelled-long", "harvest, parser of L's 250 trees (nothing but L)", "harvest-labelled"),
+    ("both-long", "harvest, both parsers", "both"),
+)  # fmt: skip
+MORE_LABELS = ("baseline", "attested-bert", "harvest", "harvest-labelled")
+
+
+class Tables:
+    """Cells of the tables of a corpus that was evaluated."""
+
+    def __init__(self, corpus: Path) -> None:
+        self._study = Study(corpus)
+        metrics = read_json(corpus / "evaluation/metrics.json", Evaluated)
+        self._means = {
+            (each["system"], each["labelled"]): each["mean"] for each in metrics["summary"]
+        }
+
+    def row(self, row: tuple[str, str, str], baseline: str) -> Sequence[str]:
+        """Name, accuracy by category, overall, gain over the baseline, and over the row it varies."""
+        system, name, varied = row
+        means = self._means.get((system, 250))
+        shares = [means[each] if means else None for each in SHOWN]
+        gain = "" if system == baseline else self._study.gain(system, baseline, "250", FIVE)
+        return (
+            name,
+            *("–" if share is None else f"{100 * share:.1f}" for share in shares),
+            self._study.accuracy(system, "250", FIVE),
+            gain,
+            self._study.gain(system, varied, "250", FIVE) if varied else "",
+        )
+
+    def with_500(self, row: tuple[str, str, str]) -> Sequence[str]:
+        """Name, accuracy and gain over the baseline with 500 labelled sentences."""
+        system, name, _ = row
+        gain = "" if system == "baseline" else self._study.gain(system, "baseline", "500", THREE)
+        return name, self._study.accuracy(system, "500", THREE), gain
+
+
+def main(corpus: Path) -> None:
+    """Print the tables."""
+    tables = Tables(corpus)
+    head = [*SHOWN, "overall", "gain over the baseline"]
+    print("250 labels, 2,000 updates, seeds 0 to 4\n")
+    print_table(
+        ["test", *head, "to the row above it varies"], (tables.row(row, "baseline") for row in ROWS)
+    )
+    print("The same with 4,000 updates\n")
+    print_table(
+        ["test", *head, "to 2,000 updates"], (tables.row(row, "baseline-long") for row in LONG)
+    )
+    print("500 labels, 2,000 updates, seeds 0 to 2\n")
+    shown = (row for row in ROWS if row[0] in MORE_LABELS)
+    print_table(["test", "overall", "gain over the baseline"], map(tables.with_500, shown))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
