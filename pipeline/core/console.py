@@ -132,6 +132,11 @@ def say(text: str) -> None:
     _out.print(plain(text), soft_wrap=True)
 
 
+def tell(text: str) -> None:
+    """Print a line about the result to standard error, where the result itself goes to standard output."""
+    _err.print(plain(text), soft_wrap=True)
+
+
 def warn(text: str) -> None:
     """Print a warning to standard error."""
     _err.print(f"warning: {plain(text)}", style="yellow", soft_wrap=True)

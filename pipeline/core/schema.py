@@ -187,7 +187,8 @@ _FIELDS = pa.schema(f for f in CANDIDATES if f.name not in DERIVED)
 """The columns that are fields of ``Candidate``."""
 
 
-def _candidate(row: Mapping[str, Any]) -> Candidate:
+def candidate_of(row: Mapping[str, Any]) -> Candidate:
+    """The candidate of a row, which may have more columns."""
     known = {name: row[name] for name in _FIELDS.names}
     known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
     donor = None if row["donor"] is None else Donor(**row["donor"])
@@ -207,4 +208,4 @@ def read_candidates(path: Path, among: Set[str] | None = None) -> Iterator[Candi
         chosen = batch
         if wanted is not None:
             chosen = batch.filter(pc.is_in(batch.column("candidate_id"), wanted))
-        yield from map(_candidate, chosen.to_pylist())
+        yield from map(candidate_of, chosen.to_pylist())

@@ -333,6 +333,15 @@ class DecodingSettings(Settings):
         return value
 
 
+TreesOf = Literal["best", "treebank", "parser"]
+"""Whose trees the tree of a candidate is made of; see ``TREES_OF_HELP``."""
+
+TREES_OF_HELP = (
+    "whose trees; best: the treebank's where they have the constituent, else the parser's; treebank: those "
+    "alone, so that candidates without are left out; parser: nothing of the treebank's."
+)
+
+
 class ParserSettings(Settings):
     """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
 

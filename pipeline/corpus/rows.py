@@ -25,6 +25,13 @@ made the row, a key of ``generations`` in ``manifest.json``."""
 RELEASED_REJECTS = RELEASED.append(pa.field("reason", pa.string(), nullable=False))
 """``rejected/train-*.parquet``."""
 
+TREE_COLUMNS = pa.schema([("tree", pa.string()), ("tree_from", pa.string())])
+"""What a release with ``--trees`` has at the end of its usable candidates: the tree of each, and whether all
+of it is the ``treebank``'s or a part a ``parser``'s; both null where there is none."""
+
+WITH_TREES = pa.schema([*RELEASED, *TREE_COLUMNS])
+"""``data/train-*.parquet`` of a release with trees."""
+
 STAND_OFF = pa.schema(
     [
         RELEASED.field("candidate_id"),

@@ -23,6 +23,7 @@ from pipeline.corpus.origin import facts, find_corpus, foreign_rows
 from pipeline.corpus.rows import (
     RELEASED,
     RELEASED_REJECTS,
+    TREE_COLUMNS,
     generations,
     read_accepted,
     read_rejects,
@@ -55,7 +56,7 @@ def vacant(out: Path, corpora: Sequence[Shards]) -> None:
 
 
 def sound(shards: Shards) -> Shards:
-    """The corpus, if it has all columns of one and no others, which merging would lose."""
+    """The corpus, if it has all columns of one and no others but trees, which merging would lose."""
     if shards.kind == "stand-off":
         raise InputError(
             "a stand-off release: its rows have no words to tell equal ones by",
@@ -65,9 +66,10 @@ def sound(shards: Shards) -> Shards:
     if shards.kind == "file" and "reason" in found:
         shards = replace(shards, accepted=(), rejects=shards.accepted)
     columns_of(replace(shards, accepted=()), REJECTS)
+    left = TREE_COLUMNS.names  # of which nothing is lost: `release --trees` makes them again
     for files, schema in zip((shards.accepted, shards.rejects), SCHEMAS.values(), strict=True):
         for path in files:
-            more = [name for name in column_names(path) if name not in schema.names]
+            more = [name for name in column_names(path) if name not in {*schema.names, *left}]
             if more:
                 raise InputError(
                     f"column {more[0]!r} is none of a corpus of conjoin's", path=path,

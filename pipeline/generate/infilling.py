@@ -10,13 +10,13 @@ import torch
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER
 from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.parquet import MANIFEST
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import make_plan, seeds_of
 from pipeline.generate.settings import Generate
 from pipeline.generate.structures import structures_of
 from pipeline.infill import task_of
+from pipeline.infill.attested_fills import parsed_inputs
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import grown
 from pipeline.models.language_models import check_language_model
@@ -34,10 +34,10 @@ FillAll = Callable[[Sequence[Reference], OnBatch], list[list[Fill]]]
 
 def inputs_of(corpus: Path, trees: str) -> dict[str, Any]:
     """Digests of a corpus's trees; of gold ones, the sentences', as their parser does not matter."""
-    folder = corpus / TREES_FOLDER
     if trees == "treebank":
-        return {"sentences": sha256_of(corpus / SENTENCES_FILE), "seeds": seeds_of(folder)}
-    return {"trees": sha256_of(folder / MANIFEST)}
+        seeds = seeds_of(corpus / TREES_FOLDER)
+        return {"sentences": sha256_of(corpus / SENTENCES_FILE), "seeds": seeds}
+    return parsed_inputs(corpus)
 
 
 class Infilling(ABC):

@@ -20,35 +20,16 @@ from pipeline.core.documents import Count, parse_json
 from pipeline.core.errors import InputError
 from pipeline.core.types import (
     LABEL,
-    REFERENCE_LABELS,
     UNLABELLED,
     Reference,
     SourceSentence,
     Span,
 )
-from pipeline.text.coordinations import is_worded
-from pipeline.text.trees import constituents
+from pipeline.text.constituents import constituent_spans, is_punctuation
 from pipeline.text.unpacking import read_whole
 
 _LENGTHS = [0.8 ** (length - 1) for length in range(1, 11)]
 """Weights of lengths 1 to 10: SpanBERT's Geo(0.2), cut off at 10 (Joshi et al., 2020, §3.1)."""
-
-
-def _is_punctuation(words: tuple[str, ...], span: Span) -> bool:
-    return not is_worded(words[span.start : span.end])
-
-
-def constituent_spans(words: tuple[str, ...], tree: Tree) -> list[tuple[Span, str]]:
-    """Distinct spans of constituents with a reference label, without the whole sentence (§3.3).
-
-    In a unary chain the topmost label is taken; spans come in order of their position.
-    """
-    found: dict[Span, str] = {}
-    for node in constituents(tree):
-        whole = len(node.span) == len(words)
-        if node.label in REFERENCE_LABELS and not whole and not _is_punctuation(words, node.span):
-            found.setdefault(node.span, node.label)
-    return sorted(found.items())
 
 
 def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list[tuple[Span, str]]:
@@ -58,7 +39,7 @@ def random_spans(words: tuple[str, ...], rng: random.Random, count: int) -> list
         length = min(rng.choices(range(1, 11), weights=_LENGTHS)[0], len(words) - 1)
         start = rng.randrange(len(words) - length + 1)
         span = Span(start, start + length)
-        if not _is_punctuation(words, span):
+        if not is_punctuation(words, span):
             found.setdefault(span, UNLABELLED)
         if len(found) == count:
             break

@@ -20,9 +20,9 @@ from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Span, Structure
-from pipeline.generate.spans import constituent_spans
 from pipeline.generate.structures import random_of
 from pipeline.infill.decoding import key_of
+from pipeline.text.constituents import constituent_spans
 from pipeline.text.trees import parse_tree
 
 FORMAT = 1

@@ -17,6 +17,7 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.parsing.encoders import ENCODER
 from pipeline.parsing.parser import CARD, REMEDY, FileSum, Parser, file_name, load_parser
+from pipeline.parsing.tagging import TAGGER
 from pipeline.parsing.training import MODEL, PRETRAIN
 
 
@@ -26,6 +27,7 @@ class _Training(TypedDict, total=False):
     epochs: Count
     best_epoch: Count
     f1: Number
+    tags: str
 
 
 class Card(TypedDict):
@@ -162,6 +164,25 @@ def parser_identity(card: Mapping[str, Any]) -> dict[str, str | None]:
         return {"name": source, "sha256": None}
     package = Path(stanza.resources.common.DEFAULT_MODEL_DIR, "en", "constituency", f"{source}.pt")
     return {"name": f"stanza:{source}", "sha256": sha256_of(package) if package.exists() else None}
+
+
+def tagger_sum(folder: Path) -> str | None:
+    """SHA-256 of the tagger that writes the tags of a folder's parser; None where none does.
+
+    None does for a parser that was trained to read the treebank's tags, for the treebank's own trees, and
+    for a ready parser.
+
+    Raises:
+        InputError: preparse has not run.
+    """
+    card = read_json(folder / CARD, Card, remedy=REMEDY)
+    source = str(card["source"])
+    place = folder if "files" in card else Path(source).parent
+    if not source.endswith(".pt") or not all((place / name).is_file() for name in (CARD, TAGGER)):
+        return None
+    own = read_json(place / CARD, Card, remedy=REMEDY)
+    read = (own["training"] or {}).get("tags") == "treebank"
+    return None if read else sha256_of(place / TAGGER)
 
 
 def corpus_parser(folder: Path) -> Parser:

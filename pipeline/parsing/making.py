@@ -19,6 +19,7 @@ from pipeline.executor import launch
 from pipeline.parsing.card import LEARNED, Card, Learned
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
+from pipeline.parsing.tagging import TAGGER, train_tagger
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
 
@@ -71,31 +72,38 @@ def ensure_trained(
     output = parser_output(folder, fingerprint)
     if output.state().kind == "current":
         record = output.require()
-        if LEARNED not in record.files:
+        if LEARNED not in record.files or record.facts.get("tagged") is None:
             # An earlier version made it, of the very sentences that are found now.
             train, dev = examples()
-            _write_learned(folder, train, dev)
             own = {"source", "wrapper", "training"}
             facts = {name: value for name, value in record.facts.items() if name in own}
             output.begin()
-            output.finish({**record.files, LEARNED: FileFacts.of(folder / LEARNED)}, facts)
+            beside, tagged = _write_beside(folder, settings.seed, train, dev)
+            output.finish({**record.files, **beside}, facts | tagged)
         say("the parser is already there and current")
     else:
         train, dev = examples()
         output.begin()
         facts = _train(folder, settings, train, dev, encoder)
-        _write_learned(folder, train, dev)
-        names = [MODEL, PRETRAIN, LEARNED]
+        beside, tagged = _write_beside(folder, settings.seed, train, dev)
+        names = [MODEL, PRETRAIN]
         if encoder is not None:
             names += sorted(f"{ENCODER}/{path.name}" for path in (folder / ENCODER).iterdir())
         files = {name: FileFacts.of(folder / name) for name in names}
-        output.finish(files, facts)
+        output.finish(files | beside, facts | tagged)
     return dict(read_json(folder / CARD, Card, remedy=REMEDY))
 
 
-def _write_learned(folder: Path, train: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
+def _write_beside(
+    folder: Path, seed: int, train: Sequence[Sentence], dev: Sequence[Sentence]
+) -> tuple[dict[str, FileFacts], dict[str, bool]]:
+    """Write what the parser learned from and, where that has tags, a tagger; the card says whether."""
     trees, watched = (sorted(sentence.sentence_id for sentence in part) for part in (train, dev))
     write_json(folder / LEARNED, Learned(trees=trees, dev=watched))
+    (folder / TAGGER).unlink(missing_ok=True)
+    tagged = train_tagger(folder / TAGGER, ((s.words, s.tags) for s in train), seed)
+    names = (LEARNED, TAGGER) if tagged else (LEARNED,)
+    return {name: FileFacts.of(folder / name) for name in names}, {"tagged": tagged}
 
 
 def _train(

@@ -23,7 +23,9 @@ from pipeline.core.files import sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.core.types import Sentence
 from pipeline.parsing.encoders import ENCODER, given_to_stanza, words_encoder
+from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
+from pipeline.text.coordinations import UNTAGGED
 from pipeline.text.trees import escape, unescape
 
 
@@ -63,10 +65,19 @@ class Parser:
     Attributes:
         name: what stands in the ``parser`` column of the trees.
         needs_tags: whether ``parse`` must be given part-of-speech tags.
+        tagger: what makes tags for words without; None: there is none, or the parser tags for itself.
     """
 
-    def __init__(self, name: str, run: _Run, *, needs_tags: bool, wrapper: str | None) -> None:
-        self.name, self.needs_tags = name, needs_tags
+    def __init__(
+        self,
+        name: str,
+        run: _Run,
+        *,
+        needs_tags: bool,
+        wrapper: str | None,
+        tagger: Tagger | None = None,
+    ) -> None:
+        self.name, self.needs_tags, self.tagger = name, needs_tags, tagger
         self._run, self._wrapper = run, wrapper
 
     def parse(
@@ -76,7 +87,7 @@ class Parser:
 
         Args:
             sentences: words as in ``Sentence.words``.
-            tags: a tag per word, for a parser that needs them.
+            tags: a tag per word, which its trees will have; a parser that needs none writes XX without.
 
         Raises:
             ModelError: the parser needs tags and has none.
@@ -92,7 +103,7 @@ class Parser:
                 f"parser {self.name} was trained with part-of-speech tags",
                 remedy="parse a treebank with --tags treebank, or train one with --tags none",
             )
-        given = tags or [["XX"] * len(words) for words in sentences]
+        given = tags or [[UNTAGGED] * len(words) for words in sentences]
         outcomes = [Parsed(None, _defect(words)) for words in sentences]
         sound = [index for index, parsed in enumerate(outcomes) if parsed.reason is None]
         batch = self._attempt([sentences[i] for i in sound], [given[i] for i in sound])
@@ -202,6 +213,7 @@ def _from_file(path: Path) -> Parser:
         run,
         needs_tags=model.args["tag_embedding_dim"] > 0,
         wrapper=beside.get("wrapper") if beside else None,
+        tagger=Tagger(own_tagger) if (own_tagger := path.with_name(TAGGER)).is_file() else None,
     )
 
 
@@ -212,7 +224,7 @@ def _require_files_of(path: Path, card: _Beside) -> None:
         ModelError: another file lies there.
     """
     for name, facts in card.get("files", {}).items():
-        if name not in (path.name, PRETRAIN) and Path(name).parent != Path(ENCODER):
+        if name not in (path.name, PRETRAIN, TAGGER) and Path(name).parent != Path(ENCODER):
             continue
         place = path.parent / name
         if not place.is_file() or sha256_of(place) != facts["sha256"]:
@@ -297,6 +309,20 @@ def tags_for(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, .
         InputError: a sentence has none.
     """
     return [given_tags(sentence) for sentence in sentences] if parser.needs_tags else None
+
+
+def tags_to_write(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[str, ...]] | None:
+    """The tags that the trees of sentences are to have, so that none says XX.
+
+    Those that the parser must be given; of one that reads none, what its tagger finds, for it is not to
+    see the treebank's.
+
+    Raises:
+        InputError: as ``tags_for``.
+    """
+    if parser.needs_tags or parser.tagger is None:
+        return tags_for(parser, sentences)
+    return [parser.tagger.tag(sentence.words) for sentence in sentences]
 
 
 def given_tags(sentence: Sentence) -> tuple[str, ...]:

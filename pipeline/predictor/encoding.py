@@ -32,12 +32,14 @@ _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again a
 class Example:
     """One of the N_batch examples of a batch: a sentence with the structures to learn from it.
 
-    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``.
+    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``twin``: it was
+    made of another example of its batch, and is encoded by itself even if their words are the same.
     """
 
     words: tuple[str, ...]
     coordinators: tuple[int, ...]
     extents: tuple[Span, ...]
+    twin: bool = False
 
 
 def instances(

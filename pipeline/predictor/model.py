@@ -232,7 +232,8 @@ class Predictor(nn.Module):
     ) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
-        Each distinct sentence is encoded once. No example may have an obstacle.
+        Each distinct sentence is encoded once, and so is each distinct twin. No example may have an
+        obstacle.
 
         Args:
             examples: the batch.
@@ -241,11 +242,12 @@ class Predictor(nn.Module):
         Returns:
             A scalar, with its gradient.
         """
-        rows = {words: row for row, words in enumerate(dict.fromkeys(e.words for e in examples))}
-        encoded = self.encoding.encode(list(rows))
+        distinct = dict.fromkeys((e.words, e.twin) for e in examples)
+        rows = {sentence: row for row, sentence in enumerate(distinct)}
+        encoded = self.encoding.encode([words for words, _ in rows])
         h = represent(self.encoder, self.encoding, encoded, self.device)
         gold = [
-            (rows[e.words], k, len(e.words), extent)
+            (rows[e.words, e.twin], k, len(e.words), extent)
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]

@@ -24,9 +24,9 @@ from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, Report, run_units
 from pipeline.executor.units import UnitFolder
-from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity
+from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
 from pipeline.parsing.making import made_by_one
-from pipeline.parsing.parser import Parser, tags_for
+from pipeline.parsing.parser import Parser, tags_to_write
 from pipeline.preparse.corpus_parser import ensure_parser
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import Preparse
@@ -144,9 +144,13 @@ def _parser_card(settings: Preparse) -> dict[str, Any]:
 def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:
     """Everything the trees depend on."""
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
+    inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
+    # Only trees that it wrote tags into depend on it: those of gold tags, or of a treebank, stay current.
+    if tagger := tagger_sum(settings.corpus / "parser"):
+        inputs["tagger"] = tagger
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
-        inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
+        inputs=inputs,
         model=parser_identity(card),
         algorithm=ALGORITHM,
         versions=versions_of("pyarrow", "stanza", "torch"),
@@ -226,7 +230,7 @@ def _trees(
     """Bracketing of each sentence, or the reason for none."""
     if parser is None:
         return [_treebank_tree(sentence) for sentence in sentences]
-    outcomes = parser.outcomes([s.words for s in sentences], tags_for(parser, sentences))
+    outcomes = parser.outcomes([s.words for s in sentences], tags_to_write(parser, sentences))
     return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
 
 

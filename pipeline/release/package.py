@@ -25,7 +25,8 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
-from pipeline.corpus.rows import generations, read_accepted, read_rejects
+from pipeline.corpus.rows import WITH_TREES, generations, read_accepted, read_rejects
+from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.settings import Release
 from pipeline.release.shards import (
     CONFIGS,
@@ -38,6 +39,7 @@ from pipeline.release.shards import (
     write_shards,
 )
 from pipeline.release.stand_off import Repeats, StandOff
+from pipeline.release.trees import told_of_trees, with_trees
 from pipeline.text.columns import with_text
 
 
@@ -49,6 +51,7 @@ def write_release(
     sources: Sequence[Mapping[str, Any]],
     *,
     source: Path | None = None,
+    trees: CandidateTrees | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[dict[str, Any], Survey]:
     """Write shards and ``manifest.json`` into an empty folder.
@@ -61,6 +64,7 @@ def write_release(
             candidates it has, and the licence of rows that say unknown.
         sources: facts of the source corpora.
         source: for a stand-off release, the ``sentences.parquet`` whose words it leaves out.
+        trees: makes the trees of usable candidates; None: they have none.
         advance: called with the number of rows read or written since; each row counts twice.
 
     Returns:
@@ -76,6 +80,9 @@ def write_release(
         hiding = StandOff(Repeats(s.words for s in read_sentences(source)))
     released, rows = Survey(), {config: survey.rows[config] for config in CONFIGS}
     schemas = RELEASED if hiding is None else STAND_OFF
+    grown: Counter[str] = Counter()
+    if trees is not None:
+        schemas = {**schemas, "train": WITH_TREES}
     entries: list[dict[str, Any]] = []
     digests, orders = {}, {}
     with ExitStack() as stack:
@@ -86,6 +93,8 @@ def write_release(
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
                 batches = hiding.convert(beside, config)
+            if trees is not None and config == "train":
+                batches = with_trees(batches, trees, grown)
             batches = released.counted(batches, config)
             orders[config] = stack.enter_context(shuffled(batches, schemas[config], settings.seed))
         if hiding is not None and source is not None:
@@ -131,21 +140,22 @@ def write_release(
         },
         "sources": [dict(each) for each in sources],
     }
-    for key in (
-        "merged",
-        "selection",
-        "selections",
-        "dropped",
-        "withheld",
-    ):  # what became of the rows before
-        if key in (shards.manifest or {}):
-            manifest[key] = (shards.manifest or {})[key]
+    manifest |= _before(shards)
+    if trees is not None:
+        manifest["trees"] = told_of_trees(grown)
     if hiding is not None:
         manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
         hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
     return manifest, released
+
+
+def _before(shards: Shards) -> dict[str, Any]:
+    """What became of the rows before, as the manifest beside them says."""
+    told = shards.manifest or {}
+    keys = ("merged", "selection", "selections", "dropped", "withheld")
+    return {key: told[key] for key in keys if key in told}
 
 
 def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:

@@ -2,11 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.settings import Settings
+from pipeline.core.settings import TREES_OF_HELP, Settings, TreesOf
 
 
 class Release(Settings):
@@ -29,6 +29,12 @@ class Release(Settings):
         description="Leave out the source's sentences: ids, offsets and generated text, from which "
         "`conjoin rehydrate` rebuilds the corpus for whoever has the source.",
     )
+    trees: bool = Field(
+        False,
+        description="Add the columns `tree`, a bracketing with tags whose leaves are the words, and "
+        "`tree_from` (treebank or parser) to the usable candidates.",
+    )
+    trees_of: TreesOf = Field("best", description=f"trees: {TREES_OF_HELP}")
     license: str | None = Field(
         None,
         description="Licence of the source (an SPDX expression) where its rows say unknown.",
@@ -45,6 +51,14 @@ class Release(Settings):
     version: str = Field("1.0.0", description="Version of the corpus, MAJOR.MINOR.PATCH.")
     author: list[str] = Field([], description="Whom to cite for the corpus.")
     url: str | None = Field(None, description="Where the corpus can be had, for card and citation.")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.trees and self.stand_off:
+            raise ValueError(
+                "a tree holds the source's words, which --stand-off leaves out; leave one of the two out"
+            )
+        return self
 
     @field_validator("version")
     @classmethod

@@ -1,6 +1,7 @@
 """``conjoin release``: writes a finished corpus of candidates as a dataset repository for others to use."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
-from pipeline.corpus.rows import require_whole
+from pipeline.corpus.rows import generations, require_whole
 from pipeline.corpus.statistics import summarise
+from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
 from pipeline.release.package import (
     copy_provenance,
@@ -52,11 +54,16 @@ def run(settings: Release) -> None:
     corpus = _source(settings, shards)
     sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
-    with atomic_folder(out) as folder:
+    with atomic_folder(out) as folder, ExitStack() as opened:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:
+            trees = None
+            if settings.trees and corpus:
+                made = CandidateTrees(corpus, settings.trees_of, generations(shards))
+                trees = opened.enter_context(made)
             manifest, released = write_release(
-                folder, shards, found, settings, sources, source=source, advance=meter.advance
-            )
+                folder, shards, found, settings, sources,
+                source=source, trees=trees, advance=meter.advance,
+            )  # fmt: skip
         copy_provenance(folder, Path(), settings.candidates, *([corpus] if corpus else []))
         write_documents(folder, manifest, summarise(find_shards(folder), corpus))
         write_checksums(folder)
@@ -94,14 +101,15 @@ def _source(settings: Release, shards: Shards) -> Path | None:
     """The corpus folder of the source, if it is at hand and the rows are of it."""
     corpus = find_corpus(settings.candidates, settings.corpus)
     if corpus is None:
-        if settings.stand_off:
+        if settings.stand_off or settings.trees:
+            flag = "--stand-off" if settings.stand_off else "--trees"
             raise InputError(
-                f"--stand-off needs the source, and no folder above has a {SENTENCES_FILE}",
+                f"{flag} needs the source, and no folder above has a {SENTENCES_FILE}",
                 path=shards.place, remedy="name its corpus folder with --corpus",
             )  # fmt: skip
         return None
     count, first = foreign_rows(shards, corpus)
-    if count and (settings.stand_off or settings.corpus):
+    if count and (settings.stand_off or settings.trees or settings.corpus):
         raise InputError(
             f"{count:,} rows are of sentences that this corpus does not have", path=corpus,
             sentence_id=first, remedy="name the corpus they were made from with --corpus",
@@ -127,6 +135,10 @@ def _print(settings: Release, manifest: Mapping[str, Any], released: Survey) -> 
     if released.reasons:
         refused = sorted(released.reasons.items(), key=lambda item: (-item[1], item[0]))
         table("Rejected", ("reason", "rows"), refused)
+    if told := manifest.get("trees"):
+        trees = {name: count for name, count in told.items() if name != "without"}
+        without = {f"none: {why}": count for why, count in told["without"].items()}
+        table("Trees", ("whose", "rows"), list((trees | without).items()))
     table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
     if settings.stand_off:
         withheld = [

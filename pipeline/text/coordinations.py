@@ -143,11 +143,12 @@ def with_clear_tags(tree: Tree) -> Tree:
     """
     if is_tag(tree):
         word = leaves(tree)[0]
-        return Tree(_clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
+        return Tree(clear_tag(word), [tree[0]]) if tree.label() == UNTAGGED else tree
     return Tree(tree.label(), [with_clear_tags(child) for child in tree])
 
 
-def _clear_tag(word: str) -> str:
+def clear_tag(word: str) -> str:
+    """The tag that a word can only have, if it is a coordinator or punctuation; else ``UNTAGGED``."""
     if word.lower() in COORDINATORS | PRECONJUNCTIONS:
         return "CC"
     if word in _CLEAR:

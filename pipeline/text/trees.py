@@ -208,6 +208,40 @@ def constituents_of(tree: Tree) -> Iterator[tuple[Tree, list[Span]]]:
         todo += [(child, span.start) for child, span in zip(node, spans, strict=True)][::-1]
 
 
+def place_of(tree: Tree, span: Span, label: str) -> tuple[int, ...] | None:
+    """Where in a tree the topmost constituent of a label over just some words stands; None: nowhere.
+
+    Args:
+        tree: any tree.
+        span: the words.
+        label: without function tags; those of the constituent make no difference.
+
+    Returns:
+        The numbers of the children on the way, as nltk's trees are indexed.
+    """
+    counts = _word_counts(tree)
+    node, start, way = tree, 0, list[int]()
+    while not is_tag(node):
+        fits = (start, start + counts[id(node)]) == (span.start, span.end)
+        if fits and base_label(node.label()) == label:
+            return tuple(way)
+        for number, child in enumerate(node):
+            size = counts[id(child)] if isinstance(child, Tree) else 1
+            if start + size > span.start:
+                way.append(number)
+                break
+            start += size
+        if len(way) == 0 or not isinstance(child, Tree) or start + size < span.end:
+            return None
+        node = child
+    return None
+
+
+def rooted(tree: Tree, root: str = "S1") -> Tree:
+    """The tree below one root of this name, whatever its own is called."""
+    return Tree(root, list(tree) if tree.label() in _ROOTS else [tree])
+
+
 def _word_counts(tree: Tree) -> dict[int, int]:
     """How many words each node of a tree covers, by ``id``: counted once, not anew on every level."""
     order = [tree]

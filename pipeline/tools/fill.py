@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from pipeline.core.console import say
-from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees, require_ingested
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.settings import Family, family_of
 from pipeline.core.types import (
@@ -15,9 +14,8 @@ from pipeline.core.types import (
     Span,
     bracketed,
 )
-from pipeline.generate.attested import NO_DONOR, fill_attested, pool_of
-from pipeline.generate.infilling import inputs_of
 from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
+from pipeline.infill.attested_fills import NO_DONOR, fill_attested, parsed_pool
 from pipeline.infill.base import UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import rows_of
 from pipeline.models.language_models import check_language_model
@@ -85,16 +83,13 @@ def _free(
 def _attested(
     settings: FillSettings, family: Family, where: str, task: Task, reference: Reference
 ) -> list[Fill]:
-    corpus = settings.corpus
-    require_ingested(corpus)
-    trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
-    tokenizer = check_language_model(family, where)
-    pool = pool_of(
-        corpus, trees, inputs_of(corpus, "parsed"), tokenizer,
+    pool = parsed_pool(
+        settings.corpus,
+        check_language_model(family, where),
         coordinators=settings.coordinators_in_fills,
-    )  # fmt: skip
+    )
     ranker = load_ranker(family, where, task)
-    return fill_attested(ranker, pool, [reference], settings)[0]
+    return fill_attested(ranker, pool, [reference], count=settings.pool, seed=settings.seed)[0]
 
 
 def _shown(outcome: Candidate | Reject) -> str:

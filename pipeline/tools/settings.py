@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.names import nearest
-from pipeline.core.settings import MOST_PROCESSES, DecodingSettings, Settings, is_model_name
+from pipeline.core.settings import (
+    MOST_PROCESSES,
+    TREES_OF_HELP,
+    DecodingSettings,
+    Settings,
+    TreesOf,
+    is_model_name,
+)
 from pipeline.core.types import COORDINATORS, LABEL
 from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
 from pipeline.text.unpacking import Size
@@ -109,13 +116,32 @@ class Merge(Settings):
 
 
 class Export(_OfPlace):
-    """Write a corpus as PTB.ext brackets, CoNLL-U, brat or JSON lines."""
+    """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
 
     stage: ClassVar[str] = "export"
 
-    format: Literal["ptb-ext", "conllu", "brat", "jsonl"] = Field(description="What to write.")
-    out: Path = Field(description="File to write; for brat a folder.")
+    place: Path = Field(
+        description="Folder of candidates, release, or a Parquet file of either; or a corpus folder, whose "
+        "sentences are written with their gold coordinations and trees."
+    )
+    format: Literal["ptb", "ptb-ext", "conllu", "bioes", "spacy", "brat", "jsonl"] = Field(
+        description="What to write. ptb: a tree with tags a line; ptb-ext: flat, only coordinations; "
+        "conllu: a word a line, coordinations in MISC, no dependencies; bioes: a word and its label a line; "
+        "spacy: a DocBin; brat: stand-off files; jsonl: an object a line."
+    )
+    out: Path = Field(
+        description="File to write, for brat a folder; '-' writes text formats to standard output."
+    )
     limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
+    split: Literal["train", "dev", "test", "test2"] | None = Field(
+        None, description="corpus folder: only the sentences of this split."
+    )
+    trees_of: TreesOf = Field("best", description=f"ptb: {TREES_OF_HELP}")
+    corpus: Path | None = Field(
+        None,
+        description="ptb: corpus folder the candidates were made from; unset: the nearest at or above "
+        "PLACE.",
+    )
 
 
 class Push(Settings):
@@ -374,8 +400,8 @@ class Grid(Settings):
 
     preset: str = Field(
         "",
-        description="A grid of section presets of params.yaml: table2, table3, figure4, gum-cpu, genia "
-        "or genia-cpu; unset: the grid at its top level.",
+        description="A grid of section presets of params.yaml: table2, table3, figure4, gum-cpu, "
+        "genia, genia-cpu or augment; unset: the grid at its top level.",
     )
     corpus: list[str] = Field([], description="Corpora to run on; unset: those of params.yaml.")
     set: list[str] = Field(

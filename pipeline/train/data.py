@@ -1,6 +1,7 @@
 """What a run of Algorithm 1 reads: L and the validation set, which a draw names (§5.1), and U."""
 
 from collections import Counter
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
+from pipeline.core.types import Sentence
 from pipeline.models.loading import locate
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
@@ -30,6 +32,7 @@ class TrainData:
     Attributes:
         size: sentences of the draw.
         learned: those of them that the predictor can learn from.
+        sources: the sentences that they are of, in their order.
         measured: the validation sentences, with everything in them.
         candidates: U with what generation made of it; None for a baseline.
         uncovered: labels of L that no candidate has.
@@ -38,6 +41,7 @@ class TrainData:
 
     size: int
     learned: list[Example]
+    sources: list[Sentence]
     measured: list[Example]
     candidates: CandidateStream | None
     uncovered: list[str]
@@ -48,10 +52,15 @@ class TrainData:
         own = {"candidates' scores": self.candidates.scores} if scores and self.candidates else {}
         return {
             **own,
-            "labelled sentences": digest_of([asdict(example) for example in self.learned]),
-            "validation sentences": digest_of([asdict(example) for example in self.measured]),
+            "labelled sentences": _digest(self.learned),
+            "validation sentences": _digest(self.measured),
             "candidates": self.candidates.digest if self.candidates else None,
         }
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    # ``twin``, which is false in all of them, came later, and changes no run made before.
+    return digest_of([{k: v for k, v in asdict(e).items() if k != "twin"} for e in examples])
 
 
 def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predictor:
@@ -88,6 +97,7 @@ def read_data(
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     learned, _, tally = learnable(labelled, predictor)
+    sources = [sentence for sentence in labelled if learnable([sentence], predictor)[0]]
     _, measured, tally_validation = learnable(validation, predictor)
     if not learned:
         raise InputError("no labelled sentence can be learned from", path=path)
@@ -109,4 +119,4 @@ def read_data(
     if candidates is not None and candidates.left_out:
         # such as natural text harvested beside a smaller L
         excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
-    return TrainData(len(labelled), learned, measured, candidates, uncovered, excluded)
+    return TrainData(len(labelled), learned, sources, measured, candidates, uncovered, excluded)

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.runs import System
 from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
+from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
 
 
@@ -113,6 +114,33 @@ class Train(Settings):
         "probability and the language model's score among the last 200 candidates of the same label and "
         "fill length, 1 on average (not used in mode baseline).",
     )
+    augment: Literal["none", "copy", "mask", "fill", "substitute"] = Field(
+        "none",
+        description="A twin of each labelled example of a batch, added to it; copy: the same again (the "
+        "control); mask: words hidden by [MASK]; fill: words that a masked LM puts in their place; "
+        "substitute: conjuncts replaced by constituents of other sentences.",
+    )
+    alpha: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="α: probability that a word changes in an epoch; substitute: that a structure does.",
+    )
+    mask_tags: str = Field(
+        "all",
+        description="mask, fill: S, the parts of speech that may change: all, all-VERB (all but verbs), "
+        "all-VERB-SYM, NOUN, NOUN+ADJ; the classes are those of docs/augmentation.md.",
+    )
+    fill_mode: Literal["multi-argmax", "multi-sample", "single-argmax", "single-sample"] = Field(
+        "multi-argmax",
+        description="fill: all words of a sentence in one pass, or each in its own; the most probable word, "
+        "or one drawn.",
+    )
+    augment_lm: str | None = Field(
+        None,
+        description="fill, substitute: the language model, a folder in the corpus, any folder or a hub "
+        "name; unset: the encoder's own checkpoint.",
+    )
     mlp_hidden: int = Field(256, ge=1, le=65_536, description="Hidden units of the MLP in Eq. 3.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in that MLP.")
     encoder_dropout: float | None = Field(
@@ -156,6 +184,12 @@ class Train(Settings):
         if not 0 < number < float("inf"):
             raise ValueError("must be a number above 0, or 'fit'")
         return f"{number:g}"
+
+    @field_validator("mask_tags")
+    @classmethod
+    def _mask_tags(cls, value: str) -> str:
+        classes_of(value)
+        return value
 
     @property
     def shown_as(self) -> dict[str, str]:

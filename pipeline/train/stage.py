@@ -22,6 +22,9 @@ from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
+from pipeline.train.augmentation.kinds import KINDS
+from pipeline.train.augmentation.kinds import SETTINGS as TWIN_SETTINGS
+from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
 from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
@@ -30,7 +33,7 @@ from pipeline.train.run_folder import rename_run, run_output, write_run
 from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
-from pipeline.train.stream import LabelledStream
+from pipeline.train.stream import LabelledStream, TwinnedStream
 from pipeline.train.weighting import WEIGHTINGS
 
 ALGORITHM = 3
@@ -104,7 +107,8 @@ class _Run:
         settings = self.settings
         predictor = self._fresh(settings.seed)
         data = read_data(settings, predictor, self.without)
-        fingerprint = self._fingerprint(data)
+        augmentation = self._augmentation(data, predictor)
+        fingerprint = self._fingerprint(data, augmentation)
         output = run_output(self.out, fingerprint)
         checkpoints = Checkpoints(
             self.out / "checkpoints", fingerprint, settings.keep,
@@ -143,7 +147,7 @@ class _Run:
         if state:
             self._restore(learner, rule, checkpoints, state)
         if self.group.first:
-            self._tell_start(data, checkpoints, first)
+            self._tell_start(data, augmentation, checkpoints, first)
 
         def after() -> None:
             every = settings.checkpoint_every
@@ -156,7 +160,7 @@ class _Run:
 
         with meter if self.group.first else nullcontext():
             algorithm1(
-                learner, LabelledStream(data.learned, settings.seed), data.candidates,
+                learner, self._stream(data, augmentation), data.candidates,
                 Constants(settings.n_batch, settings.k, settings.k_max, settings.warm_steps),
                 rule, after=after,
             )  # fmt: skip
@@ -165,7 +169,8 @@ class _Run:
             excluded = {**data.excluded, "candidates": learner.log.tally}
             seconds = time.monotonic() - begun
             with self._resumable():
-                write_run(output, learner, self._record(data, excluded), seconds)
+                record = self._record(data, augmentation, excluded)
+                write_run(output, learner, record, seconds)
             checkpoints.clear()
             self._tell(learner, excluded)
 
@@ -197,12 +202,14 @@ class _Run:
                 f"{error}; with --resume it goes on from the last checkpoint"
             ) from error
 
-    def _fingerprint(self, data: TrainData) -> Fingerprint:
+    def _fingerprint(self, data: TrainData, augmentation: Augmentation | None) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
+        # Of a run without twins it is what it was before there were any.
+        twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(scores=self.settings.weigh != "none"),
+            inputs=data.about(scores=self.settings.weigh != "none") | twins,
             model=identity(self.encoder),
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
@@ -222,6 +229,33 @@ class _Run:
                 path=self.out,
                 remedy="choose an --out that all nodes share",
             )
+
+    def _augmentation(self, data: TrainData, predictor: Predictor) -> Augmentation | None:
+        """What makes the twins of L; None: nothing does."""
+        settings = self.settings
+        if settings.augment == "none":
+            return None
+        lm = settings.augment_lm
+        labelled = map(Labelled, data.sources, data.learned)
+        return KINDS[settings.augment](
+            Material(
+                corpus=settings.corpus,
+                labelled=list(labelled),
+                seed=settings.seed,
+                encoding=predictor.encoding,
+                lm=self.encoder if lm is None else locate(lm, settings.corpus, settings.seed),
+                device=self.group.device,
+                alpha=settings.alpha,
+                mask_tags=settings.mask_tags,
+                fill_mode=settings.fill_mode,
+            )
+        )
+
+    def _stream(self, data: TrainData, augmentation: Augmentation | None) -> LabelledStream:
+        """SAMPLE(L, m), with twins if there is what makes them."""
+        if augmentation is None:
+            return LabelledStream(data.learned, self.settings.seed)
+        return TwinnedStream(data.learned, self.settings.seed, augmentation)
 
     def _fresh(self, seed: int) -> Predictor:
         return fresh_predictor(self.settings, seed, self.group.device)
@@ -266,6 +300,10 @@ class _Run:
         }  # fmt: skip
         if settings.mode == "baseline":
             apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
+        if settings.augment == "none":
+            apart |= TWIN_SETTINGS
+        else:
+            apart |= TWIN_SETTINGS - KINDS[settings.augment].takes - {"augment"}
         kept = settings.model_dump(mode="json", exclude=apart)
         if settings.candidates is not None and settings.mode != "baseline":
             folder = Path(settings.candidates)
@@ -275,7 +313,15 @@ class _Run:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
         return kept
 
-    def _tell_start(self, data: TrainData, checkpoints: Checkpoints, first: int) -> None:
+    def _tell_start(
+        self,
+        data: TrainData,
+        augmentation: Augmentation | None,
+        checkpoints: Checkpoints,
+        first: int,
+    ) -> None:
+        if augmentation and augmentation.note:
+            warn(augmentation.note)
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
         if self.settings.weigh == "rank" and data.candidates and not data.candidates.scored:
@@ -287,9 +333,12 @@ class _Run:
         else:
             checkpoints.clear()
 
-    def _record(self, data: TrainData, excluded: Mapping[str, Tally]) -> dict[str, Any]:
+    def _record(
+        self, data: TrainData, augmentation: Augmentation | None, excluded: Mapping[str, Tally]
+    ) -> dict[str, Any]:
         settings = self.settings
         return {
+            **({"augmentation": augmentation.facts} if augmentation else {}),
             "system": self.system,
             "shown_as": settings.shown_as,
             "mode": settings.mode,

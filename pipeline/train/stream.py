@@ -19,6 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
+from pipeline.train.augmentation.protocol import Augmentation
 from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store
 
@@ -160,11 +161,40 @@ class LabelledStream:
 
     def sample(self, position: int, count: int) -> list[Example]:
         """Examples ``position`` up to ``position + count``: a pure function of (seed, position)."""
-        return [self._at(place) for place in range(position, position + count)]
+        places = range(position, position + count)
+        return [self._examples[index] for _, index in map(self.at, places)]
 
-    def _at(self, position: int) -> Example:
+    def at(self, position: int) -> tuple[int, int]:
+        """The epoch of a position, and which example stands there."""
         epoch, place = divmod(position, len(self._examples))
         if epoch != self._epoch:
             random = np.random.default_rng([self._seed, _FOR_L, epoch])
             self._epoch, self._order = epoch, random.permutation(len(self._examples))
-        return self._examples[int(self._order[place])]
+        return epoch, int(self._order[place])
+
+
+class TwinnedStream(LabelledStream):
+    """SAMPLE(L, m) and a twin of each example beside it: the originals, then the twins in their order.
+
+    Args:
+        examples: L; not empty.
+        seed: seed of the epochs' orders.
+        augmentation: makes all twins of an epoch, when the first of them is wanted.
+    """
+
+    def __init__(self, examples: Sequence[Example], seed: int, augmentation: Augmentation) -> None:
+        super().__init__(examples, seed)
+        self._augmentation, self._of, self._twins = augmentation, -1, list[Example]()
+
+    def sample(self, position: int, count: int) -> list[Example]:
+        """Examples ``position`` up to ``position + count``, and as many twins.
+
+        It is a pure function of (seed, position): nothing of it depends on where a run was resumed.
+        """
+        places = range(position, position + count)
+        return super().sample(position, count) + [self._twin(*self.at(place)) for place in places]
+
+    def _twin(self, epoch: int, index: int) -> Example:
+        if epoch != self._of:
+            self._of, self._twins = epoch, self._augmentation.twins(epoch)
+        return self._twins[index]

@@ -17,11 +17,11 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.core.types import Candidate, Sentence
-from pipeline.generate import pool_building
-from pipeline.generate.attested import NO_DONOR, AttestedInfilling
+from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
-from pipeline.infill import load_ranker, task_of
+from pipeline.infill import load_ranker, pool_building, task_of
+from pipeline.infill.attested_fills import NO_DONOR
 from pipeline.infill.base import fill_tokens
 from pipeline.text.natural import join_words
 from pipeline.text.trees import constituents, parse_tree

@@ -8,13 +8,13 @@ import pytest
 from pipeline.core.errors import InputError
 from pipeline.core.types import Reference, SourceSentence, Span
 from pipeline.generate.spans import (
-    constituent_spans,
     draw_spans,
     place_given_spans,
     random_spans,
     read_given_spans,
 )
 from pipeline.infill.base import make_twins
+from pipeline.text.constituents import constituent_spans
 from pipeline.text.trees import parse_tree
 
 BRACKETS = (

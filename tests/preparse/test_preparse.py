@@ -20,8 +20,9 @@ from pipeline.core.schema import SENTENCES, TREES, UNPARSED, sentence_row
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.parsing import making
 from pipeline.parsing import parser as parser_module
-from pipeline.parsing.card import LEARNED, corpus_parser, learned_from
+from pipeline.parsing.card import LEARNED, corpus_parser, learned_from, tagger_sum
 from pipeline.parsing.parser import Parser, load_parser
+from pipeline.parsing.tagging import TAGGER, Tagger, train_tagger
 from pipeline.parsing.training import training_tree
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
@@ -353,6 +354,58 @@ def test_the_parser_says_what_it_learned_from(
     (corpus / "parser" / LEARNED).write_text('{"trees": [], "dev": []}')
     with pytest.raises(InputError, match=r"learned\.json: not the file that parser\.json"):
         learned_from(corpus / "parser")
+
+
+def test_a_parser_that_reads_no_tags_writes_some(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tagger knows those of the sentences it learned from; an older parser gets one without training."""
+    gold = {s.sentence_id: s.tags or () for s in generate_sentences(SOURCE, 180, 0)}
+    pairs = [
+        (tag, right)
+        for row in tree_rows(trained)
+        for (_, tag), right in zip(
+            parse_tree(row["tree"]).pos(), gold[row["sentence_id"]], strict=True
+        )
+    ]
+    assert "XX" not in {tag for tag, _ in pairs}
+    assert sum(tag == right for tag, right in pairs) > 0.85 * len(pairs)
+    corpus = tmp_path / "corpus"
+    shutil.copytree(trained, corpus)
+    card = corpus / "parser" / "parser.json"
+    about = read_json(card)
+    old = {key: value for key, value in about.items() if key not in ("digest", "tagged")}
+    old["files"] = {name: facts for name, facts in about["files"].items() if name != TAGGER}
+    write_json(card, old | {"digest": digest_of(old)})
+    (corpus / "parser" / TAGGER).unlink()
+    monkeypatch.setattr(making, "train_parser", None)
+    preparse.run(Preparse(corpus=corpus, **SMALL))
+    assert read_json(card) == about
+    assert tagger_sum(corpus / "parser") == about["files"][TAGGER]["sha256"]
+    (corpus / "parser" / TAGGER).write_text("{}")
+    with pytest.raises(ModelError, match=r"tagger\.json: not the file that parser\.json"):
+        corpus_parser(corpus / "parser")
+
+
+def test_a_tagger_is_for_trees_that_it_writes_into(tmp_path: Path) -> None:
+    """Trees of gold tags do not depend on it; without tags to learn from there is none; equal bytes."""
+    words, tags = ("the", "dog", "ran"), ("DT", "NN", "VBD")
+    made = [train_tagger(tmp_path / name, [(words, tags)] * 3, 0) for name in "ab"]
+    assert made == [True, True]
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert Tagger(tmp_path / "a").tag(words) == tags
+    assert not train_tagger(tmp_path / "c", [(words, None)], 0)
+    assert not (tmp_path / "c").exists()
+    for kind, expected in (("treebank", False), ("none", True)):
+        card = {"source": "parser.pt", "wrapper": None, "training": {"tags": kind}, "files": {}}
+        write_json(tmp_path / "parser.json", card)
+        (tmp_path / TAGGER).write_text("{}")
+        assert (tagger_sum(tmp_path) is not None) == expected
+    write_json(
+        tmp_path / "parser.json",
+        {"source": "ptb3-revised_charlm", "wrapper": None, "training": None},
+    )
+    assert tagger_sum(tmp_path) is None
 
 
 def test_a_lent_parser_tells_what_it_learned_from(trained: Path, tmp_path: Path) -> None:

@@ -88,6 +88,9 @@ def test_conllu_comes_back_through_predict(awkward: Path) -> None:
         misc = [line.split("\t")[9] for line in each.rows if not line.startswith("#")]
         assert misc[4] == f"Coord=3-6|CoordConjuncts=3-4,6-6|CoordLabel={old['label']}"
         assert set(misc[:4] + misc[5:]) == {"_"}
+        heads = [line.split("\t")[6] for line in each.rows if not line.startswith("#")]
+        assert heads == ["0", *["1"] * (len(heads) - 1)]  # `_` would be read as a root each
+        assert each.rows[2].startswith("# heads = no dependencies")
         assert f"# text = {' '.join(old['words'])}" in each.rows
 
 
@@ -205,8 +208,9 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=why):
             exported(place, "jsonl", tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
-    with pytest.raises(InputError, match="standard output is not written to"):
-        exported(tmp_path / "toy/candidates/t5-sync/seed-0", "jsonl", Path("-"))
+    for form in ("brat", "spacy"):
+        with pytest.raises(InputError, match="standard output cannot have it"):
+            exported(tmp_path / "toy/candidates/t5-sync/seed-0", form, Path("-"))
 
 
 def test_text_not_to_be_passed_on_is_said_to_be(

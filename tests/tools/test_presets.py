@@ -143,7 +143,9 @@ def test_no_command_has_two_spaces(cells: dict[str, list[Cell]]) -> None:
     assert not [command for command in commands if "  " in command]
 
 
-@pytest.mark.parametrize("names", [("", *PRESETS, "gum-cpu"), GENIA], ids=["any corpus", "GENIA"])
+@pytest.mark.parametrize(
+    "names", [("", *PRESETS, "gum-cpu", "augment"), GENIA], ids=["any corpus", "GENIA"]
+)
 def test_lists_begin_alike(names: Sequence[str]) -> None:
     """DVC names cells by the corpus and the position of a system, a generation, a model in its list."""
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -285,6 +287,46 @@ def test_gum_releases_with_text_what_may_be_shared(
     assert set(with_sources.values()) == {True}
 
 
+def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each differs from its like in what makes twins; substitutes wait for the trees of U."""
+    monkeypatch.chdir(project)
+    with grid(Repro(preset="augment", set=["seeds=[0]"])) as (_, members, _):
+        trained = [(c, settings_of(c.command, Train)) for c in members if c.stage == "train"]
+    twins = {t.system: (c, t) for c, t in trained if t.augment != "none"}
+    assert len(twins) == 9 + 9 + 4
+
+    def kinds(head: str) -> list[tuple[str, str, str]]:
+        found = [t for name, (_, t) in twins.items() if name.startswith(head)]
+        return sorted((t.augment, t.mask_tags, t.fill_mode) for t in found)
+
+    alone = {n: t for n, (_, t) in twins.items() if not n.startswith(("attested-", "frozen-"))}
+    assert sorted((t.augment, t.mask_tags, t.fill_mode) for t in alone.values()) == kinds(
+        "attested-"
+    )
+    assert len({*kinds("attested-")}) == 9
+    assert {t.mode for t in alone.values()} == {"baseline"}
+    assert {t.encoder_rate for t in alone.values()} == {1.0}
+    assert {*kinds("frozen-")} < {*kinds("attested-")}
+    frozen = {t.encoder_rate for name, (_, t) in twins.items() if name.startswith("frozen-")}
+    assert frozen == {0.0}
+    preparse = {c.name for c in members if c.stage == "preparse"}
+    (generate,) = [
+        c for c in members if "/candidates/attested-bert/" in c.command and c.stage == "generate"
+    ]
+    assert preparse <= generate.needs
+    assert generate.name in twins["substitute"][0].needs
+    skip = re.search(r"--preset augment --skip '(.*)'", (ROOT / "docs/augmentation.md").read_text())
+    assert skip is not None
+    left = {t.system for c, t in trained if not re.search(skip[1], c.command)}
+    assert left == {"baseline", "attested-bert", "frozen", *twins}
+    made = {c.name for c in members if c.stage == "generate" and not re.search(skip[1], c.command)}
+    assert made == {generate.name}
+    released = [c for c in members if c.stage == "release"]
+    assert [generate.name in c.needs for c in released] == [True]
+
+
 def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,7 +371,7 @@ def test_selections_name_what_belongs_to_their_seed(
         assert runs <= cell.needs
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *GENIA, "gum-cpu"])
+@pytest.mark.parametrize("name", [*PRESETS, *GENIA, "gum-cpu", "augment"])
 def test_exp_run_sets_the_same(name: str, tmp_path: Path) -> None:
     """The printed command's -S values, read by DVC's Hydra, give params.yaml the preset's values."""
     shutil.copy(ROOT / "params.yaml", tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence, Span
-from pipeline.generate.spans import constituent_spans
+from pipeline.text.constituents import constituent_spans
 from pipeline.text.trees import parse_tree
 from pipeline.world import generate_sentences
 from pipeline.world.oracle import Judgement, Oracle, Verdict

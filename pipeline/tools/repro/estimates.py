@@ -62,9 +62,10 @@ class TrainingSpeed:
     def seconds(self, settings: Train, validation: int) -> float:
         """A run's seconds, start-up and early stopping aside.
 
-        Candidates are taken to be as long as labelled sentences. How many are accepted is not known
-        before: of K_max = 2 K the paper's filter may accept none or K, so its updates are counted as
-        halfway between the smallest and the largest batch, and as many as K_max are scored.
+        Candidates and twins are taken to be as long as labelled sentences; the making of twins is not
+        counted. How many candidates are accepted is not known before: of K_max = 2 K the paper's filter may
+        accept none or K, so its updates are counted as halfway between the smallest and the largest batch,
+        and as many as K_max are scored.
 
         Args:
             settings: of the run.
@@ -78,10 +79,14 @@ class TrainingSpeed:
             rounds, update = int(settings.needs_scores), self.full
         elif settings.accept == "quantile":
             update = self.full
-        # M itself, and so many judges
+        warm_update, twins = self.full, settings.augment != "none"
+        if twins:  # of each labelled example of a batch
+            warm_update *= 2
+            update += self.full if settings.mode == "baseline" else self.least
+        # M itself, and so many judges, which have no twins
         scorers = judges + 1 if judges > 1 and settings.needs_scores else 1
         return (
-            warm * self.full * scorers
+            warm * (warm_update + self.full * (scorers - 1))
             + (settings.steps - warm) * (update + rounds * self.round * scorers)
             + settings.steps // settings.eval_every * validation * self.validation
         )

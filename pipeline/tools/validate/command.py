@@ -35,6 +35,7 @@ from pipeline.tools.validate.identity import IDENTITY, Seen, content_ids
 from pipeline.tools.validate.leaks import leaked
 from pipeline.tools.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.tools.validate.rules import RULES, Expected, standing
+from pipeline.tools.validate.trees import tree_faults
 from pipeline.tools.validate.violations import Example, Violations, printable
 
 
@@ -204,6 +205,7 @@ class _Checker:
             self._count(
                 reading, whole, places[sound], leaked(self._held_out, whole, self._database)
             )
+        self._count(reading, whole, places[sound], tree_faults(whole, self._database))
         if self._sentences is not None:
             self._donated.add(whole, number)
             self._harvested.add(whole, number)

@@ -22,7 +22,14 @@ from pipeline.core.parquet import LATER, MANIFEST, RECORDS, require_columns
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.corpus.layout import Shards, find_shards, lying_in
 from pipeline.corpus.manifest import CHECKSUMS, manifest_faults, read_sums
-from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
+from pipeline.corpus.rows import (
+    RELEASED,
+    RELEASED_REJECTS,
+    STAND_OFF,
+    STAND_OFF_REJECTS,
+    TREE_COLUMNS,
+    WITH_TREES,
+)
 from pipeline.tools.validate.violations import Violations
 
 _DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
@@ -272,6 +279,8 @@ def _schema(shards: Shards, found: pa.Schema, rejects: bool) -> pa.Schema:
     if bare or shards.kind == "stand-off":
         return STAND_OFF_REJECTS if rejects else STAND_OFF
     # Only what `generate` wrote knows its run from the manifest alone.
+    if not rejects and set(TREE_COLUMNS.names) & set(found.names):
+        return WITH_TREES
     if shards.kind == "release" or "generation" in found.names:
         return RELEASED_REJECTS if rejects else RELEASED
     return REJECTS if rejects else CANDIDATES

@@ -21,7 +21,7 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
 from pipeline.core.types import SourceSentence, holds_coordinator
-from pipeline.generate.spans import constituent_spans
+from pipeline.text.constituents import constituent_spans
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
 from pipeline.text.trees import leaves, parse_tree

@@ -18,10 +18,10 @@ from pipeline.core.cache import cache_folder
 from pipeline.core.corpus_folder import TREES_FOLDER, find_trees
 from pipeline.core.errors import InputError
 from pipeline.core.types import Attested, Reference, Sentence, Span
-from pipeline.generate import pool_building
 from pipeline.generate.infilling import inputs_of
-from pipeline.generate.pool import _PATIENCE, Pool, _shuffled, open_pool
-from pipeline.generate.pool_building import (
+from pipeline.infill import pool_building
+from pipeline.infill.pool import _PATIENCE, Pool, _shuffled, open_pool
+from pipeline.infill.pool_building import (
     COORDINATED,
     NO_TAGS,
     NO_TOKENS,

@@ -1,0 +1,115 @@
+"""Attested fills of a corpus: its pool for a language model, and what the model chooses from it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees, require_ingested
+from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_sentences
+from pipeline.core.types import Reference
+from pipeline.infill.attested import Ranker
+from pipeline.infill.base import NO_TOKENS, Fill, fill_tokens
+from pipeline.infill.batching import fill
+from pipeline.infill.pool import Pool, open_pool
+from pipeline.infill.pool_building import PoolPlan, Trees
+
+NO_DONOR = "no donor with this label"
+
+
+def parsed_inputs(corpus: Path) -> dict[str, Any]:
+    """Digests of what the trees of U that ``preparse`` wrote are made of."""
+    return {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
+
+
+def parsed_pool(
+    corpus: Path, tokenizer: PreTrainedTokenizerBase, *, coordinators: bool = False
+) -> Pool:
+    """The pool of the trees of U that ``preparse`` wrote; the arguments are those of ``pool_of``.
+
+    Raises:
+        InputError: the corpus is not ingested or not parsed; or as ``pool_of``.
+    """
+    require_ingested(corpus)
+    trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
+    return pool_of(corpus, trees, parsed_inputs(corpus), tokenizer, coordinators=coordinators)
+
+
+def pool_of(
+    corpus: Path,
+    trees: Trees,
+    inputs: Mapping[str, Any],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    heads: bool = False,
+    coordinators: bool = False,
+) -> Pool:
+    """The pool of some trees of a corpus for a language model.
+
+    Args:
+        corpus: the corpus folder.
+        trees: those that offer their constituents.
+        inputs: digests of the files that these come from, such as ``parsed_inputs``.
+        tokenizer: the language model's.
+        heads: whether the heads of constituents matter.
+        coordinators: whether constituents that hold a coordinator are taken, too.
+
+    Raises:
+        InputError: as ``open_pool``.
+    """
+
+    def tags() -> Iterator[tuple[str, Sequence[str] | None]]:
+        for sentence in read_sentences(corpus / SENTENCES_FILE):
+            yield sentence.sentence_id, sentence.tags
+
+    return open_pool(
+        PoolPlan(
+            corpus, trees, inputs,
+            tokens=partial(fill_tokens, tokenizer),
+            tokenizer=digest_of(tokenizer.backend_tokenizer.to_str()),
+            vocabulary=len(tokenizer),
+            tags=tags if heads else None,
+            coordinators=coordinators,
+        )
+    )  # fmt: skip
+
+
+def fill_attested(
+    ranker: Ranker[Any],
+    pool: Pool,
+    references: Sequence[Reference],
+    *,
+    count: int,
+    seed: int,
+    budget: int = 16_384,
+    on_batch: Callable[[int, int], None] = lambda *_: None,
+) -> list[list[Fill]]:
+    """Fills for references, in their order: for each at least one, best first.
+
+    A reference for which the pool has nothing has one fill, which carries the reason.
+
+    Args:
+        ranker: the language model.
+        pool: what it chooses from.
+        references: what to coordinate.
+        count: M, the donors drawn for each reference.
+        seed: of the draws.
+        budget: tokens of a batch.
+        on_batch: as of ``batching.fill``.
+    """
+    lengths = ranker.counts(references)
+    fills = [[Fill("", reason=NO_DONOR if length else NO_TOKENS)] for length in lengths]
+    choices = {
+        place: choice
+        for place, (reference, length) in enumerate(zip(references, lengths, strict=True))
+        if length and (choice := pool.draw(reference, partial(ranker.lengths, length), count, seed))
+    }
+    on_batch(len(references) - len(choices), 0)
+    found = fill(ranker, list(choices.values()), budget, on_batch)
+    for place, each in zip(choices, found, strict=True):
+        fills[place] = each
+    return fills

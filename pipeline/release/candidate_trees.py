@@ -1,0 +1,361 @@
+"""The constituency tree of a candidate, made from those of its source and its donors.
+
+Nothing is stored beside candidates: a tree follows from the sentence's id, the donors' and the trees of the
+corpus. An attested conjunct has the donor's own subtree, one that a language model wrote that of a parse of
+the filled sentence, and natural text is its own tree. Each part is the treebank's or the parser's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nltk.tree import Tree
+
+from pipeline.core.documents import read_json
+from pipeline.core.settings import TreesOf
+from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
+from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees
+from pipeline.text.coordinations import UNTAGGED, clear_tag
+from pipeline.text.splicing import (
+    NO_REFERENCE,
+    NoTree,
+    constituent,
+    flat_conjunct,
+    require_sound,
+    spliced,
+)
+from pipeline.text.trees import one_line, parse_tree, place_of, rooted
+
+if TYPE_CHECKING:  # torch and stanza come in when a sentence must be parsed
+    from pipeline.parsing.parser import Parser
+
+PARSER = "parser"
+"""What the column ``tree_from`` says where a part of the tree is a parser's; else it says ``TREEBANK``."""
+
+RANDOM = "a random span, which is no constituent"
+NO_SENTENCE = "a sentence that the corpus does not have"
+NO_SOURCE_TREE = "a source sentence without such a tree"
+NO_DONOR_TREE = "a donor that is no constituent of its sentence's tree"
+NO_FILL_TREE = "a fill that the parser takes for no constituent of its label"
+NO_GOLD_FILL = "a fill that a language model wrote, which no treebank has"
+NO_PARSER = "no parser in the corpus to parse it with"
+NO_TAGGER = "no tagger beside the parser: run `conjoin preparse` again"
+UNPARSED = "a sentence that the parser gives no tree of its words"
+
+_AT_ONCE = 256  # sentences per call of the parser
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTree:
+    """The tree of a candidate and where it is from, or the reason for none."""
+
+    tree: Tree | None
+    origin: str | None = None
+    reason: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """The bracketing on one line."""
+        return None if self.tree is None else one_line(self.tree)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A tree, and whether it is the treebank's."""
+
+    tree: Tree
+    gold: bool
+
+
+@dataclass(slots=True)
+class _Row:
+    """A candidate with what is known of it, and the parse that it waits for."""
+
+    candidate: Candidate
+    run: str | None
+    known: KnownSentence
+    parse: Tree | str | None = None
+    made: MadeTree | None = None
+
+    @property
+    def natural(self) -> bool:
+        """Whether its words are all the source's: nobody put any in."""
+        return self.candidate.words == self.known.words
+
+
+class CandidateTrees(ExitStack):
+    """Makes the trees of candidates of one corpus; a context.
+
+    Args:
+        corpus: the corpus folder they were made from.
+        trees_of: whose trees to take.
+        runs: generations by key, as manifests have them: harvested rows are parsed by their own parser.
+
+    Raises:
+        InputError: as ``SentenceTrees``.
+    """
+
+    def __init__(
+        self,
+        corpus: Path,
+        trees_of: TreesOf = "best",
+        runs: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__()
+        self._corpus, self._trees_of = corpus, trees_of
+        self._models = {key: str(run.get("model")) for key, run in (runs or {}).items()}
+        self._sentences = self.enter_context(SentenceTrees(corpus))
+        self._parsers: dict[Path, Parser | None] = {}
+        self._folders: dict[str, Path] | None = None
+
+    def of(self, rows: Sequence[tuple[Candidate, str | None]]) -> list[MadeTree]:
+        """The trees of some candidates, in their order.
+
+        Args:
+            rows: candidates, each with the key of the generation that made it.
+
+        Raises:
+            InputError: a file of the corpus is damaged.
+            ModelError: a parser cannot be loaded.
+        """
+        ids = {c.sentence_id for c, _ in rows}
+        ids |= {donor.sentence_id for c, _ in rows for donor in _donors(c)}
+        known = self._sentences.known(ids)
+        waiting: list[_Row] = []
+        made: list[MadeTree | _Row] = []
+        for candidate, run in rows:
+            source = known.get(candidate.sentence_id)
+            if source is None or candidate.label == UNLABELLED:
+                made.append(MadeTree(None, reason=NO_SENTENCE if source is None else RANDOM))
+                continue
+            row = _Row(candidate, run, source)
+            row.made = self._attempt(row, known)
+            if row.made is None:
+                waiting.append(row)
+            made.append(row)
+        self._parse(waiting)
+        for row in waiting:
+            row.made = self._attempt(row, known)
+        return [
+            each if isinstance(each, MadeTree) else each.made or MadeTree(None, reason=UNPARSED)
+            for each in made
+        ]
+
+    def _attempt(self, row: _Row, known: Mapping[str, KnownSentence]) -> MadeTree | None:
+        """The tree of a row, or the reason for none; None: it must be parsed first."""
+        try:
+            part = self._natural(row) if row.natural else self._made(row, known)
+        except NoTree as reason:
+            return MadeTree(None, reason=str(reason))
+        if part is None:
+            return None
+        return MadeTree(part.tree, TREEBANK if part.gold else PARSER)
+
+    def _natural(self, row: _Row) -> _Part | None:
+        candidate = row.candidate
+        reason: NoTree | None = None
+        for part in self._trees(row.known, self._name(row)):
+            try:
+                require_sound(part.tree, candidate.words, candidate.coordination)
+                return part
+            except NoTree as error:
+                reason = error
+                if not part.gold:
+                    raise
+        if self._trees_of == TREEBANK:
+            raise reason or NoTree(NO_SOURCE_TREE)
+        tree = _parsed(row)
+        if tree is None:
+            return None
+        tree = rooted(tree)
+        require_sound(tree, candidate.words, candidate.coordination)
+        return _Part(tree, gold=False)
+
+    def _made(self, row: _Row, known: Mapping[str, KnownSentence]) -> _Part | None:
+        candidate = row.candidate
+        base = next(
+            (p for p in self._trees(row.known) if _has(p, candidate.reference, candidate.label)),
+            None,
+        )
+        if base is None:
+            some = next(self._trees(row.known), None)
+            raise NoTree(NO_SOURCE_TREE if some is None else NO_REFERENCE)
+        gold = base.gold
+        fills = []
+        donors = _donors(candidate)
+        if not donors:
+            if self._trees_of == TREEBANK:
+                raise NoTree(NO_GOLD_FILL)
+            parse = _parsed(row)
+            if parse is None:
+                return None
+            gold = False
+            fills = [_fill(parse, span, candidate) for span in candidate.conjuncts[1:]]
+        for donor in donors:
+            part = self._donated(donor, candidate.label, known)
+            gold = gold and part.gold
+            fills.append(part.tree)
+        made = spliced(
+            base.tree, candidate.reference, fills, candidate.words, candidate.coordination
+        )
+        require_sound(made, candidate.words, candidate.coordination)
+        return _Part(made, gold)
+
+    def _donated(self, donor: Donor, label: str, known: Mapping[str, KnownSentence]) -> _Part:
+        sentence = known.get(donor.sentence_id)
+        span = Span(donor.start, donor.end)
+        for part in self._trees(sentence) if sentence else ():
+            if _has(part, span, label):
+                return _Part(constituent(part.tree, span, label, NO_DONOR_TREE), part.gold)
+        raise NoTree(NO_DONOR_TREE if sentence else NO_SENTENCE)
+
+    def _trees(self, known: KnownSentence, parser: str | None = None) -> Iterator[_Part]:
+        """The trees of a sentence that may be taken, the best first.
+
+        Args:
+            known: the sentence.
+            parser: the parser that alone will do; None: any.
+        """
+        if known.gold is not None and self._trees_of != PARSER:
+            yield _Part(_tree(known.gold), gold=True)
+        # Where preparse took the treebank's trees, those are no parser's.
+        own = known.parser != TREEBANK and parser in (None, known.parser)
+        if known.parsed is not None and self._trees_of != TREEBANK and own:
+            yield _Part(_tree(known.parsed), gold=False)
+
+    def _name(self, row: _Row) -> str | None:
+        """The name of the parser that found a harvested row."""
+        model = self._models.get(row.run or "")
+        return None if model is None else model.partition(" ")[0]
+
+    def _parse(self, rows: Sequence[_Row]) -> None:
+        """Give rows their parse, or the reason for none."""
+        groups: dict[Path | None, list[_Row]] = {}
+        for row in rows:
+            groups.setdefault(self._folder(row), []).append(row)
+        for folder, group in groups.items():
+            parser = None if folder is None else self._parser(folder)
+            if parser is None:
+                for row in group:
+                    row.parse = NO_PARSER
+                continue
+            self._run(parser, group)
+
+    def _run(self, parser: "Parser", rows: Sequence[_Row]) -> None:
+        tagged: list[tuple[_Row, list[str]]] = []
+        for row in rows:
+            tags = _tags(parser, row)
+            if tags is None:
+                row.parse = NO_TAGGER
+            else:
+                tagged.append((row, tags))
+        for start in range(0, len(tagged), _AT_ONCE):
+            batch = tagged[start : start + _AT_ONCE]
+            trees = parser.parse([row.candidate.words for row, _ in batch], [t for _, t in batch])
+            for (row, _), tree in zip(batch, trees, strict=True):
+                row.parse = UNPARSED if tree is None else tree
+
+    def _folder(self, row: _Row) -> Path | None:
+        """The folder of the parser for a row: that which found natural text, else the corpus's."""
+        model = self._models.get(row.run or "")
+        if not row.natural or model is None:
+            return self._corpus / "parser"
+        if self._folders is None:
+            self._folders = _parsers_of(self._corpus)
+        return self._folders.get(model)
+
+    def _parser(self, folder: Path) -> "Parser | None":
+        from pipeline.parsing.card import Card, corpus_parser  # noqa: PLC0415 - as above
+        from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
+
+        if folder not in self._parsers:
+            found = None
+            if (folder / CARD).is_file() and read_json(folder / CARD, Card)["source"] != TREEBANK:
+                found = corpus_parser(folder)
+            self._parsers[folder] = found
+        return self._parsers[folder]
+
+
+def _parsers_of(corpus: Path) -> dict[str, Path]:
+    """The folders of a corpus's parsers, by what manifests of ``harvest`` call them."""
+    from pipeline.parsing.card import Card, parser_identity  # noqa: PLC0415 - as above
+    from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
+
+    found = {}
+    for card in [corpus / "parser" / CARD, *sorted(corpus.glob(f"parsers/*/*/{CARD}"))]:
+        if not card.is_file():
+            continue
+        known = parser_identity(read_json(card, Card))
+        found[f"{known['name']} sha256:{known['sha256']}"] = card.parent
+    return found
+
+
+def _donors(candidate: Candidate) -> tuple[Donor, ...]:
+    """Where the fills were taken from, in the order of the conjuncts."""
+    return () if candidate.donor is None else (*(candidate.middle_donors or ()), candidate.donor)
+
+
+@lru_cache(256)
+def _tree(bracketing: str) -> Tree:
+    """A tree, which nobody may change: those of a sentence are asked for again and again."""
+    return parse_tree(bracketing)
+
+
+def _has(part: _Part, span: Span, label: str) -> bool:
+    return place_of(part.tree, span, label) is not None
+
+
+def _parsed(row: _Row) -> Tree | None:
+    """The parse of a row, if it was parsed.
+
+    Raises:
+        NoTree: it has none.
+    """
+    if isinstance(row.parse, str):
+        raise NoTree(row.parse)
+    return row.parse
+
+
+def _fill(parse: Tree, span: Span, candidate: Candidate) -> Tree:
+    """The part of the filled sentence's parse that a fill is.
+
+    That is the constituent of the label over just its words, or its words as one if the parser takes the
+    coordination for a flat one of this label; all else would be guessed.
+
+    Raises:
+        NoTree: it is neither.
+    """
+    if place_of(parse, span, candidate.label) is None:
+        flat = flat_conjunct(parse, span, candidate.label, candidate.coordinator)
+        if flat is not None:
+            return flat
+    return constituent(parse, span, candidate.label, NO_FILL_TREE)
+
+
+def _tags(parser: "Parser", row: _Row) -> list[str] | None:
+    """The tags to parse a row with; None where some are needed, and nothing makes them.
+
+    A parser that reads the treebank's is given them, and the tagger's for what a fill put in. Into the tree
+    of one that reads none the tagger's are written; of natural text those of coordinators and punctuation
+    are as ``harvest`` takes them, so that the reader finds what it found.
+    """
+    candidate, own = row.candidate, row.known.tags
+    if row.natural and parser.needs_tags:
+        return None if own is None else list(own)
+    if parser.tagger is None:
+        return None if parser.needs_tags else [*map(clear_tag, candidate.words)]
+    tags = list(parser.tagger.tag(candidate.words))
+    if row.natural:
+        clear = map(clear_tag, candidate.words)
+        return [old if new == UNTAGGED else new for old, new in zip(tags, clear, strict=True)]
+    if parser.needs_tags and own is not None:
+        start, end = candidate.reference.start, candidate.reference.end
+        moved = candidate.conjuncts[0].start - start
+        tags[:start] = own[:start]
+        tags[start + moved : end + moved] = own[start:end]
+        tags[len(tags) - len(own) + end :] = own[end:]
+    tags[candidate.coordinator] = "CC"
+    return tags

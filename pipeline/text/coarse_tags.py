@@ -1,0 +1,55 @@
+"""Coarse classes of parts of speech, and sets of them by name: S of linguistically controlled masking.
+
+The paper (Konno et al., 2020) has nouns, verbs, particles and symbols of Japanese; English has prepositions
+where Japanese has particles.
+"""
+
+COARSE: dict[str, tuple[str, ...]] = {
+    "NOUN": ("NN", "NNS", "NNP", "NNPS"),
+    "PRON": ("PRP", "PRP$", "WP", "WP$", "EX"),
+    "VERB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"),
+    "ADP": ("IN", "TO", "RP", "POS"),  # adpositions and particles
+    "SYM": (
+        ",", ".", ":", "``", "''", '"', "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-", "(", ")",
+        "HYPH", "NFP", "SYM", "$", "#",
+    ),
+    "ADJ": ("JJ", "JJR", "JJS", "AFX"),
+    "ADV": ("RB", "RBR", "RBS", "WRB"),
+    "DET": ("DT", "PDT", "WDT"),
+    "NUM": ("CD",),
+    "CONJ": ("CC",),
+    "X": ("FW", "LS", "UH", "ADD", "GW", "XX"),
+}  # fmt: skip
+"""Penn tags of each class; ``X`` has every other tag, too."""
+
+_CLASS_OF = {tag: name for name, tags in COARSE.items() for tag in tags}
+
+ALL = "all"
+
+
+def coarse(tag: str) -> str:
+    """The class of a Penn tag."""
+    return _CLASS_OF.get(tag, "X")
+
+
+def classes_of(wanted: str) -> frozenset[str] | None:
+    """The classes that a text names: ``all``, ``all-VERB-SYM`` (all but these), ``NOUN``, ``NOUN+ADJ``.
+
+    Returns:
+        The classes; None: all, so that no tag need be known.
+
+    Raises:
+        ValueError: it names no class, or one that there is not.
+    """
+    head, *less = wanted.split("-")
+    if head != ALL:
+        head, less = "", []
+    names = less if head else wanted.split("+")
+    unknown = [name for name in names if name not in COARSE]
+    if unknown:
+        raise ValueError(
+            f"say all, all-VERB, NOUN or NOUN+ADJ, with classes of {', '.join(COARSE)}"
+        )
+    if not head:
+        return frozenset(names)
+    return frozenset(COARSE) - set(less) if less else None

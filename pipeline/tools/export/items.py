@@ -1,0 +1,214 @@
+"""What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from nltk.tree import Tree
+
+from pipeline.core.candidate_checks import check
+from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.parquet import column_names, read_batches, row_count
+from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.origin import find_corpus
+from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
+from pipeline.release.candidate_trees import CandidateTrees
+from pipeline.text.columns import with_text
+from pipeline.text.trees import leaves, parse_tree
+from pipeline.tools.export.protocol import Item
+from pipeline.tools.settings import Export
+
+Row = dict[str, Any]
+
+_TOGETHER = 2048  # rows whose trees are looked up at once
+
+
+class Items(ExitStack):
+    """Streams what is to be exported; a context.
+
+    Attributes:
+        total: how many there are at most.
+        what: what one is called.
+        place: what they are read from.
+        shards: the corpus of candidates; None: they are sentences.
+
+    Raises:
+        InputError: there is nothing to export, or ``ingest`` did not finish.
+        SettingsError: options of sentences for candidates.
+    """
+
+    def __init__(self, settings: Export, *, trees: bool) -> None:
+        super().__init__()
+        self._settings, self._trees = settings, trees
+        self.shards: Shards | None = None
+        sentences = _sentences(settings.place)
+        if sentences is not None:
+            self.place, self.what = sentences, "sentence"
+            self.total = row_count(sentences)
+            return
+        if settings.split is not None:
+            raise SettingsError(
+                "export.split is for the sentences of a corpus folder: candidates have no splits",
+                remedy="leave --split out",
+            )
+        self.shards = find_shards(settings.place)
+        self.place, self.what = self.shards.place, "candidate"
+        if not self.shards.accepted:
+            raise InputError(
+                "only rejects here, no usable candidates", path=self.place,
+                remedy="name another corpus",
+            )  # fmt: skip
+        self.total = sum(map(_count, self.shards.accepted))
+
+    def __iter__(self) -> Iterator[Item]:
+        limit = self._settings.limit
+        if self.shards is None:
+            return map(_of_sentence, islice(self._sentences(), limit))
+        rows = islice(rows_to_export(self.shards), limit)
+        if not self._trees:
+            return (_of_candidate(row) for row in rows)
+        if _schema(self.shards.accepted[0]) is WITH_TREES and self._settings.trees_of == "best":
+            return (_of_candidate(row, *_released_tree(row)) for row in rows)
+        return self._with_trees(self.shards, rows)
+
+    def _sentences(self) -> Iterator[Sentence]:
+        split = self._settings.split
+        return read_sentences(self.place, lambda sentence: split in (None, sentence.split))
+
+    def _with_trees(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
+        corpus = find_corpus(shards.place / "candidates", self._settings.corpus)
+        if corpus is None:
+            raise InputError(
+                f"trees are made from those of the source, and no folder here or above has a "
+                f"{SENTENCES_FILE}", path=shards.place, remedy="name its corpus folder with --corpus",
+            )  # fmt: skip
+        require_ingested(corpus)
+        made = self.enter_context(
+            CandidateTrees(corpus, self._settings.trees_of, generations(shards))
+        )
+        while part := list(islice(rows, _TOGETHER)):
+            trees = made.of([(candidate_of(_plain(row)), row.get("generation")) for row in part])
+            for row, found in zip(part, trees, strict=True):
+                yield _of_candidate(row, found.tree, found.reason)
+
+
+def _sentences(place: Path) -> Path | None:
+    """The sentences of a corpus folder, if the place is one or the file itself."""
+    if place.is_dir() and (place / SENTENCES_FILE).is_file():
+        place = place / SENTENCES_FILE
+    if place.name != SENTENCES_FILE or not place.is_file():
+        return None
+    require_ingested(place.parent)
+    return place
+
+
+def _count(path: Path) -> int:
+    """How many rows a file says it has; a damaged one has none."""
+    with suppress(InputError):
+        return row_count(path)
+    return 0
+
+
+def _of_sentence(sentence: Sentence) -> Item:
+    row = sentence_row(sentence)
+    for each in row["coordinations"]:
+        each["conjuncts"] = [(span["start"], span["end"]) for span in each["conjuncts"]]
+    tree, reason = None, "no tree in the treebank"
+    if sentence.tree is not None:
+        tree, reason = parse_tree(sentence.tree), ""
+        if leaves(tree) != list(sentence.words):
+            tree, reason = None, "a tree of other words"
+    return Item(
+        sentence.sentence_id, sentence.words, sentence.coordinations, sentence.license, row,
+        tree, reason, sentence.tags,
+    )  # fmt: skip
+
+
+def _of_candidate(row: Row, tree: Tree | None = None, reason: str = "") -> Item:
+    spans = tuple(Span(*span) for span in row["conjuncts"])
+    k = row["coordinator"]
+    structure = Coordination(k, row["words"][k], row["label"], spans)
+    tags = None if tree is None else [tag for _, tag in tree.pos()]
+    return Item(
+        row["candidate_id"], row["words"], (structure,), row["license"], row, tree, reason, tags
+    )
+
+
+def _released_tree(row: Row) -> tuple[Tree | None, str]:
+    if row["tree"] is None:
+        return None, "a row of the release without a tree"
+    return parse_tree(row["tree"]), ""
+
+
+def rows_to_export(shards: Shards) -> Iterator[Row]:
+    """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
+
+    Raises:
+        InputError: a file is damaged, has other columns, or spans that do not fit its words; the
+            corpus is a stand-off release, or has only rejects.
+    """
+    if shards.kind == "stand-off":
+        raise InputError(
+            "this is a stand-off release, which has no text", path=shards.place,
+            remedy="rebuild it with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    # Where ``generate`` wrote the folder, no row says of which run it is.
+    own = (shards.manifest or {}).get("fingerprint")
+    runs = {"generation": generation_key(own)} if isinstance(own, str) else {}
+    for path in shards.accepted:
+        schema = _schema(path)
+        required = [field.name for field in schema if not field.nullable]
+        first = 0
+        for batch in read_batches(path, schema):
+            check(batch.select(required), str(path), first)
+            first += len(batch)
+            for row in with_text(batch).to_pylist():
+                for name in ("conjuncts", "offsets"):
+                    row[name] = [(span["start"], span["end"]) for span in row[name]]
+                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
+                row["donor"] = row["donor"] and _donor(row["donor"])
+                row["middle_donors"] = row["middle_donors"] and [*map(_donor, row["middle_donors"])]
+                yield row | {name: run for name, run in runs.items() if name not in row}
+
+
+def _donor(donor: Mapping[str, Any]) -> dict[str, Any]:
+    return {"sentence_id": donor["sentence_id"], "span": (donor["start"], donor["end"])}
+
+
+def _plain(row: Row) -> Row:
+    """The row as it is stored, with spans as mappings."""
+
+    def span(pair: tuple[int, int]) -> dict[str, int]:
+        return {"start": pair[0], "end": pair[1]}
+
+    def donor(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {"sentence_id": given["sentence_id"], **span(given["span"])}
+
+    return row | {
+        "conjuncts": [*map(span, row["conjuncts"])],
+        "reference": span(row["reference"]),
+        "donor": row["donor"] and donor(row["donor"]),
+        "middle_donors": row["middle_donors"] and [*map(donor, row["middle_donors"])],
+    }
+
+
+def _schema(path: Path) -> pa.Schema:
+    names = column_names(path)
+    if "reason" in names:
+        raise InputError(
+            "these are rejects", path=path, remedy="name the candidates: only they are exported"
+        )
+    if "fill_words" in names and "words" not in names:
+        raise InputError(
+            "this is of a stand-off release, which has no text", path=path,
+            remedy="rebuild the release with `conjoin rehydrate` and export that",
+        )  # fmt: skip
+    if "tree" in names and "generation" in names:
+        return WITH_TREES
+    return RELEASED if "generation" in names else CANDIDATES

@@ -1,0 +1,106 @@
+"""What every export format has in common: what it is given, what it may refuse, and how it is asked."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from nltk.tree import Tree
+
+from pipeline.core.tally import Tally
+from pipeline.core.types import Coordination
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A sentence to be written: a candidate, or a sentence of a treebank with its gold coordinations.
+
+    Attributes:
+        name: its id.
+        words: its words.
+        structures: its coordinations, by position of the coordinator; a candidate has one.
+        license: its licence.
+        columns: all its columns, spans as pairs ``(start, end)``; donors have one under ``span``.
+        tree: its tree, if the format asks for one or the rows have it.
+        no_tree: why there is none.
+        tags: part-of-speech tags of the words, where they are known.
+    """
+
+    name: str
+    words: Sequence[str]
+    structures: tuple[Coordination, ...]
+    license: str
+    columns: Mapping[str, Any]
+    tree: Tree | None = None
+    no_tree: str = ""
+    tags: Sequence[str] | None = None
+
+
+class Unwritable(ValueError):  # noqa: N818 - it says what a sentence is, and is no failure
+    """A sentence that a format cannot hold; the reason is its text."""
+
+
+class Format(Protocol):
+    """A format that sentences can be written in.
+
+    Attributes:
+        trees: whether it needs the tree of each.
+        caution: what its user must know before training on it; empty: nothing.
+    """
+
+    @property
+    def trees(self) -> bool: ...  # noqa: D102 - an attribute
+
+    @property
+    def caution(self) -> str: ...  # noqa: D102 - an attribute
+
+    def check(self, out: Path, formats: "Iterable[Format]") -> None:
+        """Check that an export may replace what is at ``out``: nothing, or an earlier export.
+
+        Args:
+            out: where it goes.
+            formats: those in which an earlier export may be.
+
+        Raises:
+            InputError: it is something else, or what writes the format is not installed.
+        """
+
+    def opened(self, out: Path, /) -> AbstractContextManager[Path]:
+        """A temporary file or folder that takes the place of ``out`` if nothing is raised."""
+
+    def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
+        """Write the sentences that it can hold, and count the others with the reason."""
+
+
+def written(items: Iterable[Item], write: Callable[[Item], _T], tally: Tally) -> Iterator[_T]:
+    """What is written of each sentence; those that are ``Unwritable`` are counted."""
+    for item in items:
+        try:
+            yield write(item)
+            tally.keep()
+        except Unwritable as reason:
+            tally.refuse(str(reason))
+
+
+def require_plain(words: Iterable[str], among: str, what: str) -> None:
+    """Check that no word has one of some characters, and that each has another than these.
+
+    Raises:
+        Unwritable: one has.
+    """
+    if any(not word.strip() or set(among) & set(word) for word in words):
+        raise Unwritable(what)
+
+
+def is_value(label: str) -> bool:
+    """Whether a label can be a value among others on a line, in CoNLL-U's MISC and in brat."""
+    return bool(label) and not any(c.isspace() or c in "|=," for c in label)
+
+
+def donors_of(item: Item) -> list[Mapping[str, Any]]:
+    """Where the fills were taken from, in the order of the conjuncts."""
+    row = item.columns
+    return [*(row["middle_donors"] or ()), row["donor"]] if row.get("donor") else []

@@ -1,0 +1,98 @@
+"""Which words of a labelled sentence change in an epoch (Eqs. 14-16).
+
+Word i changes if r_i = 1, r_i ~ Bernoulli(α), its part of speech is in S, and it is not protected. r_i is a
+pure function of (seed, epoch, sentence, i): with another S or α the words that change are a part of the
+same draw.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.core.errors import InputError
+from pipeline.core.types import COORDINATORS, Sentence
+from pipeline.infill.decoding import uniform
+from pipeline.text.coarse_tags import classes_of, coarse
+from pipeline.text.coordinations import PRECONJUNCTIONS
+from pipeline.train.augmentation.protocol import Labelled
+
+_COORDINATOR = "CC"
+
+
+def protected(sentence: Sentence) -> frozenset[int]:
+    """The words that say where structures are, which no twin changes.
+
+    These are coordinators, annotated or not; whatever links the conjuncts of an annotated structure
+    (coordinator, commas, *then*); and both, either or neither before one.
+    """
+    found = {i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS}
+    found |= {i for i, tag in enumerate(sentence.tags or ()) if tag == _COORDINATOR}
+    for each in sentence.coordinations:
+        inside = {i for span in each.conjuncts for i in range(span.start, span.end)}
+        found |= set(range(each.start, each.end)) - inside
+        if each.start and sentence.words[each.start - 1].lower() in PRECONJUNCTIONS:
+            found.add(each.start - 1)
+    return frozenset(found)
+
+
+def happens(alpha: float, seed: int, epoch: int, sentence_id: str, place: int) -> bool:
+    """r_i ~ Bernoulli(α)."""
+    return uniform(seed, f"{sentence_id}\0augmentation", epoch, place) < alpha
+
+
+@dataclass(frozen=True, slots=True)
+class WordDraw:
+    """Draws the words to change.
+
+    Attributes:
+        seed: of the draws.
+        alpha: α.
+        names: ids of the sentences of L.
+        changeable: of each sentence the words that may change.
+    """
+
+    seed: int
+    alpha: float
+    names: Sequence[str]
+    changeable: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(
+        cls, labelled: Sequence[Labelled], seed: int, alpha: float, mask_tags: str
+    ) -> "WordDraw":
+        """The draw of a run.
+
+        Raises:
+            InputError: a sentence has no parts of speech, and ``mask_tags`` needs them.
+        """
+        classes = classes_of(mask_tags)
+        sentences = [each.sentence for each in labelled]
+        return cls(
+            seed, alpha, [s.sentence_id for s in sentences],
+            [_changeable(s, classes, mask_tags) for s in sentences],
+        )  # fmt: skip
+
+    def facts(self) -> list[list[int]]:
+        """What the draws depend on beyond the settings."""
+        return [list(places) for places in self.changeable]
+
+    def places(self, epoch: int) -> list[list[int]]:
+        """The words of each sentence that change in an epoch, in order."""
+        return [
+            [i for i in places if happens(self.alpha, self.seed, epoch, name, i)]
+            for name, places in zip(self.names, self.changeable, strict=True)
+        ]
+
+
+def _changeable(sentence: Sentence, classes: frozenset[str] | None, wanted: str) -> list[int]:
+    fixed = protected(sentence)
+    places = [i for i in range(len(sentence.words)) if i not in fixed]
+    if classes is None:
+        return places
+    tags = sentence.tags
+    if tags is None:
+        raise InputError(
+            f"no parts of speech, which --mask-tags {wanted} needs",
+            sentence_id=sentence.sentence_id,
+            remedy="say --mask-tags all, or ingest the corpus from a treebank that has them",
+        )
+    return [i for i in places if coarse(tags[i]) in classes]
