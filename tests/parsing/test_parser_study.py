@@ -1,5 +1,6 @@
 """The experiment benchmarks/parser_study.py, where it computes: what is learned from, and what is compared."""
 
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -14,10 +15,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import parser_study
-    import parser_tables
-
-    return parser_study, parser_tables
+    return import_module("parser_study"), import_module("parser_tables")
 
 
 def test_half_of_what_is_learned_from_is_gold(modules: tuple[ModuleType, ModuleType]) -> None:
