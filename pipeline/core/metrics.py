@@ -185,7 +185,7 @@ def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Differenc
     means = np.concatenate(
         [
             ((of_seeds @ difference) * of_instances).sum(1)
-            for of_seeds, of_instances in _resamples(seed, *difference.shape)
+            for of_seeds, of_instances in resamples(seed, *difference.shape)
         ]
     )
     tail = (1 - _LEVEL) / 2
@@ -195,7 +195,7 @@ def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Differenc
 
 
 @lru_cache(maxsize=1)  # drawing takes a second, and every pair of a table needs the same
-def _resamples(
+def resamples(
     seed: tuple[int, ...], seeds: int, instances: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """How often each seed and each instance is drawn, ``[block, seeds]``, ``[block, instances]``."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from stanza.models.constituency import parser_training as stanza_training
 from stanza.models.constituency.parse_tree import Tree as StanzaTree
 from stanza.models.constituency.tree_reader import read_trees
 
@@ -82,6 +83,26 @@ def test_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="--tags treebank"):
         tagged.parse([["A", "word"]])
     assert len(tagged.parse([["A", "word"]], [["DT", "NN"]])) == 1
+
+
+def test_an_epoch_may_be_a_part_of_the_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that parsers learn from more or fewer trees with as many updates; all are seen in turn."""
+    trees = [f"(ROOT (S (XX w{number}) (XX b)))" for number in range(4)]
+    seen: list[list[str]] = []
+    epoch = stanza_training.train_model_one_epoch
+
+    def watched(*given: Any) -> Any:
+        seen.append([tree.leaf_labels()[0] for tree, *_ in given[5]])
+        return epoch(*given)
+
+    monkeypatch.setattr(stanza_training, "train_model_one_epoch", watched)
+    train_parser(
+        tmp_path, trees, trees[:1], epochs=2, hidden=8, tagged=False, seed=0, per_epoch=2
+    )
+    assert [len(part) for part in seen] == [2, 2]
+    assert len({word for part in seen for word in part}) == 4
 
 
 def _stanza_tree(words: Sequence[str]) -> StanzaTree:

@@ -1,0 +1,235 @@
+"""The tables of docs/results.md on parsers, from the results of parser_study.py.
+
+Usage: python benchmarks/parser_tables.py data/parser-study/results --corpus data/genia data/gum
+
+F1 with 95 % intervals of the paired difference to ``gold``: seeds and test sentences are resampled together,
+as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what reading the gold trees finds.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from parser_results import ALONE, Result, evaluable, held_out, structures
+
+from pipeline.core.documents import read_json
+from pipeline.core.metrics import Difference, compare, resamples
+from pipeline.core.types import Coordination, Sentence
+from pipeline.parsing.measures import (
+    CONJUNCTS,
+    OUTER,
+    Counts,
+    Key,
+    coordination_counts,
+    read_coordinations,
+)
+from pipeline.text.trees import parse_tree
+
+Array = NDArray[np.int64]
+"""Right, found and wanted: ``[seeds, sentences, 3]``."""
+
+LABELS = ("NP", "VP", "PP", "S", "ADJP")
+CEILING = "by a tree's rule"
+
+
+def array(counts: Sequence[Sequence[Counts]]) -> Array:
+    """Counts by seed and sentence."""
+    return np.array([[(c.right, c.found, c.wanted) for c in row] for row in counts], dtype=np.int64)
+
+
+def f1(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """F1 along the last axis; 0 where there is nothing."""
+    among = counts[..., 1] + counts[..., 2]
+    return 2 * counts[..., 0] / np.maximum(among, 1)
+
+
+def gain(first: Array, second: Array, seed: tuple[int, ...] = (0,)) -> Difference:
+    """How much higher the mean F1 over seeds is, with its 95 % interval.
+
+    Seeds and sentences are resampled together and alike for both; F1 is that of each seed's counts.
+    """
+    seeds, sentences = first.shape[:2]
+    by_seed = f1(first.sum(1)) - f1(second.sum(1))
+    drawn = []
+    for of_seeds, of_sentences in resamples(seed, seeds, sentences):
+        one, other = (f1(np.einsum("bn,snc->bsc", of_sentences, side)) for side in (first, second))
+        drawn.append(((one - other) * of_seeds).sum(1) / of_seeds.sum(1))
+    low, high = np.quantile(np.concatenate(drawn), [0.025, 0.975])
+    return Difference(
+        tuple(range(seeds)),
+        float(by_seed.mean()),
+        float(low),
+        float(high),
+        tuple(map(float, by_seed)),
+    )
+
+
+class Table:
+    """What the arms of a corpus and size found in its test sentences."""
+
+    def __init__(self, test: Sequence[Sentence], results: Sequence[Result]) -> None:
+        self._gold = [evaluable(sentence) for sentence in test]
+        self._rule = [read_coordinations(parse_tree(s.tree or "")) for s in test]
+        self.arms: defaultdict[str, dict[int, Result]] = defaultdict(dict)
+        self.predicted: dict[int, Result] = {}
+        for each in results:
+            if "spans" in each:
+                self.predicted[each["seed"]] = each
+            elif "found" in each:
+                after = "" if each["teacher"] == ALONE else f", taught by {each['teacher']}"
+                self.arms[each["arm"] + ", as many" * each["equal"] + after][each["seed"]] = each
+
+    def measured(self, arm: str, seeds: Sequence[int]) -> list[Array]:
+        """Constituents, coordinations with all conjuncts, and outer boundaries that an arm found."""
+        found = (self.coordinations(arm, seeds, measure) for measure in (CONJUNCTS, OUTER))
+        return [self.brackets(arm, seeds), *found]
+
+    def brackets(self, arm: str, seeds: Sequence[int]) -> Array:
+        """The constituents that an arm found."""
+        return np.array(
+            [self.arms[arm][seed].get("brackets", []) for seed in seeds], dtype=np.int64
+        )
+
+    def coordinations(
+        self,
+        arm: str,
+        seeds: Sequence[int],
+        measure: str,
+        among: Key | None = None,
+        group: object = None,
+    ) -> Array:
+        """The coordinations that an arm found, or that gold trees show (``CEILING``)."""
+        return array(
+            [
+                [
+                    coordination_counts(gold, found, measure, among, group)
+                    for gold, found in zip(self._gold, self._found(arm, seed), strict=True)
+                ]
+                for seed in seeds
+            ]
+        )
+
+    def _found(self, arm: str, seed: int) -> list[Sequence[Coordination]]:
+        if arm == CEILING:
+            return list(self._rule)
+        return [structures(rows) for rows in self.arms[arm][seed].get("found", [])]
+
+    def beside_predictor(self, arm: str) -> dict[str, dict[int, list[bool]]]:
+        """By system and seed, for each gold coordinator, whether its outer boundary was found."""
+        told: defaultdict[str, dict[int, list[bool]]] = defaultdict(dict)
+        for seed in sorted(self.arms[arm].keys() & self.predicted.keys()):
+            spans = iter(self.predicted[seed].get("spans", []))
+            for gold, found in zip(self._gold, self._found(arm, seed), strict=True):
+                for name, right in verdicts(gold, found, spans):
+                    told[name].setdefault(seed, []).append(right)
+        return told
+
+
+def verdicts(
+    gold: Sequence[Coordination],
+    found: Sequence[Coordination],
+    spans: Iterator[tuple[int, int] | None],
+) -> Iterator[tuple[str, bool]]:
+    """For each gold coordinator, which system has its outer boundary.
+
+    The combination takes the parser's where it finds a coordination at this coordinator, else the
+    predictor's.
+    """
+    at = {each.coordinator: (each.start, each.end) for each in found}
+    for each in gold:
+        truth = (each.start, each.end)
+        parser, predicted = at.get(each.coordinator), next(spans)
+        predictor = predicted and (predicted[0], predicted[1])
+        yield "parser", parser == truth
+        yield "predictor", predictor == truth
+        yield "either (oracle)", truth in (parser, predictor)
+        yield "the parser's, else the predictor's", (parser or predictor) == truth
+
+
+def _signed(of: Difference) -> str:
+    return f"{100 * of.gain:+.1f} [{100 * of.low:+.1f}, {100 * of.high:+.1f}]"
+
+
+def _percent(of: Array) -> str:
+    return f"{100 * float(f1(of.sum(1)).mean()):.1f}"
+
+
+def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for row in (head, ["---"] * len(head), *rows):
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def _size(each: Coordination) -> str:
+    return "2" if len(each.conjuncts) == 2 else "3 or more"
+
+
+def print_table(title: str, table: Table) -> None:
+    """All tables of a corpus and size."""
+    print(f"### {title}\n")
+    groups: list[tuple[str, Key | None]] = [("all", None)]
+    groups += [(size, _size) for size in ("2", "3 or more")]
+    groups += [(label, lambda c: c.label) for label in LABELS]
+    rows, parts = [], []
+    for arm, by_seed in table.arms.items():
+        seeds = sorted(by_seed)
+        paired = arm != ALONE and set(seeds) <= table.arms.get(ALONE, {}).keys()
+        cells = [arm, str(len(seeds)), _mean(by_seed, lambda r: r.get("trees", {})["candidates"])]
+        for own, alone in zip(
+            table.measured(arm, seeds), table.measured(ALONE if paired else arm, seeds), strict=True
+        ):
+            cells += [_percent(own), _signed(gain(own, alone)) if paired else ""]
+        rows.append([*cells, _mean(by_seed, lambda r: r.get("training_cpu_s", 0.0))])
+        parts.append(_by_group(table, arm, seeds, groups))
+    kinds = ("bracket F1", "coordination F1", "outer boundary F1")
+    _print(["arm", "seeds", "candidates", *(f for kind in kinds for f in (kind, "gain")), "CPU s"], rows)
+    parts.append(_by_group(table, CEILING, [0], groups))
+    _print(["coordination F1", *(name for name, _ in groups)], parts)
+    _print_predictor(table)
+
+
+def _by_group(
+    table: Table, arm: str, seeds: Sequence[int], groups: Sequence[tuple[str, Key | None]]
+) -> list[str]:
+    counts = (table.coordinations(arm, seeds, CONJUNCTS, key, name) for name, key in groups)
+    return [arm, *map(_percent, counts)]
+
+
+def _mean(by_seed: Mapping[int, Result], of: Callable[[Result], float]) -> str:
+    return f"{np.mean([of(each) for each in by_seed.values()]):,.0f}"
+
+
+def _print_predictor(table: Table) -> None:
+    rows = []
+    for arm in table.arms:
+        told = table.beside_predictor(arm)
+        if not told:
+            continue
+        means = [f"{100 * np.mean([*by_seed.values()]):.1f}" for by_seed in told.values()]
+        both = compare(told["the parser's, else the predictor's"], told["predictor"], (0,))
+        rows.append([arm, *means, _signed(both) if both else ""])
+    if rows:
+        names = ("parser", "predictor", "either (oracle)", "the parser's, else the predictor's")
+        _print(["outer boundary by coordinator", *names, "gain over the predictor"], rows)
+
+
+def main(options: argparse.Namespace) -> None:
+    """Print the tables of every corpus and size."""
+    results = [read_json(path, Result) for path in sorted(options.results.glob("*.json"))]
+    for corpus in options.corpus:
+        test = held_out(corpus)
+        own = [each for each in results if each["corpus"] == corpus.name]
+        for gold in sorted({each["gold"] for each in own}):
+            some = [each for each in own if each["gold"] == gold]
+            print_table(f"{corpus.name}, {gold} gold trees", Table(test, some))
+    print(f"CPU in all: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path, help="the folder results of --work")
+    parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="corpus folders")
+    main(parser.parse_args())

@@ -1,0 +1,95 @@
+"""The experiment benchmarks/parser_study.py, where it computes: what is learned from, and what is compared."""
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from pipeline.core.types import Coordination, Span
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("parser_study"), import_module("parser_tables")
+
+
+def test_half_of_what_is_learned_from_is_gold(modules: tuple[ModuleType, ModuleType]) -> None:
+    study, _ = modules
+    assert study.mixed(["a", "b"], []) == ["a", "b"]
+    assert study.mixed(["a", "b"], ["x", "y", "z"]) == ["a", "b", "a", "x", "y", "z"]
+    assert study.mixed(["a", "b", "c"], ["x"]) == ["a", "b", "c", "x", "x", "x"]
+
+
+def test_equal_arms_have_as_many_candidates_as_the_fewest(
+    modules: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    study, _ = modules
+    for number, source in enumerate(study.SOURCES, 3):
+        unit = study.Unit(tmp_path, tmp_path / "genia", 250, 0, source, equal=True)
+        unit.trees(source).parent.mkdir(parents=True, exist_ok=True)
+        lines = [f"(ROOT (S (NN w{n})))\n" for n in range(number)]
+        unit.trees(source).write_text("".join(lines), encoding="utf-8")
+    assert len(study.exported(unit)) == 3
+    several = study.Unit(tmp_path, tmp_path / "genia", 250, 0, "attested+harvest")
+    assert len(study.exported(several)) == 3 + 6
+    assert study.exported(several)[0] == "(ROOT (S (XX w0)))"
+    assert study.exported(study.Unit(tmp_path, tmp_path / "genia", 250, 0, "gold")) == []
+
+
+def test_rounds_and_comparisons_do_not_overwrite_each_other(
+    modules: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    study, _ = modules
+    units = [
+        study.Unit(tmp_path, tmp_path / "gum", 250, 0, "harvest", teacher, equal, making)
+        for teacher in ("gold", "harvest")
+        for equal in (False, True)
+        for making in (False, True)
+    ]
+    assert len({unit.result for unit in units}) == len(units)
+    assert len({unit.trees("harvest") for unit in units}) == 2
+
+
+def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
+    modules: tuple[ModuleType, ModuleType],
+) -> None:
+    _, tables = modules
+
+    def structure(k: int, start: int, end: int) -> Coordination:
+        return Coordination(k, "and", "NP", (Span(start, k), Span(k + 1, end)))
+
+    gold = [structure(1, 0, 3), structure(5, 4, 7), structure(9, 8, 12)]
+    found = [structure(1, 0, 3), structure(9, 8, 11)]
+    spans = iter([None, (4, 7), (8, 12)])
+    told: dict[str, list[bool]] = {}
+    for name, right in tables.verdicts(gold, found, spans):
+        told.setdefault(name, []).append(right)
+    assert told == {
+        "parser": [True, False, False],
+        "predictor": [False, True, True],
+        "either (oracle)": [True, True, True],
+        "the parser's, else the predictor's": [True, True, False],
+    }
+
+
+def test_gains_are_of_f1_over_all_sentences_and_paired(
+    modules: tuple[ModuleType, ModuleType],
+) -> None:
+    _, tables = modules
+    random = np.random.default_rng(0)
+    wanted = random.integers(0, 3, (3, 200))
+    right = np.minimum(wanted, random.integers(0, 2, wanted.shape))
+    second = np.stack([right, wanted, wanted], axis=-1)
+    alike = tables.gain(second, second)
+    assert (alike.gain, alike.low, alike.high) == (0, 0, 0)
+    first = np.stack([wanted, wanted, wanted], axis=-1)
+    better = tables.gain(first, second)
+    means = [1 - right[seed].sum() / wanted[seed].sum() for seed in range(3)]
+    assert better.by_seed == pytest.approx(means)
+    assert better.gain == pytest.approx(np.mean(means))
+    assert 0 < better.low < better.gain < better.high
