@@ -44,8 +44,8 @@ class Optimizer:
 
     AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
     biases and layer norms do not (the paper does not say). The encoder's rate is ``encoder_rate``
-    times the scorer's; at 0 it is frozen. Dropout masks are a pure function of (seed, step), and of the rank in a group,
-    so that nothing but the optimizer's moments carries over from one update to the next.
+    times the scorer's; at 0 it is frozen. Dropout masks are a pure function of (seed, step), and of the
+    rank in a group, so that nothing but the optimizer's moments carries over from one update to the next.
 
     Args:
         predictor: the weights.
