@@ -44,8 +44,8 @@ class Optimizer:
 
     AdamW; the learning rate falls linearly to 0 over ``steps`` without warm-up; matrices decay,
     biases and layer norms do not (the paper does not say). The encoder's rate is ``encoder_rate``
-    times the scorer's. Dropout masks are a pure function of (seed, step), and of the rank in a group,
-    so that nothing but the optimizer's moments carries over from one update to the next.
+    times the scorer's; at 0 it is frozen. Dropout masks are a pure function of (seed, step), and of the
+    rank in a group, so that nothing but the optimizer's moments carries over from one update to the next.
 
     Args:
         predictor: the weights.
@@ -59,6 +59,9 @@ class Optimizer:
     ) -> None:
         self._predictor, self._schedule, self._seed = predictor, schedule, seed
         self._group = group or ProcessGroup(0, 1, predictor.device)
+        if schedule.encoder_rate == 0:
+            # So it costs no gradient, which would else count in the norm that is clipped.
+            predictor.encoder.requires_grad_(requires_grad=False)
         self._loss = self._group.wrap(predictor)
         parts = ((predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0))
         groups = [

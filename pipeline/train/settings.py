@@ -80,7 +80,7 @@ class Train(Settings):
     steps: int = Field(10000, ge=1, description="Updates in all.")
     learning_rate: float = Field(2e-5, gt=0, description="AdamW, linearly decreased, no warm-up.")
     encoder_rate: float = Field(
-        1.0, ge=0, description="The encoder's learning rate as a share of the scorer's."
+        1.0, ge=0, description="The encoder's learning rate as a share of the scorer's; 0: frozen."
     )
     average: float = Field(
         0.0,

@@ -206,12 +206,14 @@ class _Run:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         # Of a run without twins it is what it was before there were any.
         twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
+        # In 3 the gradient of a frozen encoder counted in the norm that is clipped.
+        algorithm = ALGORITHM + (self.settings.encoder_rate == 0)
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
             inputs=data.about(scores=self.settings.weigh != "none") | twins,
             model=identity(self.encoder),
-            algorithm=ALGORITHM,
+            algorithm=algorithm,
             versions=versions_of("torch", "transformers"),
             machine={"device": ", ".join(devices), "processes": self.group.world},
         )

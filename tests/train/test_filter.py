@@ -208,6 +208,14 @@ def test_encoder_rate(tiny_bert: Path) -> None:
     assert 0 < moved[0.1][0] < 0.3 * moved[1.0][0]
 
 
+def test_a_frozen_encoder_has_no_part_in_clipping(tiny_bert: Path) -> None:
+    """It has no gradient, so the norm that is clipped is the scorer's alone."""
+    model = create(tiny_bert)
+    train(model, schedule(encoder_rate=0.0), 1)
+    assert all(weights.grad is None for weights in model.encoder.parameters())
+    assert all(weights.grad is not None for weights in model.scorer.parameters())
+
+
 def test_every_weight_is_learned(tiny_bert: Path) -> None:
     """The parameter groups hold all of the predictor, each weight once."""
     model = create(tiny_bert)

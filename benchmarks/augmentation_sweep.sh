@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Which α an augmentation needs, on the embedded world: chosen on the dev split, with seeds 10 to 12, which no table
+# shows. Run it in a clone of its own, for evaluate keeps the figures of one split:
+#   conjoin repro --set 'seeds=[10,11,12]' --set 'labelled=[100]' \
+#     --skip 'conjoin (train|evaluate|audit|report|release)|--lm t5|--lm bert --sync --seed|--pool 1'
+#   bash benchmarks/augmentation_sweep.sh mask-no-verbs --augment mask --mask-tags all-VERB
+# NAME comes first, then the flags of train that make it. SEEDS, ALPHAS and CORPUS in the environment are for other sweeps.
+set -euo pipefail
+name=${1:?a name, then flags of train}
+shift
+corpus=${CORPUS:-data/world}
+train() { # SYSTEM SEED OPTIONS...
+  conjoin train "$corpus" --params params.yaml --labelled 100 --seed "$2" --system "$1" --resume "${@:3}"
+}
+for seed in ${SEEDS:-10 11 12}; do
+  attested=(--mode no-filter --candidates "$corpus/candidates/attested-bert/seed-$seed")
+  for alpha in ${ALPHAS:-0.1 0.3 0.5 0.7 0.9 1}; do
+    train "sweep-$name-$alpha" "$seed" --mode baseline "$@" --alpha "$alpha"
+    train "sweep-attested-$name-$alpha" "$seed" "${attested[@]}" "$@" --alpha "$alpha"
+  done
+done
+conjoin evaluate "$corpus" --split dev --params params.yaml

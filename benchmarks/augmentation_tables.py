@@ -1,0 +1,126 @@
+"""The tables of docs/augmentation.md, from the runs of the preset augment: the embedded world or GENIA.
+
+Usage, after `conjoin evaluate DATA`:
+    python benchmarks/augmentation_tables.py DATA
+
+DATA is a corpus folder. Gains are computed as for the embedded world's tables (study_tables.py): over the
+baseline, over the copies of the same recipe, and of what stands on candidates over the recipe alone.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from study_tables import Study, print_table
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import read_json
+
+TWINS = {
+    "copy": "the same words (`copy`)",
+    "mask": "masks, all",
+    "mask-no-verbs": "masks, all but verbs",
+    "mask-verbs": "masks, verbs",
+    "fill-multi-argmax": "fills, multi-argmax",
+    "fill-multi-sample": "fills, multi-sample",
+    "fill-single-argmax": "fills, single-argmax",
+    "fill-single-sample": "fills, single-sample",
+    "substitute": "substituted conjuncts",
+}
+
+
+class Timing(TypedDict):
+    """timing.json of a run, as far as it is read here."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What was run on a corpus.
+
+    Attributes:
+        size: of L.
+        seeds: of the runs.
+        best: the system of the best candidates' recipe.
+        head: what the names of systems with twins beside those candidates begin with.
+        recipe: that recipe, in words.
+    """
+
+    size: str
+    seeds: range
+    best: str
+    head: str
+    recipe: str
+
+
+GRIDS = {
+    "world": Grid("100", range(5), "attested-bert", "attested-", "attested fills ranked by BERT"),
+    "genia": Grid("250", range(3), "both", "both-", "the harvest of both parsers"),
+}
+
+
+class Tables:
+    """Cells of the tables of a corpus."""
+
+    def __init__(self, corpus: Path, grid: Grid) -> None:
+        self._corpus, self._grid = corpus, grid
+        self._study = Study(corpus)
+
+    def accuracy(self, system: str) -> str:
+        """Mean ± sd over the seeds."""
+        return self._study.accuracy(system, self._grid.size, self._grid.seeds)
+
+    def gain(self, system: str, against: str) -> str:
+        """Mean paired difference with its interval; nothing of a system over itself."""
+        if system == against:
+            return ""
+        return self._study.gain(system, against, self._grid.size, self._grid.seeds)
+
+    def seconds(self, system: str) -> str:
+        """Seconds of a run, the mean over the seeds, by its update."""
+        runs = self._corpus / f"runs/{system}/{self._grid.size}"
+        each = [
+            read_json(timing, Timing)["seconds"] / read_json(timing.with_name("run.json"))["steps"]
+            for timing in (runs / f"seed-{seed}/timing.json" for seed in self._grid.seeds)
+            if timing.is_file()
+        ]
+        return f"{sum(each) / len(each):.3f}" if each else "–"
+
+    def print(self, title: str, alone: str, name: str, head: str) -> None:
+        """Print the table of a recipe: alone, then with every kind of twins that was run with it.
+
+        Args:
+            title: above the table.
+            alone: the system without twins.
+            name: of that row.
+            head: what the names of those with twins begin with.
+        """
+        print(f"{title}, {self._grid.size} labels, seeds 0 to {self._grid.seeds[-1]}\n")
+        over_best = alone == self._grid.best
+        columns = ["over `copy`", "over the baseline", *(["over the recipe"] if over_best else [])]
+        rows = []
+        for system, text in {alone: name, **{head + k: t for k, t in TWINS.items()}}.items():
+            if (accuracy := self.accuracy(system)) == "–":
+                continue
+            own = [self.gain(system, alone)] if over_best else []
+            gains = [self.gain(system, f"{head}copy"), self.gain(system, "baseline"), *own]
+            rows.append([text, accuracy, *gains, self.seconds(system)])
+        print_table(["", "accuracy", *columns, "s an update"], rows)
+
+
+def main(corpus: Path) -> None:
+    """Print the tables."""
+    if corpus.name not in GRIDS:
+        sys.exit(f"{corpus}: not of this study, whose corpora are {' and '.join(GRIDS)}")
+    grid = GRIDS[corpus.name]
+    tables = Tables(corpus, grid)
+    tables.print("Twins of L alone", "baseline", "baseline", "")
+    tables.print(f"Beside {grid.recipe}", grid.best, grid.recipe, grid.head)
+    tables.print("Frozen encoder", "frozen", "frozen encoder", "frozen-")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
