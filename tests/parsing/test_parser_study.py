@@ -1,4 +1,4 @@
-"""The experiment benchmarks/parser_study.py, where it computes: what is learned from, and what is compared."""
+"""The experiment benchmarks/parser_study.py: what is learned from, and what is compared."""
 
 from importlib import import_module
 from pathlib import Path
