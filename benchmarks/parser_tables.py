@@ -131,7 +131,7 @@ class Table:
 def verdicts(
     gold: Sequence[Coordination],
     found: Sequence[Coordination],
-    spans: Iterator[tuple[int, int] | None],
+    spans: Iterator[Sequence[int] | None],
 ) -> Iterator[tuple[str, bool]]:
     """For each gold coordinator, which system has its outer boundary.
 
