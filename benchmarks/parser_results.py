@@ -14,8 +14,14 @@ from pipeline.core.types import Coordination, Sentence, Span
 ALONE = "gold"
 """The arm of L's trees alone, and the teacher of the first round."""
 
-Structure = tuple[int, str, str, list[tuple[int, int]]]
-"""A coordination in a result: coordinator, its word, label, conjuncts."""
+
+class Structure(TypedDict):
+    """A coordination in a result."""
+
+    coordinator: int
+    word: str
+    label: str
+    conjuncts: list[list[int]]
 
 
 class Result(TypedDict):
@@ -35,9 +41,9 @@ class Result(TypedDict):
     best_epoch: NotRequired[int]
     training_cpu_s: NotRequired[float]
     parsing_cpu_s: NotRequired[float]
-    brackets: NotRequired[list[tuple[int, int, int]]]
+    brackets: NotRequired[list[list[int]]]
     found: NotRequired[list[list[Structure]]]
-    spans: NotRequired[list[tuple[int, int] | None]]
+    spans: NotRequired[list[list[int] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +131,18 @@ def evaluable(sentence: Sentence) -> list[Coordination]:
 
 def structure_row(found: Coordination) -> Structure:
     """A coordination as a result has it."""
-    conjuncts = [(span.start, span.end) for span in found.conjuncts]
-    return found.coordinator, found.word, found.label, conjuncts
+    conjuncts = [[span.start, span.end] for span in found.conjuncts]
+    return Structure(
+        coordinator=found.coordinator, word=found.word, label=found.label, conjuncts=conjuncts
+    )
 
 
 def structures(rows: Sequence[Structure]) -> list[Coordination]:
     """The coordinations that a result has of a sentence."""
     return [
-        Coordination(place, word, label, tuple(Span(*pair) for pair in conjuncts))
-        for place, word, label, conjuncts in rows
-    ]
+        Coordination(
+            row["coordinator"], row["word"], row["label"],
+            tuple(Span(*pair) for pair in row["conjuncts"]),
+        )
+        for row in rows
+    ]  # fmt: skip

@@ -139,7 +139,8 @@ def _copy(corpus: Path, copy: Path) -> None:
 def _conjoin(*command: object) -> None:
     line = [sys.executable, "-m", "pipeline", *map(str, command)]
     print("+ conjoin", *line[3:], flush=True)
-    subprocess.run(line, check=True)  # noqa: S603 - our own command
+    if subprocess.run(line, check=False).returncode:  # noqa: S603 - our own command
+        raise SystemExit("that command failed: mend what it says and call this unit again")
 
 
 def train(unit: Unit, options: argparse.Namespace) -> None:

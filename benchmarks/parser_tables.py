@@ -131,7 +131,7 @@ class Table:
 def verdicts(
     gold: Sequence[Coordination],
     found: Sequence[Coordination],
-    spans: Iterator[tuple[int, int] | None],
+    spans: Iterator[Sequence[int] | None],
 ) -> Iterator[tuple[str, bool]]:
     """For each gold coordinator, which system has its outer boundary.
 
@@ -185,7 +185,10 @@ def print_table(title: str, table: Table) -> None:
         rows.append([*cells, _mean(by_seed, lambda r: r.get("training_cpu_s", 0.0))])
         parts.append(_by_group(table, arm, seeds, groups))
     kinds = ("bracket F1", "coordination F1", "outer boundary F1")
-    _print(["arm", "seeds", "candidates", *(f for kind in kinds for f in (kind, "gain")), "CPU s"], rows)
+    _print(
+        ["arm", "seeds", "candidates", *(f for kind in kinds for f in (kind, "gain")), "CPU s"],
+        rows,
+    )
     parts.append(_by_group(table, CEILING, [0], groups))
     _print(["coordination F1", *(name for name, _ in groups)], parts)
     _print_predictor(table)

@@ -98,9 +98,7 @@ def test_an_epoch_may_be_a_part_of_the_trees(
         return epoch(*given)
 
     monkeypatch.setattr(stanza_training, "train_model_one_epoch", watched)
-    train_parser(
-        tmp_path, trees, trees[:1], epochs=2, hidden=8, tagged=False, seed=0, per_epoch=2
-    )
+    train_parser(tmp_path, trees, trees[:1], epochs=2, hidden=8, tagged=False, seed=0, per_epoch=2)
     assert [len(part) for part in seen] == [2, 2]
     assert len({word for part in seen for word in part}) == 4
 

@@ -1,4 +1,4 @@
-"""The experiment benchmarks/parser_study.py, where it computes: what is learned from, and what is compared."""
+"""The experiment benchmarks/parser_study.py: what is learned from, and what is compared."""
 
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +53,24 @@ def test_rounds_and_comparisons_do_not_overwrite_each_other(
     ]
     assert len({unit.result for unit in units}) == len(units)
     assert len({unit.trees("harvest") for unit in units}) == 2
+
+
+def test_a_result_is_read_as_it_was_written(
+    modules: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    study, tables = modules
+    found = Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3)))
+    unit = study.Unit(tmp_path, tmp_path / "gum", 250, 0, "gold")
+    made = {
+        "brackets": [[1, 2, 3]],
+        "found": [[study.structure_row(found)]],
+        "spans": [[0, 3], None],
+    }
+    study.once(unit, {}, lambda: made)
+    study.once(unit, {}, lambda: pytest.fail("it was finished"))
+    read = tables.read_json(unit.result, tables.Result)
+    assert read["brackets"] == [[1, 2, 3]]
+    assert tables.structures(read["found"][0]) == [found]
 
 
 def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
