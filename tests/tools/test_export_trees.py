@@ -186,7 +186,7 @@ def test_options_that_do_not_go_together(made: Made, treebank: Path, tmp_path: P
 
 def test_spacy_loads_the_documents(made: Made, treebank: Path, tmp_path: Path) -> None:
     """SpaCy's own reader finds words, spaces, sentence, and the spans of every structure."""
-    spacy = pytest.importorskip("spacy", reason="needs the extra: pip install 'conjoin[spacy]'")
+    import spacy  # noqa: PLC0415 - an extra of the package, of which the tests have all
     from spacy.tokens import DocBin  # noqa: PLC0415 - an optional extra
 
     place, candidates = made
