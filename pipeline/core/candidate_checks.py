@@ -69,6 +69,7 @@ _DERIVED = {  # of 64 bits, so that sums of extreme indices do not overflow
     "ends": ("conjuncts", """list_transform(conjuncts, lambda s: s."end"::BIGINT)"""),
     "cause": ("reason", "reason"),
     "attested": ("donor", "donor IS NOT NULL"),
+    "lacking": ("gap", 'gap."end"::BIGINT - gap."start"'),
 }
 """Columns that rules may name besides a batch's own, null where the column that they are made of is not
 there: their name, that column, and how they are made of it."""

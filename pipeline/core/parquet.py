@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 DERIVED = frozenset({"text", "offsets"})
 """Columns that say nothing the others do not: no part of a row's digest."""
 
-LATER = frozenset({"donor", "middle_donors"}) | DERIVED
+LATER = frozenset({"donor", "middle_donors", "gap"}) | DERIVED
 """Columns that files may lack, because earlier versions did not write them: all null there."""
 
 RECORDS = ".units"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.parquet import DERIVED, read_batches, read_rows
-from pipeline.core.types import Candidate, Coordination, Donor, Reject, Sentence, Span
+from pipeline.core.types import Candidate, Coordination, Donor, Gap, Reject, Sentence, Span
 
 
 def _field(name: str, kind: pa.DataType) -> pa.Field:
@@ -40,6 +40,7 @@ _WORDS = _list(_TEXT)
 _SPAN = pa.struct([_field("start", _NUMBER), _field("end", _NUMBER)])
 _SPANS = _list(_SPAN)
 _DONOR = pa.struct([_field("sentence_id", _TEXT), *_SPAN])
+_GAP = pa.struct([_field("at", _NUMBER), *_SPAN])
 _COORDINATION = pa.struct(
     [
         _field("coordinator", _NUMBER),
@@ -86,6 +87,7 @@ CANDIDATES = _nullable(
         license=_TEXT,
         donor=_DONOR,
         middle_donors=_list(_DONOR),
+        gap=_GAP,
     ),
     "text",
     "offsets",
@@ -94,6 +96,7 @@ CANDIDATES = _nullable(
     "score_prepend",
     "donor",
     "middle_donors",
+    "gap",
 )
 
 REJECTS = CANDIDATES.append(_field("reason", _TEXT))
@@ -194,6 +197,7 @@ def candidate_of(row: Mapping[str, Any]) -> Candidate:
     donor = None if row["donor"] is None else Donor(**row["donor"])
     middle = row["middle_donors"] and tuple(Donor(**each) for each in row["middle_donors"])
     known |= {"reference": Span(**row["reference"]), "donor": donor, "middle_donors": middle}
+    known["gap"] = None if row["gap"] is None else Gap(**row["gap"])
     return Candidate(**known)
 
 

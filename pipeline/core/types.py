@@ -111,12 +111,26 @@ class Attested:
     """A constituent that somebody wrote, offered as a fill.
 
     ``words`` are the treebank's, ``donor`` says where they stand, and ``license`` covers that
-    sentence and the one they are put into.
+    sentence and the one they are put into. ``left_out`` are words of that sentence inside the donor that
+    are not among ``words``: a clause's verb; None: all are.
     """
 
     words: tuple[str, ...]
     donor: Donor
     license: str
+    left_out: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What a gapped conjunct lacks: words ``start`` up to ``end`` of its donor's sentence.
+
+    ``at`` is the index, in the candidate's words, of the word before which they would stand.
+    """
+
+    at: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +143,8 @@ class Candidate:
     alone. Without synchronization only S′(1) is run: ``score_append`` equals ``score`` and
     ``score_prepend`` is None. ``donor`` says where an attested fill was taken from; None: a language
     model wrote it. ``license`` covers the source sentence and the donors.
+
+    ``gap`` says which of the donor's words the last conjunct lacks (``generate --gap``); None: it has all.
 
     Of more than two conjuncts the first is the reference, ``fill`` and ``donor`` are the last one's, and
     ``middle_donors`` those of the conjuncts between; the scores are then the means of all fills'.
@@ -148,6 +164,7 @@ class Candidate:
     license: str
     donor: Donor | None = None
     middle_donors: tuple[Donor, ...] | None = None
+    gap: Gap | None = None
 
     @property
     def coordination(self) -> Coordination:
@@ -268,7 +285,8 @@ class Reference:
 
     ``structure`` is what to build around it; None: the usual coordinator and one more conjunct.
     ``placed`` are further conjuncts in their order, of which the next sees all; ``words`` and ``span``
-    are the source's all the same.
+    are the source's all the same. ``staying`` are labels of what a gapped clause beside it must keep behind
+    its verb; None: it keeps the verb.
     """
 
     sentence_id: str
@@ -278,6 +296,7 @@ class Reference:
     license: str
     structure: Structure | None = None
     placed: tuple[Placed, ...] = ()
+    staying: tuple[str, ...] | None = None
 
 
 UNLABELLED = "X"

@@ -9,7 +9,8 @@ It is defined on values, not on files, so that it can be computed with any reade
   lower-case hex digits; null is ``\N``, and so is a span with a null in it;
 - a donor is its sentence's id and its span, joined by U+001F; where it is null, or has a null in it, the
   row goes without this column, so that rows have the digest that they had before there was one; so it
-  goes without ``middle_donors`` where it has none;
+  goes without ``middle_donors`` where it has none, and without ``gap``, which is its three numbers joined
+  by U+001F;
 - the columns ``text`` and ``offsets`` are no part of a row: they say again what its words say;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;
@@ -127,6 +128,11 @@ def _donor_texts(donors: pa.StructArray) -> pa.StringArray:
     return pc.binary_join_element_wise(ids, span_texts(donors), _ELEMENT)
 
 
+def _gap_texts(gaps: pa.StructArray) -> pa.StringArray:
+    numbers = (pc.struct_field(gaps, name).cast(pa.string()) for name in ("at", "start", "end"))
+    return pc.binary_join_element_wise(*numbers, _ELEMENT)
+
+
 def _is_struct(*names: str) -> Callable[[pa.DataType], bool]:
     return lambda kind: pa.types.is_struct(kind) and {f.name for f in kind} == set(names)
 
@@ -167,6 +173,7 @@ _TEXTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array
     (pa.types.is_integer, lambda column: column.cast(pa.string())),
     (_is_struct("start", "end"), span_texts),
     (_is_struct("sentence_id", "start", "end"), _donor_texts),
+    (_is_struct("at", "start", "end"), _gap_texts),
     (_either(pa.types.is_list, pa.types.is_large_list), _joined),
     (_either(pa.types.is_binary, pa.types.is_large_binary), _digits),
 )

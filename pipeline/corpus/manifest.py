@@ -18,12 +18,12 @@ from pipeline.core.documents import Count, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 
-FORMAT = 4
+FORMAT = 5
 """Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
 
-READABLE = (1, 2, 3, FORMAT)
+READABLE = (1, 2, 3, 4, FORMAT)
 """Formats that are read. Releases of the first have no column ``donor``, of the first two no ``text`` and
-``offsets``, of the first three no ``middle_donors`` and but two conjuncts."""
+``offsets``, of the first three no ``middle_donors`` and but two conjuncts, of the first four no ``gap``."""
 
 _REMEDY = "make or get the corpus again"
 

@@ -47,6 +47,7 @@ STAND_OFF = pa.schema(
         RELEASED.field("license"),
         RELEASED.field("donor"),
         RELEASED.field("middle_donors"),
+        RELEASED.field("gap"),
         RELEASED.field("generation"),
     ]
 )

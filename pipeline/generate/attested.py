@@ -30,11 +30,19 @@ class AttestedInfilling(Infilling):
                 "random spans have no label, so there is no constituent to put beside them",
                 remedy="choose --spans constituents, or --fills free",
             )
+        if settings.gap and (
+            settings.spans != "constituents" or settings.arity != "two" or settings.targets
+        ):
+            raise SettingsError(
+                "a gap is left in the second of two clauses that are constituents",
+                remedy="leave --spans, --arity and --targets out, or --gap",
+            )
         super().__init__(settings)
         self.inert |= {"beams"}
         self._pool = pool_of(
             settings.corpus, self._plan.trees, self._trees, self._tokenizer,
             heads=settings.match == "head", coordinators=settings.coordinators_in_fills,
+            gaps=settings.gap,
         )  # fmt: skip
         self.notes = self._pool.left_out
 

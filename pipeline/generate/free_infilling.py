@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from pipeline.core.errors import SettingsError
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
 from pipeline.generate.infilling import FillAll, Infilling
@@ -13,9 +14,19 @@ from pipeline.infill.base import Fill
 
 
 class FreeInfilling(Infilling):
-    """A language model fills a gap beside a reference span with whatever it likes."""
+    """A language model fills a gap beside a reference span with whatever it likes.
+
+    Raises:
+        InputError, ModelError: as ``Infilling``.
+        SettingsError: as ``Infilling``; or a verb is to be left out.
+    """
 
     def __init__(self, settings: Generate) -> None:
+        if settings.gap:
+            raise SettingsError(
+                "nobody knows which verb of a free fill could be left out",
+                remedy="add --fills attested, or leave --gap out",
+            )
         super().__init__(settings)
         self.inert |= {"pool", "match"}
 

@@ -75,6 +75,8 @@ class Infilling(ABC):
             inert |= {"coordinators"}
         if settings.arity == "two":
             inert |= {"arity"}
+        if not settings.gap:
+            inert |= {"gap"}
         inert |= {"labelled", "targets"}  # what is drawn from them counts
 
     def inputs(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ or, to measure what parsing costs, the treebank's own of the same sentences.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
-from pipeline.core.types import Reference, SourceSentence, is_unlabelled_seed
+from pipeline.core.types import Reference, SourceSentence, Span, is_unlabelled_seed
 from pipeline.generate.settings import Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.generate.targets import Targets, read_targets
+from pipeline.text.gapping import CLAUSE, Clause, clauses_in
 from pipeline.text.trees import leaves, parse_tree
 
 
@@ -172,6 +173,7 @@ def make_plan(settings: Generate) -> Plan:
     choose = partial(
         _drawn,
         constituents=constituents, references=settings.references, seed=settings.seed, targets=targets,
+        gap=settings.gap,
     )  # fmt: skip
     rows = blocks(count, max(1, settings.unit // settings.references))
     sizes = tuple(len(block) * settings.references for block in rows)
@@ -182,6 +184,12 @@ def make_plan(settings: Generate) -> Plan:
             raise InputError(
                 "no span of U could become a structure that is wanted", path=settings.targets,
                 remedy="diagnose with a greater --smoothing, or generate without --targets",
+            )  # fmt: skip
+        if settings.gap:
+            raise InputError(
+                "no clause inside a sentence whose verb could be left out",
+                path=sentences if gold else folder,
+                remedy="check that the trees have parts of speech, or generate without --gap",
             )  # fmt: skip
         raise InputError(
             "no sentence offers a reference span",
@@ -204,6 +212,7 @@ def _drawn(
     references: int,
     seed: int,
     targets: Targets | None,
+    gap: bool,
 ) -> list[Reference]:
     if bracketing is None:  # counted among the sentences without a reference span
         return []
@@ -214,10 +223,15 @@ def _drawn(
             sentence_id=source.sentence_id,
             remedy="run `conjoin preparse` again",
         )
+    weigh = targets.weight if targets else None
+    clauses: dict[Span, tuple[str, ...]] = {}
+    if gap:
+        clauses = {c.span: c.staying for _, c in clauses_in(tree) if isinstance(c, Clause)}
+        weigh = lambda span, label: float(label == CLAUSE and span in clauses)  # noqa: E731
     found = draw_spans(
-        source, tree=tree if constituents else None, references=references, seed=seed,
-        weigh=targets.weight if targets else None,
+        source, tree=tree if constituents else None, references=references, seed=seed, weigh=weigh,
     )  # fmt: skip
+    found = [replace(each, staying=clauses.get(each.span)) for each in found]
     return [targets.put_on(each) for each in found] if targets else found
 
 

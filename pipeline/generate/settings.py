@@ -52,6 +52,10 @@ class Generate(SourceSettings, DecodingSettings):
         "two",
         description="Conjuncts: two; like-L: as often two, three or four as in the draw --labelled.",
     )
+    gap: bool = Field(
+        False,
+        description="Leave the verb out of the second conjunct: clauses, fills=attested (docs/ellipsis.md).",
+    )
     labelled: DrawSize | None = Field(
         None, description="like-L: which draw of the seed is L, a number or 'full'."
     )
@@ -72,7 +76,7 @@ class Generate(SourceSettings, DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold (trees), -sample or -n-best, -coordinators, -arity, -targets after the former, "
+        "-gold (trees), -sample or -n-best, -coordinators, -arity, -gap, -targets after the former, "
         "attested- (attested-M- if M is not 16) before it.",
     )
 

@@ -42,6 +42,8 @@ def default_out(settings: Generate) -> Path:
         kind += "-coordinators"
     if settings.arity != "two":
         kind += "-arity"
+    if settings.gap:
+        kind += "-gap"
     if settings.targets is not None:
         kind += "-targets"
     return settings.corpus / "candidates" / kind / f"seed-{settings.seed}"

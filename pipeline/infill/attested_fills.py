@@ -47,6 +47,7 @@ def pool_of(
     *,
     heads: bool = False,
     coordinators: bool = False,
+    gaps: bool = False,
 ) -> Pool:
     """The pool of some trees of a corpus for a language model.
 
@@ -57,6 +58,7 @@ def pool_of(
         tokenizer: the language model's.
         heads: whether the heads of constituents matter.
         coordinators: whether constituents that hold a coordinator are taken, too.
+        gaps: whether they are clauses without their verb, and nothing else.
 
     Raises:
         InputError: as ``open_pool``.
@@ -74,6 +76,7 @@ def pool_of(
             vocabulary=len(tokenizer),
             tags=tags if heads else None,
             coordinators=coordinators,
+            gaps=gaps,
         )
     )  # fmt: skip
 

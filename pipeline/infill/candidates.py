@@ -10,6 +10,7 @@ from pipeline.core.structures import laid_out
 from pipeline.core.types import (
     COORDINATORS,
     Candidate,
+    Gap,
     Placed,
     Reference,
     Reject,
@@ -18,6 +19,7 @@ from pipeline.core.types import (
 )
 from pipeline.infill.base import Fill
 from pipeline.text.coordinations import is_worded
+from pipeline.text.gapping import same_subject
 from pipeline.text.natural import split_words
 
 EMPTY = "empty fill"
@@ -26,6 +28,7 @@ SAME = "fill equal to the reference"
 COORDINATED = "fill holds a coordinator"
 REPEATED = "fill repeated"
 TWIN = "fill equal to another conjunct"
+SUBJECT_AGAIN = "gapped clause with the subject of the first"
 
 
 def grown(
@@ -155,6 +158,10 @@ def make_candidate(
     reason = fill.reason or _fault(own, fill_words, banned)
     if reason is None and any(_same(fill_words, each.words) for each in placed):
         reason = TWIN
+    left_out = attested.left_out if attested else None
+    before = left_out.start - attested.donor.start if attested and left_out else 0
+    if reason is None and left_out and same_subject(own, fill_words, before):
+        reason = SUBJECT_AGAIN
     if fill_words:
         structure = reference.structure or Structure(coordinator)
         laid = laid_out(structure, [own, *(each.words for each in placed), fill_words], span.start)
@@ -178,6 +185,7 @@ def make_candidate(
         license=attested.license if attested else reference.license,
         donor=attested.donor if attested else None,
         middle_donors=donors if attested and donors and conjuncts else None,
+        gap=Gap(conjuncts[-1].start + before, left_out.start, left_out.end) if left_out else None,
     )
     return candidate if reason is None else Reject(candidate, reason)
 

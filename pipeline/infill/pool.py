@@ -18,13 +18,14 @@ from pipeline.core.cache import cache_folder, cached
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.types import Attested, Donor, Reference
+from pipeline.core.types import Attested, Donor, Reference, Span
 from pipeline.corpus.licences import combined
 from pipeline.infill.attested import Choice
 from pipeline.infill.decoding import key_of
 from pipeline.infill.pool_building import (
     ARRAYS,
     FILES,
+    GAP_ARRAYS,
     TEXTS,
     TOKENS,
     PoolPlan,
@@ -70,14 +71,15 @@ class Pool:
 
     def __init__(self, folder: Path, facts: Mapping[str, object]) -> None:
         card = read_json(folder / "card.json") if (folder / "card.json").is_file() else {}
-        sizes = {name: (folder / name).stat().st_size for name in FILES}
+        gaps = GAP_ARRAYS if card.get("facts", {}).get("gaps") else {}
+        sizes = {name: (folder / name).stat().st_size for name in (*FILES, *gaps)}
         if sizes != card.get("bytes") or card["byteorder"] != sys.byteorder:
             raise FileNotFoundError(folder)
         if card["facts"] != json.loads(json.dumps(facts)):
             raise InputError(
                 "a pool of other trees", path=folder, remedy="remove this folder of the cache"
             )
-        kinds = {**ARRAYS, TOKENS: card["token"]}
+        kinds = {**ARRAYS, **gaps, TOKENS: card["token"]}
         # Of a memoryview a number is read in half the time that an array of numpy takes.
         self._of = {name: _mapped(folder / name).cast(kind) for name, kind in kinds.items()}
         self._texts = {name: _mapped(folder / name) for name in TEXTS}
@@ -134,11 +136,12 @@ class Pool:
 
     def _category(self, reference: Reference) -> str:
         if not self._heads:
-            return category_of(reference.label, None)
+            return category_of(reference.label, None, reference.staying)
         row = self._row(reference.sentence_id)
         tags = "" if row is None else self._text("tags", row)
         span = slice(reference.span.start, reference.span.end)
-        return category_of(reference.label, tags.split("\n")[span]) if tags else ""
+        own = tags.split("\n")[span]
+        return category_of(reference.label, own, reference.staying) if tags else ""
 
     def _row(self, sentence_id: str) -> int | None:
         keys, key = self._of["key"], key_of_id(sentence_id)
@@ -166,7 +169,9 @@ class Pool:
         for place in _shuffled(places, f"{seed}\0{key_of(reference)}\0donor", count):
             row, start, end = sentences[place], starts[place], ends[place]
             text = str(words[word_ends[row] : word_ends[row + 1]], "utf-8")
-            own = text.split("\n", end)[start:end]
+            split = text.split("\n", end)[:end]
+            gap = self._gap(place)
+            own = [*split[start : gap.start], *split[gap.end :]] if gap else split[start:]
             lower = "\n".join(own).lower()
             if lower in seen or (name := self._text("ids", row)) in used:
                 fruitless += 1
@@ -176,10 +181,16 @@ class Pool:
             seen.add(lower)
             fruitless = 0
             license_ = self._license(reference.license, row)
-            found[place] = Attested(tuple(own), Donor(name, start, end), license_)
+            found[place] = Attested(tuple(own), Donor(name, start, end), license_, gap)
             if len(found) == count:
                 break
         return found
+
+    def _gap(self, place: int) -> Span | None:
+        """The words of its sentence that a clause lacks, where that is what the pool holds."""
+        if "gap_start" not in self._of:
+            return None
+        return Span(*(self._of[name][place] for name in GAP_ARRAYS))
 
     def _license(self, license_: str, row: int) -> str:
         """A licence together with that of a sentence."""

@@ -16,12 +16,14 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from nltk.tree import Tree
 
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
-from pipeline.core.types import SourceSentence, holds_coordinator
+from pipeline.core.types import SourceSentence, Span, holds_coordinator
 from pipeline.text.constituents import constituent_spans
+from pipeline.text.gapping import CLAUSE, Clause, clauses_in
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
 from pipeline.text.trees import leaves, parse_tree
@@ -42,6 +44,9 @@ ARRAYS = {
 }  # fmt: skip
 """Files of numbers, in the machine's byte order, by their type as of ``array``."""
 
+GAP_ARRAYS = {"gap_start": "i", "gap_end": "i"}
+"""Further ones where the constituents are clauses without their verbs: the words that are left out."""
+
 TEXTS = {"words": "word_ends", "tags": "tag_ends", "ids": "id_ends"}
 """Files of texts, one text a sentence, words and tags a line each; and the file that has their ends."""
 
@@ -49,6 +54,7 @@ TOKENS = "tokens"
 """The file of tokens: ``H``, or ``i`` for a large vocabulary; ``token`` has the first of each constituent."""
 
 FILES = (*ARRAYS, *TEXTS, TOKENS)
+"""Those that every pool has."""
 
 _PIECE = 4096  # constituents tokenized together
 
@@ -77,6 +83,7 @@ class PoolPlan:
         tags: reads each sentence of the corpus, in its order, with its tags if it has any, for trees
             without; None: heads do not matter.
         coordinators: whether constituents that hold a coordinator are taken, too.
+        gaps: whether they are clauses without their verb, and nothing else.
     """
 
     corpus: Path
@@ -87,13 +94,15 @@ class PoolPlan:
     vocabulary: int
     tags: Callable[[], Iterator[tuple[str, Sequence[str] | None]]] | None = None
     coordinators: bool = False
+    gaps: bool = False
 
     @property
     def kind(self) -> list[Any]:
         """What tells it from other pools that a run on the same corpus may need."""
         heads = self.tags is not None
         place = str(self.corpus.resolve())
-        return [place, sorted(self.inputs), self.tokenizer, heads, self.coordinators]
+        own = [place, sorted(self.inputs), self.tokenizer, heads, self.coordinators]
+        return [*own, "gaps"] if self.gaps else own
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -104,17 +113,21 @@ class PoolPlan:
             "tokenizer": self.tokenizer,
             "heads": self.tags is not None,
             "coordinators": self.coordinators,
+            **({"gaps": True} if self.gaps else {}),
         }
 
 
-def category_of(label: str, tags: Sequence[str] | None) -> str:
+def category_of(
+    label: str, tags: Sequence[str] | None, staying: Sequence[str] | None = None
+) -> str:
     """What a reference and its donors have in common: the label, and where heads matter, the head's tag.
 
     Args:
         label: of the constituent.
         tags: of its words; None: heads do not matter.
+        staying: labels of what a clause without its verb keeps; None: it keeps the verb.
     """
-    return label if tags is None else f"{label} {head_tag(label, tags)}"
+    return " ".join([label, *([head_tag(label, tags)] if tags else ()), *(staying or ())])
 
 
 def key_of_id(sentence_id: str) -> int:
@@ -148,12 +161,13 @@ class _Writer(ExitStack):
             name: self.enter_context((folder / name).open("wb")) for name in (*TEXTS, TOKENS)
         }
         self._ends = {name: array("q", [0]) for name in TEXTS}
-        self._columns = {name: array("i") for name in ("sentence", "start", "end", "length")}
+        columns = ("sentence", "start", "end", "length", *(GAP_ARRAYS if plan.gaps else ()))
+        self._columns = {name: array("i") for name in columns}
         self._category, self._license, self._keys = array("H"), array("H"), array("Q")
         self._categories: dict[str, int] = {}
         self._licenses: dict[str, int] = {}
         self._left_out = Counter[str]()
-        self._waiting: list[tuple[int, int, int, str, str]] = []
+        self._waiting: list[tuple[int, Span, Span, str, str]] = []
         self._tagged = plan.tags() if plan.tags is not None else iter(())
         self._token = "H" if plan.vocabulary <= 1 << 16 else "i"
 
@@ -181,18 +195,36 @@ class _Writer(ExitStack):
         if tree is None:
             self._left_out[NO_TREE] += 1
             return
+        gaps = self._gaps(tree) if self._plan.gaps else {}
         for span, label in constituent_spans(source.words, tree):
             words = source.words[span.start : span.end]
+            gap, staying = Span(0, 0), None
+            if self._plan.gaps:
+                if label != CLAUSE or span not in gaps:
+                    continue
+                gap, staying = gaps[span].verbs, gaps[span].staying
+                words = (*source.words[span.start : gap.start], *source.words[gap.end : span.end])
             if not self._plan.coordinators and holds_coordinator(words):
                 self._left_out[COORDINATED] += 1
             elif heads and not tags:
                 self._left_out[NO_TAGS] += 1
             else:
-                category = category_of(label, tags[span.start : span.end] if heads else None)
+                own_tags = tags[span.start : span.end] if heads else None
+                category = category_of(label, own_tags, staying)
                 text = join_words(words).text
-                self._waiting.append((row, span.start, span.end, category, text))
+                self._waiting.append((row, span, gap, category, text))
         if len(self._waiting) >= _PIECE:
             self._measure()
+
+    def _gaps(self, tree: Tree) -> dict[Span, Clause]:
+        """The clauses that can do without their verb; of the others the reason is counted."""
+        found = {}
+        for span, clause in clauses_in(tree):
+            if isinstance(clause, Clause):
+                found[span] = clause
+            else:
+                self._left_out[f"clauses not in the pool: {clause}"] += 1
+        return found
 
     def _tags_of(self, sentence_id: str) -> Sequence[str]:
         return next((tags or () for name, tags in self._tagged if name == sentence_id), ())
@@ -201,11 +233,12 @@ class _Writer(ExitStack):
         """Take in what waits, with its tokens."""
         codes = self._categories
         tokens = self._plan.tokens([text for *_, text in self._waiting])
-        for (row, start, end, category, _), ids in zip(self._waiting, tokens, strict=True):
+        for (row, span, gap, category, _), ids in zip(self._waiting, tokens, strict=True):
             if not ids:
                 self._left_out[NO_TOKENS] += 1
                 continue
-            values = {"sentence": row, "start": start, "end": end, "length": len(ids)}
+            values = {"sentence": row, "start": span.start, "end": span.end, "length": len(ids)}
+            values |= {"gap_start": gap.start, "gap_end": gap.end} if self._plan.gaps else {}
             for name, value in values.items():
                 self._columns[name].append(value)
             self._category.append(codes.setdefault(category, len(codes)))
@@ -241,7 +274,8 @@ class _Writer(ExitStack):
             "categories": _places(names, category[order], length[order]),
             "token": self._token,
         }
-        paths = [self._folder / name for name in FILES]
+        files = (*FILES, *(GAP_ARRAYS if self._plan.gaps else ()))
+        paths = [self._folder / name for name in files]
         card = {
             **about,
             "facts": self._plan.facts,
@@ -261,6 +295,11 @@ class _Writer(ExitStack):
             return InputError(
                 "no sentence has parts of speech, which --match head needs",
                 path=corpus, remedy="choose --match label",
+            )  # fmt: skip
+        if self._plan.gaps:
+            return InputError(
+                "no clause inside a sentence whose verb could be left out", path=corpus,
+                remedy="check that the trees have parts of speech, or generate without --gap",
             )  # fmt: skip
         return InputError(
             "no tree has a constituent to offer", path=corpus, remedy="check what preparse printed"

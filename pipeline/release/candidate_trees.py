@@ -26,6 +26,7 @@ from pipeline.text.splicing import (
     flat_conjunct,
     require_sound,
     spliced,
+    without_words,
 )
 from pipeline.text.trees import one_line, parse_tree, place_of, rooted
 
@@ -197,6 +198,10 @@ class CandidateTrees(ExitStack):
         for donor in donors:
             part = self._donated(donor, candidate.label, known)
             gold = gold and part.gold
+            gap = candidate.gap if donor is donors[-1] else None
+            if gap is not None:
+                lacking = Span(gap.start - donor.start, gap.end - donor.start)
+                part.tree = without_words(part.tree, lacking)
             fills.append(part.tree)
         made = spliced(
             base.tree, candidate.reference, fills, candidate.words, candidate.coordination

@@ -73,7 +73,7 @@ def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -
 
 _READ = (
     "candidate_id", "sentence_id", "coordinator", "word", "conjuncts", "reference", "fill",
-    "fill_words", "donor", "middle_donors", "source", "donated", "donated_middle",
+    "fill_words", "donor", "middle_donors", "gap", "source", "donated", "donated_middle",
 )  # fmt: skip
 _MISSING = "their sentence is not in it"
 _NO_DONOR = "their donor is not in it"

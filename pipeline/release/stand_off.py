@@ -178,7 +178,7 @@ REPEATS, STRANGE = "generated text repeats the source", "coordinator could be an
 
 _READ = {
     "candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "reference", "fill", "license",
-    "donor", "middle_donors", "reason", "source", "donated", "donated_middle",
+    "donor", "middle_donors", "gap", "reason", "source", "donated", "donated_middle",
 }  # fmt: skip
 _BESIDE = [field.name for field in (SOURCE, DONATED, DONATED_MIDDLE)]
 _LONGEST = 20  # characters of a coordinator at most; what is longer could be any text
@@ -205,6 +205,11 @@ def donated_fill(row: Mapping[str, Any]) -> tuple[str, list[str]] | None:
         start, end = donor["start"], donor["end"]
         if words is None or not 0 <= start < end or len(words) != end - start:
             return None
+    if row["gap"] is not None:
+        start, low, high = row["donor"]["start"], row["gap"]["start"], row["gap"]["end"]
+        if not start < low < high < row["donor"]["end"]:
+            return None
+        every[-1] = every[-1][: low - start] + every[-1][high - start :]
     return join_words(every[-1]).text, [word for words in every for word in words]
 
 

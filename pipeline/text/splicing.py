@@ -80,6 +80,17 @@ def spliced(
     return made
 
 
+def without_words(tree: Tree, span: Span) -> Tree:
+    """A copy of a tree without some of its words and the constituents that they leave empty."""
+    made: Tree = tree.copy(deep=True)
+    for place in reversed(made.treepositions("leaves")[span.start : span.end]):
+        above = place
+        while above and (above == place or not len(made[above])):
+            del made[above]
+            above = above[:-1]
+    return made
+
+
 def _between(word: str, place: int, coordination: Coordination) -> Tree:
     if place == coordination.coordinator:
         return Tree("CC", [escape(word)])

@@ -56,6 +56,8 @@ def _comments(item: Item) -> Iterator[tuple[str, ...]]:
     if donors := donors_of(item):
         yield "donor_sentence", *(donor["sentence_id"] for donor in donors)
         yield "donor_words", *(f"{d['span'][0] + 1}-{d['span'][1]}" for d in donors)
+    if row.get("gap"):
+        yield "gap_before_word", str(row["gap"]["at"] + 1)
     for name in ("score", "score_append", "score_prepend"):
         if row.get(name) is not None:
             yield name, repr(row[name])

@@ -174,11 +174,16 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
                 row["reference"] = (row["reference"]["start"], row["reference"]["end"])
                 row["donor"] = row["donor"] and _donor(row["donor"])
                 row["middle_donors"] = row["middle_donors"] and [*map(_donor, row["middle_donors"])]
+                row["gap"] = row["gap"] and _gap(row["gap"])
                 yield row | {name: run for name, run in runs.items() if name not in row}
 
 
 def _donor(donor: Mapping[str, Any]) -> dict[str, Any]:
     return {"sentence_id": donor["sentence_id"], "span": (donor["start"], donor["end"])}
+
+
+def _gap(gap: Mapping[str, int]) -> dict[str, Any]:
+    return {"at": gap["at"], "donor_span": (gap["start"], gap["end"])}
 
 
 def _plain(row: Row) -> Row:
@@ -195,6 +200,7 @@ def _plain(row: Row) -> Row:
         "reference": span(row["reference"]),
         "donor": row["donor"] and donor(row["donor"]),
         "middle_donors": row["middle_donors"] and [*map(donor, row["middle_donors"])],
+        "gap": row["gap"] and {"at": row["gap"]["at"], **span(row["gap"]["donor_span"])},
     }
 
 

@@ -13,6 +13,15 @@ from pipeline.tools.validate.identity import FILE
 
 _NEEDS = {"words", "conjuncts", "donor"}
 
+_PARTS = """SELECT place, words, donor, conjuncts[-1] AS own FROM batch WHERE gap IS NULL
+    UNION ALL SELECT place, words,
+        {'sentence_id': donor.sentence_id, 'start': donor."start", 'end': gap."start"},
+        {'start': conjuncts[-1]."start", 'end': gap.at} FROM batch WHERE gap IS NOT NULL
+    UNION ALL SELECT place, words,
+        {'sentence_id': donor.sentence_id, 'start': gap."end", 'end': donor."end"},
+        {'start': gap.at, 'end': conjuncts[-1]."end"} FROM batch WHERE gap IS NOT NULL"""
+"""Donors and their conjuncts; of a gapped one what stands before the gap, and what stands behind it."""
+
 Wrong = tuple[str, tuple[int, int], str]
 """Kind of violation; file and row, in numbers from 0; what is wrong."""
 
@@ -60,6 +69,8 @@ class Donated:
             return
         self._database.register("batch", pa.Table.from_batches([batch]))
         pairs = "SELECT place, words, donor, conjuncts[-1] AS own FROM batch"
+        if "gap" in batch.schema.names:
+            pairs = _PARTS
         if "middle_donors" in batch.schema.names:
             pairs += """ UNION ALL SELECT place, words, pair[1], pair[2] FROM (SELECT place, words,
                 unnest(list_zip(middle_donors, conjuncts[2:-2])) AS pair FROM batch)"""

@@ -223,8 +223,15 @@ _DONOR = [
     Rule("donor in the source sentence", "donor sentence_id",
          "attested AND donor.sentence_id = sentence_id", "both are {sentence_id}"),
     Rule("donor differs from its conjunct", "donor conjuncts",
-         """attested AND donor."end"::BIGINT - donor."start" IS DISTINCT FROM ends[-1] - starts[-1]""",
+         """attested AND donor."end"::BIGINT - donor."start" - coalesce(lacking, 0)
+            IS DISTINCT FROM ends[-1] - starts[-1]""",
          "donor {donor}, conjuncts {conjuncts}"),
+    # The verb stands between the subject and what stays, at the same place of donor and conjunct.
+    Rule("gap outside its conjunct", "gap donor conjuncts",
+         """gap IS NOT NULL AND (NOT attested OR gap.at <= starts[-1] OR gap.at >= ends[-1]
+            OR gap."start" >= gap."end" OR gap."end" >= donor."end"
+            OR gap.at - starts[-1] <> gap."start"::BIGINT - donor."start")""",
+         "gap {gap}, donor {donor}, conjuncts {conjuncts}"),
     Rule("id missing", "middle_donors", ANY("middle_donors", _blank("s.sentence_id")),
          "a donor's id is empty"),
     Rule("span outside sentence", "middle_donors", ANY("middle_donors", 's."start" < 0'),
