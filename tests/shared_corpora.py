@@ -76,7 +76,7 @@ def without(path: Path, *columns: str) -> None:
 
 def without_donors(path: Path) -> None:
     """As a file of the first versions lacks donors, and text beside the words."""
-    without(path, "donor", "middle_donors", "text", "offsets")
+    without(path, "donor", "middle_donors", "gap", "text", "offsets")
 
 
 def row_of(candidate: Candidate) -> dict[str, Any]:

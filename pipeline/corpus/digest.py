@@ -9,8 +9,8 @@ It is defined on values, not on files, so that it can be computed with any reade
   lower-case hex digits; null is ``\N``, and so is a span with a null in it;
 - a donor is its sentence's id and its span, joined by U+001F; where it is null, or has a null in it, the
   row goes without this column, so that rows have the digest that they had before there was one; so it
-  goes without ``middle_donors`` where it has none, and without ``gap``, which is its three numbers joined
-  by U+001F;
+  goes without ``middle_donors`` where it has none, and without ``gap``, which is its place and its span,
+  joined by U+001F;
 - the columns ``text`` and ``offsets`` are no part of a row: they say again what its words say;
 - in strings, and in the elements of lists of strings, ``\`` is written ``\\``, U+001E ``\e`` and
   U+001F ``\f``;
@@ -129,8 +129,8 @@ def _donor_texts(donors: pa.StructArray) -> pa.StringArray:
 
 
 def _gap_texts(gaps: pa.StructArray) -> pa.StringArray:
-    numbers = (pc.struct_field(gaps, name).cast(pa.string()) for name in ("at", "start", "end"))
-    return pc.binary_join_element_wise(*numbers, _ELEMENT)
+    at = pc.struct_field(gaps, "at").cast(pa.string())
+    return pc.binary_join_element_wise(at, span_texts(gaps), _ELEMENT)
 
 
 def _is_struct(*names: str) -> Callable[[pa.DataType], bool]:

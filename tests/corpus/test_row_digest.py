@@ -13,7 +13,7 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.rows import RELEASED
 from pipeline.text.columns import natural_columns
 
-DONORS = ("donor", "middle_donors")
+DONORS = ("donor", "middle_donors", "gap")
 
 
 def rows(count: int = 12) -> list[dict[str, Any]]:
@@ -22,6 +22,7 @@ def rows(count: int = 12) -> list[dict[str, Any]]:
     made[2] |= {"score": 0.1, "conjuncts": [], "words": []}
     made[4] |= {"donor": {"sentence_id": "a-\x1f1", "start": 2, "end": 5}}
     made[4] |= {"middle_donors": [{"sentence_id": f"b\\{n}", "start": n, "end": 7} for n in (0, 3)]}
+    made[5] |= {"gap": {"at": 7, "start": 3, "end": 5}}
     made[3] |= {"conjuncts": [{"start": 1, "end": None}, {"start": 3, "end": 4}]}
     return made
 
@@ -38,7 +39,8 @@ def plain(row: dict[str, Any]) -> int:
             return str(struct.unpack("<I", struct.pack("<f", value))[0])
         if isinstance(value, dict):
             span = "\\N" if None in value.values() else f"{value['start']}-{value['end']}"
-            return f"{text(value['sentence_id'])}\x1f{span}" if "sentence_id" in value else span
+            first = [text(value[name]) for name in ("sentence_id", "at") if name in value]
+            return "\x1f".join([*first, span])
         return "\x1f".join(map(text, value)) if isinstance(value, list) else str(value)
 
     names = [name for name in RELEASED.names if name not in DONORS or row[name] is not None]

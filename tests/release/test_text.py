@@ -73,7 +73,7 @@ def test_a_release_of_old_candidates_is_that_of_new_ones(
         validate.run(Validate(place=made / name / "candidates/t5-sync/seed-0"))
     assert capsys.readouterr().out.count("no violations") == 2
     full, of_old = manifest(made / "full"), manifest(made / "of-old")
-    assert full["format"] == 4
+    assert full["format"] == 5
     assert full["digests"] == of_old["digests"]
     assert full["shards"] == of_old["shards"]
     for row in rows(made / "of-old", "*/train-*.parquet"):
@@ -88,7 +88,7 @@ def test_stand_off_rows_have_neither_and_get_both_back(made: Path, tmp_path: Pat
     write_json(made / "bare/manifest.json", told)
     write_checksums(made / "bare")
     rehydrate.run(Rehydrate(release=made / "bare", source=made / "new", out=tmp_path / "again"))
-    assert manifest(tmp_path / "again")["format"] == 4
+    assert manifest(tmp_path / "again")["format"] == 5
     released, again = (
         {row["candidate_id"]: row for row in rows(place, "data/*.parquet")}
         for place in (made / "full", tmp_path / "again")

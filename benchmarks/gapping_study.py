@@ -1,0 +1,454 @@
+"""Do artificial gapping and sentences that two parsers agree on help a dependency parser?
+
+Parser A is stanza's ``depparse``, B is UDPipe, each with a tagger of its own (nltk's perceptron, UDPipe's); both
+are trained here. What is enriched and measured is A, always with its last weights and, of a share of the treebank,
+with the same number of updates, whatever it learns from:
+
+- ``ellipsis``: the treebank; with artificial gapping (``conjoin gap``); with that and sentences of raw text in
+  which both parsers, trained so, find the same orphans and agree on all else (``conjoin agree --orphans``).
+- ``samplings``: a share of the treebank, and with sentences of raw text on which two parsers of that share agree:
+  drawn like the treebank or at random (``conjoin agree --like``).
+
+Needs ``pip install ufal.udpipe``. Raw text comes as paragraphs, a line each. A file that is there is not made
+again. See benchmarks/README.md; ``gapping_tables.py`` prints what came of it.
+"""
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from nltk.tokenize import NLTKWordTokenizer
+from stanza.models import parser as depparse
+from ufal import udpipe
+
+from pipeline.core.files import write_json, write_text
+from pipeline.parsing.tagging import Tagger, train_tagger
+from pipeline.text.dependencies import ABSENT, DependencyTree, Word, read_trees
+from pipeline.text.lines import open_lines
+from pipeline.text.segmentation import learn_punkt
+from pipeline.tools.orphans import ORPHAN, by_sentence
+
+LEVELS = (5, 10, 15)
+"""Sentences with orphans from raw text, in % of the treebank's sentences (the paper's Table 6)."""
+
+SIZES = (20, 100, 200)
+"""Sentences drawn like the treebank, in % of the share's (the paper's Table 4); the controls have the middle one."""
+
+CONTROLS = ("random-sentences", "random-tokens")
+
+SETTINGS_OF_A = [
+    "--lang",
+    "en",
+    "--shorthand",
+    "en_ewt",
+    "--cpu",
+    "--no_checkpoint",
+    "--no_pretrain",
+    "--no_char",
+    "--no_xpos",
+    "--no_ufeats",
+    "--word_emb_dim",
+    "100",
+    "--hidden_dim",
+    "128",
+    "--num_layers",
+    "2",
+    "--deep_biaff_hidden_dim",
+    "64",
+    "--deep_biaff_output_dim",
+    "50",
+    "--dropout",
+    "0.2",
+    "--word_dropout",
+    "0.15",
+    "--optim",
+    "adam",
+    "--lr",
+    "0.003",
+    "--batch_size",
+    "1000",
+]
+"""A small parser that learns quickly, chosen on EWT's dev part: no pretrained vectors can be had here, and a layer
+of characters would double its time."""
+
+TAGGER_OF_B = (
+    "models=1;templates_1=tagger;iterations=2;use_xpostag=0;use_feats=0;use_lemma=0;"
+    "provide_xpostag=0;provide_feats=0;provide_lemma=0"
+)
+PARSER_OF_B = (
+    "iterations=3;hidden_layer=64;use_gold_tags=1;batch_size=10;learning_rate=0.02;"
+    "transition_system=projective;transition_oracle=static;structured_interval=0;single_root=1;"
+    "embedding_upostag=20;embedding_feats=0;embedding_xpostag=0;embedding_form=50;embedding_lemma=0;"
+    "embedding_deprel=20"
+)
+
+SHORTEST, LONGEST = 4, 40  # words of a raw sentence; parsers hardly agree on longer ones
+_COORDINATORS = frozenset({"and", "or", "but", "&", ";"})
+
+
+def main(options: argparse.Namespace) -> None:
+    """Make one part of the study."""
+    torch.set_num_threads(1)
+    study = Study(options)
+    if options.part == "ellipsis":
+        study.ellipsis(options.seed)
+    elif options.part == "samplings":
+        study.samplings(options.share, options.seed)
+    else:
+        study.prepare()
+
+
+class Study:
+    """What is made, in the order it depends on; everything lies below ``work``."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._work: Path = options.work
+        self._train, self._test = (
+            sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0] for part in ("train", "test")
+        )
+        self._gapping = sorted(options.gapping.glob("orphan-basic.*.conllu"))
+
+    def prepare(self) -> None:
+        """What all seeds share: plain files, artificial gapping, raw text."""
+        once(self._plain("train"), lambda out: write_plain(read(self._train), out))
+        once(self._plain("ewt-test"), lambda out: write_plain(read(self._test), out))
+        for path in self._gapping:
+            name = f"gapping-{path.name.split('.')[1]}"
+            once(self._plain(name), lambda out, path=path: write_plain(read(path), out))
+        gapped = self._work / "gapped"
+        if not gapped.exists():
+            conjoin("gap", self._train, "--out", gapped)
+        once(self._plain("artificial"), lambda out: write_plain(
+            [*read(self._plain("train")), *read(gapped / "gapped.conllu")], out))  # fmt: skip
+        once(self._work / "raw.txt", self._write_raw)
+
+    def _plain(self, name: str) -> Path:
+        return self._work / "plain" / f"{name}.conllu"
+
+    def _write_raw(self, out: Path) -> None:
+        """Sentences of the raw text in random order, each once, words with spaces between them."""
+        with open_lines(self._options.text) as lines:
+            paragraphs = [line.strip() for _, line in lines if line.strip()]
+        cut, words = learn_punkt(paragraphs), NLTKWordTokenizer()
+        found: dict[str, None] = {}
+        for paragraph in paragraphs:
+            for sentence in cut(paragraph):
+                tokens = [_QUOTES.get(each, each) for each in words.tokenize(sentence)]
+                if SHORTEST <= len(tokens) <= LONGEST and tokens[-1] in (".", "!", "?"):
+                    found[" ".join(tokens)] = None
+        every = list(found)
+        random.Random("raw").shuffle(every)
+        write_text(out, "".join(f"{each}\n" for each in every))
+
+    def ellipsis(self, seed: int) -> None:
+        """The treebank, with artificial gapping, and with agreed orphans besides."""
+        options, folder = self._options, self._work / "ellipsis"
+        self.measured(folder / "treebank", self._plain("train"), seed, options.updates)
+        self.measured(folder / "artificial", self._plain("artificial"), seed, options.updates)
+        own = folder / "artificial" / f"seed-{seed}"
+        a = ParserA(own, self._plain("artificial"), seed, options.updates)
+        # B is the same for all seeds: it only proposes.
+        shared = ParserB(folder / "parser-b", self._plain("artificial"))
+        raw = self._sentences(options.raw_for_orphans)
+        proposed = folder / "parser-b" / "proposed.conllu"
+        once(proposed, lambda out: write_trees(
+            shared.parse(s for s in raw if not _COORDINATORS.isdisjoint(s)), out,
+            lambda tree: any(word.relation == ORPHAN for word in tree.words)))  # fmt: skip
+        agreed = own / "agreed"
+        if not agreed.exists():
+            seen = own / "seen.conllu"
+            once(seen, lambda out: write_trees(
+                a.parse([tree.forms for tree in read(proposed)]), out))  # fmt: skip
+            conjoin(
+                "agree", seen, proposed, "--out", agreed, "--orphans", *self._apart(), may_fail=True
+            )
+        found = read(agreed / "agreed.conllu") if agreed.exists() else []
+        random.Random(f"orphans/{seed}").shuffle(found)
+        known = read(self._plain("artificial"))
+        size = len(read(self._plain("train")))
+        for level in LEVELS:
+            wanted = size * level // 100
+            arm = folder / f"agreed-{level}"
+            if found and (len(found) >= wanted or level == LEVELS[0]):
+                some = found[:wanted]
+                mixed = arm / f"seed-{seed}" / "train.conllu"
+                once(mixed, lambda out, some=some: write_plain([*known, *some], out))
+                self.measured(arm, mixed, seed, options.updates, agreed=len(some))
+
+    def samplings(self, share: int, seed: int) -> None:
+        """A share of the treebank, and with agreed sentences drawn in several ways."""
+        options, folder = self._options, self._work / f"samplings-{share}"
+        own = folder / "treebank" / f"seed-{seed}" / "train.conllu"
+        updates = options.updates if share == 100 else options.updates_of_shares
+
+        def write_share(out: Path) -> None:
+            trees = read(self._plain("train"))
+            drawn = random.Random(f"{seed}/{share}").sample(trees, len(trees) * share // 100)
+            write_plain(drawn, out)
+
+        once(own, write_share)
+        self.measured(folder / "treebank", own, seed, updates)
+        a, b = ParserA(own.parent, own, seed, updates), ParserB(own.parent, own)
+        sentences = list(self._sentences(options.raw_for_samplings))
+        once(own.parent / "raw-a.conllu", lambda out: write_trees(a.parse(sentences), out))
+        once(own.parent / "raw-b.conllu", lambda out: write_trees(b.parse(sentences), out))
+        draws = [("identical", size) for size in SIZES] + [(name, SIZES[1]) for name in CONTROLS]
+        for sample, size in draws:
+            arm = folder / f"{sample}-{size}"
+            drawn = arm / f"seed-{seed}" / "agreed"
+            if not drawn.exists():
+                conjoin(
+                    "agree", own.parent / "raw-a.conllu", own.parent / "raw-b.conllu", "--out", drawn,
+                    "--like", own, "--size", f"{size}%", "--sample", sample, "--seed", seed,
+                    *self._apart(),
+                )  # fmt: skip
+            more = read(drawn / "agreed.conllu")
+            mixed = arm / f"seed-{seed}" / "train.conllu"
+            once(mixed, lambda out, more=more: write_plain([*read(own), *more], out))
+            self.measured(arm, mixed, seed, updates, agreed=len(more))
+
+    def measured(self, arm: Path, trees: Path, seed: int, updates: int, **told: int) -> None:
+        """Train A on some trees and write what it gets right, sentence by sentence."""
+
+        def measure(out: Path) -> None:
+            a = ParserA(out.parent, trees, seed, updates)
+            counts = {}
+            for gold in (
+                self._plain("ewt-test"),
+                *sorted(self._plain("x").parent.glob("gapping-*.conllu")),
+            ):
+                right = read(gold)
+                found = by_sentence(right, list(a.parse([tree.forms for tree in right])))
+                counts[gold.stem] = None if found is None else found.tolist()
+            sizes = {"sentences": len(read(trees)), "words": sum(len(t.words) for t in read(trees))}
+            write_json(out, {"seed": seed, "updates": updates, **sizes, **told, "counts": counts})
+
+        once(arm / f"seed-{seed}" / "measured.json", measure)
+
+    def _sentences(self, most: int) -> Iterator[tuple[str, ...]]:
+        with open_lines(self._work / "raw.txt") as lines:
+            for number, line in lines:
+                if number > most:
+                    return
+                yield tuple(line.split())
+
+    def _apart(self) -> Iterator[object]:
+        """Sentences that nothing measured here may be trained on."""
+        for path in sorted(self._plain("x").parent.glob("*-test.conllu")):
+            yield from ("--apart", path)
+        for path in sorted(self._plain("x").parent.glob("gapping-*.conllu")):
+            yield from ("--apart", path)
+
+
+_QUOTES = {"``": '"', "''": '"'}  # as EWT writes them
+
+
+class ParserA:
+    """Stanza's dependency parser, on the tags of a perceptron; trained if it is not there."""
+
+    def __init__(self, folder: Path, trees: Path, seed: int, updates: int) -> None:
+        self._folder, self._trees, self._seed, self._updates = folder, trees, seed, updates
+
+    @cached_property
+    def _tagger(self) -> Tagger:
+        path = self._folder / "tagger-a.json"
+        once(path, lambda out: train_tagger(out, map(_tagged, read(self._trees)), self._seed))
+        return Tagger(path)
+
+    @cached_property
+    def _model(self) -> Path:
+        path = self._folder / "parser-a.pt"
+
+        def train(out: Path) -> None:
+            depparse.main([
+                "--mode", "train", *SETTINGS_OF_A, "--seed", str(self._seed),
+                "--train_file", str(self._trees), "--eval_file", str(self._first(50)),
+                # No choice by dev: the last weights are kept.
+                "--max_steps", str(self._updates), "--eval_interval", str(2 * self._updates),
+                "--save_dir", str(out.parent), "--save_name", out.name,
+            ])  # fmt: skip
+
+        once(path, train)
+        return path
+
+    def _first(self, count: int) -> Path:
+        path = self._folder / "first.conllu"
+        write_plain(read(self._trees)[:count], path)
+        return path
+
+    def parse(self, sentences: Iterable[Sequence[str]]) -> Iterator[DependencyTree]:
+        """Trees of sentences, in their order."""
+        every = list(sentences)
+        for start in range(0, len(every), 10_000):
+            yield from self._parsed(every[start : start + 10_000])
+
+    def _parsed(self, sentences: Sequence[Sequence[str]]) -> list[DependencyTree]:
+        with tempfile.TemporaryDirectory() as place:
+            asked, answered = Path(place, "asked.conllu"), Path(place, "answered.conllu")
+            write_plain((_untied(s, self._tagger.tag(s)) for s in sentences), asked)
+            depparse.main([
+                "--mode", "predict", *SETTINGS_OF_A, "--no_gold_labels", "--eval_file", str(asked),
+                "--output_file", str(answered), "--save_dir", str(self._model.parent),
+                "--save_name", self._model.name,
+            ])  # fmt: skip
+            return read(answered)
+
+
+class ParserB:
+    """UDPipe's tagger and parser; trained if they are not there."""
+
+    def __init__(self, folder: Path, trees: Path) -> None:
+        self._folder, self._trees = folder, trees
+
+    @cached_property
+    def _model(self) -> Any:
+        path = self._folder / "parser-b.udpipe"
+        once(path, self._train)
+        return udpipe.Model.load(str(path))
+
+    def _train(self, out: Path) -> None:
+        error, kept = udpipe.ProcessingError(), udpipe.Sentences()
+        for sentence in _of_udpipe(self._trees.read_text("utf-8")):
+            kept.append(sentence)
+        model = udpipe.Trainer.train(
+            "morphodita_parsito", kept, udpipe.Sentences(), "none", TAGGER_OF_B, PARSER_OF_B, error
+        )
+        if error.occurred():
+            raise SystemExit(f"UDPipe: {error.message}")
+        out.write_bytes(model)
+
+    def parse(self, sentences: Iterable[Sequence[str]]) -> Iterator[DependencyTree]:
+        """Trees of sentences, in their order."""
+        output = udpipe.OutputFormat.newOutputFormat("conllu")
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place, "parsed.conllu")
+            with path.open("w", encoding="utf-8") as file:
+                for words in sentences:
+                    sentence = udpipe.Sentence()
+                    for word in words:
+                        sentence.addWord(word)
+                    self._model.tag(sentence, "")
+                    self._model.parse(sentence, "")
+                    file.write(output.writeSentence(sentence))
+            yield from read(path)
+
+
+def _of_udpipe(text: str) -> Iterator[Any]:
+    reader, error = udpipe.InputFormat.newConlluInputFormat(), udpipe.ProcessingError()
+    reader.setText(text)
+    sentence = udpipe.Sentence()
+    while reader.nextSentence(sentence, error):
+        yield sentence
+        sentence = udpipe.Sentence()
+    if error.occurred():
+        raise SystemExit(f"UDPipe: {error.message}")
+
+
+def _tagged(tree: DependencyTree) -> tuple[list[str], list[str]]:
+    return [word.form for word in tree.words], [word.upos for word in tree.words]
+
+
+def _untied(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:
+    """Words with their tags, and a tree that nobody looks at."""
+    return DependencyTree(tuple(
+        Word(n, form, ABSENT, tag, ABSENT, ABSENT, n - 1, "dep" if n > 1 else "root", ABSENT, ABSENT)
+        for n, (form, tag) in enumerate(zip(words, tags, strict=True), 1)
+    ))  # fmt: skip
+
+
+def read(path: Path) -> list[DependencyTree]:
+    """The trees of a file."""
+    with open_lines(path) as lines:
+        return list(read_trees(lines))
+
+
+def write_plain(trees: Iterable[DependencyTree], out: Path) -> None:
+    """Write words, tags and basic trees, and nothing else.
+
+    The word in lower case stands as lemma: A reads lemmas, and nothing here makes them.
+    """
+    bare = (
+        replace(tree, tokens=(), empty=(), comments=(), words=tuple(
+            replace(w, lemma=w.form.lower(), xpos=ABSENT, feats=ABSENT, deps=ABSENT, misc=ABSENT)
+            for w in tree.words
+        ))
+        for tree in trees
+    )  # fmt: skip
+    write_trees(bare, out)
+
+
+def write_trees(
+    trees: Iterable[DependencyTree],
+    out: Path,
+    keep: Callable[[DependencyTree], bool] = lambda _: True,
+) -> None:
+    """Write those that are to be kept."""
+    with out.open("w", encoding="utf-8") as file:
+        for tree in trees:
+            if keep(tree):
+                file.write("\n".join(tree.rows) + "\n\n")
+
+
+def once(path: Path, make: Callable[[Path], object]) -> None:
+    """Make a file, unless it is there, and write down what processor time that took."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Files are made one within the other: what the inner ones took is not the outer one's.
+    before, inner = cpu_s(), sum(_SPENT.values())
+    make(path.with_name(f"~{path.name}"))
+    path.with_name(f"~{path.name}").rename(path)
+    _SPENT[path] = cpu_s() - before - (sum(_SPENT.values()) - inner)
+    write_json(path.with_name(f"{path.name}.cpu.json"), {"cpu_s": round(_SPENT[path], 1)})
+    print(f"{path}: {_SPENT[path]:.0f} CPU s", flush=True)
+
+
+_SPENT: dict[Path, float] = {}
+
+
+def cpu_s() -> float:
+    """Processor time of this process and of those that it started."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in spent)
+
+
+def conjoin(*command: object, may_fail: bool = False) -> None:
+    """Call one of conjoin's commands."""
+    line = [sys.executable, "-m", "pipeline", *map(str, command)]
+    print("+ conjoin", *line[3:], flush=True)
+    if subprocess.run(line, check=False).returncode and not may_fail:  # noqa: S603 - our own command
+        raise SystemExit("that command failed")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=("prepare", "ellipsis", "samplings"))
+    parser.add_argument("--work", type=Path, default=Path("data/gapping-study"))
+    parser.add_argument(
+        "--treebank", type=Path, required=True, help="folder with *-ud-train.conllu*"
+    )
+    parser.add_argument(
+        "--gapping", type=Path, required=True, help="folder with orphan-basic.*.conllu"
+    )
+    parser.add_argument("--text", type=Path, required=True, help="raw text, a paragraph a line")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=int, default=100, help="samplings: %% of the treebank")
+    parser.add_argument("--updates", type=int, default=400, help="of A, of the whole treebank")
+    parser.add_argument("--updates-of-shares", type=int, default=200, help="of A, of a share")
+    parser.add_argument("--raw-for-orphans", type=int, default=200_000, help="sentences")
+    parser.add_argument("--raw-for-samplings", type=int, default=20_000, help="sentences")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(_options())
