@@ -43,6 +43,9 @@ LEVELS = (5, 10, 15)
 SIZES = (20, 100, 200)
 """Sentences drawn like the treebank, in % of the share's (the paper's Table 4); the controls have the middle one."""
 
+ENOUGH = 0.9
+"""Of the sentences wanted; with fewer a draw would be another size's."""
+
 CONTROLS = ("random-sentences", "random-tokens")
 
 SETTINGS_OF_A = [
@@ -213,6 +216,10 @@ class Study:
                     *self._apart(),
                 )  # fmt: skip
             more = read(drawn / "agreed.conllu")
+            wanted = len(read(own)) * size // 100
+            if sample == "identical" and len(more) < ENOUGH * wanted:
+                print(f"{arm}: {len(more)} of {wanted} sentences: the parsers agree on too few", flush=True)
+                continue
             mixed = arm / f"seed-{seed}" / "train.conllu"
             once(mixed, lambda out, more=more: write_plain([*read(own), *more], out))
             self.measured(arm, mixed, seed, updates, agreed=len(more))
