@@ -218,7 +218,10 @@ class Study:
             more = read(drawn / "agreed.conllu")
             wanted = len(read(own)) * size // 100
             if sample == "identical" and len(more) < ENOUGH * wanted:
-                print(f"{arm}: {len(more)} of {wanted} sentences: the parsers agree on too few", flush=True)
+                print(
+                    f"{arm}: {len(more)} of {wanted} sentences: the parsers agree on too few",
+                    flush=True,
+                )
                 continue
             mixed = arm / f"seed-{seed}" / "train.conllu"
             once(mixed, lambda out, more=more: write_plain([*read(own), *more], out))

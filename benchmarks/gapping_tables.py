@@ -83,7 +83,10 @@ def ellipsis_row(arm: str, found: Mapping[str, Runs]) -> list[str]:
     cells = [arm, mean_of(every, "sentences"), str(len(every))]
     cells += [percent(right / told) if told else "–", percent(right / wanted)]
     for name in ("gapping-dev", "gapping-train"):
-        cells += [percent(f1(orphans(every, name).sum(1)).mean()), difference(orphans, arm, found, name)]
+        cells += [
+            percent(f1(orphans(every, name).sum(1)).mean()),
+            difference(orphans, arm, found, name),
+        ]
     return [*cells, percent(f1(las(every, TEST).sum(1)).mean()), difference(las, arm, found, TEST)]
 
 

@@ -231,7 +231,8 @@ def _drawn(
     found = draw_spans(
         source, tree=tree if constituents else None, references=references, seed=seed, weigh=weigh,
     )  # fmt: skip
-    found = [replace(each, staying=clauses.get(each.span)) for each in found]
+    if gap:
+        return [replace(each, staying=clauses[each.span]) for each in found]
     return [targets.put_on(each) for each in found] if targets else found
 
 
