@@ -1,13 +1,13 @@
 """Do artificial gapping and sentences that two parsers agree on help a dependency parser?
 
-Parser A is stanza's ``depparse``, B is UDPipe, each with a tagger of its own (nltk's perceptron, UDPipe's); both
-are trained here. What is enriched and measured is A, always with its last weights and, of a share of the treebank,
-with the same number of updates, whatever it learns from:
+Parser A is stanza's ``depparse``, B is UDPipe, each with a tagger of its own (nltk's perceptron, UDPipe's);
+both are trained here. What is enriched and measured is A, always with its last weights and, of a share of the
+treebank, with the same number of updates, whatever it learns from:
 
-- ``ellipsis``: the treebank; with artificial gapping (``conjoin gap``); with that and sentences of raw text in
-  which both parsers, trained so, find the same orphans and agree on all else (``conjoin agree --orphans``).
-- ``samplings``: a share of the treebank, and with sentences of raw text on which two parsers of that share agree:
-  drawn like the treebank or at random (``conjoin agree --like``).
+- ``ellipsis``: the treebank; with artificial gapping (``conjoin gap``); with that and sentences of raw
+  text in which both parsers, trained so, find the same orphans and agree on all else (``agree --orphans``).
+- ``samplings``: a share of the treebank, and with sentences of raw text on which two parsers of that share
+  agree: drawn like the treebank or at random (``agree --like``).
 
 Needs ``pip install ufal.udpipe``. Raw text comes as paragraphs, a line each. A file that is there is not made
 again. See benchmarks/README.md; ``gapping_tables.py`` prints what came of it.
@@ -41,47 +41,20 @@ LEVELS = (5, 10, 15)
 """Sentences with orphans from raw text, in % of the treebank's sentences (the paper's Table 6)."""
 
 SIZES = (20, 100, 200)
-"""Sentences drawn like the treebank, in % of the share's (the paper's Table 4); the controls have the middle one."""
+"""Sentences drawn like the treebank, in % of the share's (the paper's Table 4); controls have the second."""
 
 ENOUGH = 0.9
 """Of the sentences wanted; with fewer a draw would be another size's."""
 
 CONTROLS = ("random-sentences", "random-tokens")
 
-SETTINGS_OF_A = [
-    "--lang",
-    "en",
-    "--shorthand",
-    "en_ewt",
-    "--cpu",
-    "--no_checkpoint",
-    "--no_pretrain",
-    "--no_char",
-    "--no_xpos",
-    "--no_ufeats",
-    "--word_emb_dim",
-    "100",
-    "--hidden_dim",
-    "128",
-    "--num_layers",
-    "2",
-    "--deep_biaff_hidden_dim",
-    "64",
-    "--deep_biaff_output_dim",
-    "50",
-    "--dropout",
-    "0.2",
-    "--word_dropout",
-    "0.15",
-    "--optim",
-    "adam",
-    "--lr",
-    "0.003",
-    "--batch_size",
-    "1000",
-]
-"""A small parser that learns quickly, chosen on EWT's dev part: no pretrained vectors can be had here, and a layer
-of characters would double its time."""
+SETTINGS_OF_A = (
+    "--lang en --shorthand en_ewt --cpu --no_checkpoint --no_pretrain --no_char --no_xpos --no_ufeats "
+    "--word_emb_dim 100 --hidden_dim 128 --num_layers 2 --deep_biaff_hidden_dim 64 "
+    "--deep_biaff_output_dim 50 --dropout 0.2 --word_dropout 0.15 --optim adam --lr 0.003 --batch_size 1000"
+)
+"""A small parser that learns quickly, chosen on EWT's dev part: no pretrained vectors can be had here, and a
+layer of characters would double its time."""
 
 TAGGER_OF_B = (
     "models=1;templates_1=tagger;iterations=2;use_xpostag=0;use_feats=0;use_lemma=0;"
@@ -281,7 +254,7 @@ class ParserA:
 
         def train(out: Path) -> None:
             depparse.main([
-                "--mode", "train", *SETTINGS_OF_A, "--seed", str(self._seed),
+                "--mode", "train", *SETTINGS_OF_A.split(), "--seed", str(self._seed),
                 "--train_file", str(self._trees), "--eval_file", str(self._first(50)),
                 # No choice by dev: the last weights are kept.
                 "--max_steps", str(self._updates), "--eval_interval", str(2 * self._updates),
@@ -307,7 +280,7 @@ class ParserA:
             asked, answered = Path(place, "asked.conllu"), Path(place, "answered.conllu")
             write_plain((_untied(s, self._tagger.tag(s)) for s in sentences), asked)
             depparse.main([
-                "--mode", "predict", *SETTINGS_OF_A, "--no_gold_labels", "--eval_file", str(asked),
+                "--mode", "predict", *SETTINGS_OF_A.split(), "--no_gold_labels", "--eval_file", str(asked),
                 "--output_file", str(answered), "--save_dir", str(self._model.parent),
                 "--save_name", self._model.name,
             ])  # fmt: skip

@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/gapping_tables.py data/gapping-study
 
-LAS and orphans in %, means over seeds, with 95 % intervals of the paired difference to the treebank alone: seeds
-and test sentences are resampled together. An orphan counts where word, head and relation are right.
+LAS and orphans in %, means over seeds, with 95 % intervals of the paired difference to the treebank alone:
+seeds and test sentences are resampled together. An orphan counts where word, head and relation are right.
 """
 
 import re

@@ -224,7 +224,7 @@ def test_files_of_before_are_read(made: Path, tmp_path: Path) -> None:
 )
 def test_settings_that_do_not_go_with_a_gap(corpus: Path, given: dict[str, object]) -> None:
     """One line each."""
-    with pytest.raises(ConjoinError, match="gap|random spans|given|draw"):
+    with pytest.raises(ConjoinError, match=r"gap|random spans|given|draw"):
         run(settings(corpus, **given, out=corpus / "candidates/none/seed-0"))
 
 
