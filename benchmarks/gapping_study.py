@@ -444,7 +444,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--text", type=Path, required=True, help="raw text, a paragraph a line")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=int, default=100, help="samplings: %% of the treebank")
-    parser.add_argument("--updates", type=int, default=400, help="of A, of the whole treebank")
+    parser.add_argument("--updates", type=int, default=600, help="of A, of the whole treebank")
     parser.add_argument("--updates-of-shares", type=int, default=200, help="of A, of a share")
     parser.add_argument("--raw-for-orphans", type=int, default=200_000, help="sentences")
     parser.add_argument("--raw-for-samplings", type=int, default=40_000, help="sentences")
