@@ -17,7 +17,7 @@ CLAUSE = "S"
 """The label of a clause."""
 
 OTHER_PARTS = "not just a subject and a verb phrase"
-NO_VERB = "no verb, or words among the verbs"
+NO_VERB = "no finite verb, or words among the verbs"
 COPULA = "a form of be alone"
 PASSIVE = "passive"
 NEGATED = "negated"
@@ -28,6 +28,7 @@ QUESTION = "a question or relative word"
 THERE = "there as subject"
 
 _VERBS = ("VB", "MD", "TO")
+_FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
 _CLAUSES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ", "VP"})
 _STAYING = frozenset({"NP", "PP", "ADVP", "ADJP", "QP"})
 _NEGATING = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
@@ -105,7 +106,7 @@ class _Parts:
         return not _NEGATING.isdisjoint(word.lower() for word in self.words)
 
     def no_verb(self) -> bool:
-        return not self.verbs or not self.verbs[-1][1].startswith("VB")
+        return not self.verbs or self.verbs[0][1] not in _FINITE or self.verbs[-1][1] == "MD"
 
     def copula(self) -> bool:
         return self.verbs[-1][0].lower() in _BE

@@ -52,10 +52,19 @@ def test_a_verb_that_can_be_left_out(
         (PETER, "(VP (VBD won) (NP (PRP it)))", "a pronoun would stay as object"),
         ("(NP (EX there))", f"(VP (VBD came) {BRONZE})", "there as subject"),
         ("(NP (WP who))", f"(VP (VBD won) {BRONZE})", "a question or relative word"),
-        (PETER, f"(VP (ADVP (RB often)) (VBD won) {BRONZE})", "no verb, or words among the verbs"),
+        (
+            PETER,
+            f"(VP (ADVP (RB often)) (VBD won) {BRONZE})",
+            "no finite verb, or words among the verbs",
+        ),
+        (PETER, f"(VP (TO to) (VP (VB win) {BRONZE}))", "no finite verb, or words among the verbs"),
         (PETER, f"(VP (VBD won) {BRONZE} (, ,))", "not just a subject and a verb phrase"),
         ("(ADVP (RB Then))", f"(VP (VBD won) {BRONZE})", "not just a subject and a verb phrase"),
-        ("(NP (XX Peter))", "(VP (XX won) (NP (XX bronze)))", "no verb, or words among the verbs"),
+        (
+            "(NP (XX Peter))",
+            "(VP (XX won) (NP (XX bronze)))",
+            "no finite verb, or words among the verbs",
+        ),
     ],
 )
 def test_a_verb_that_stays(subject: str, phrase: str, reason: str) -> None:
