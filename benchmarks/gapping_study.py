@@ -41,6 +41,9 @@ from pipeline.tools.orphans import ORPHAN, by_sentence
 LEVELS = (5, 10, 15)
 """Sentences with orphans from raw text, in % of the treebank's sentences (the paper's Table 6)."""
 
+COPIES = 4
+"""How often each sentence of artificial gapping stands in what A and B learn from."""
+
 SIZES = (20, 100, 200)
 """Sentences drawn like the treebank, in % of the share's (the paper's Table 4); controls have 100 at most."""
 
@@ -82,7 +85,9 @@ def main(options: argparse.Namespace) -> None:
     """Make one part of the study."""
     torch.set_num_threads(1)
     study = Study(options)
-    if options.part == "ellipsis":
+    if options.part == "choose":
+        study.choose(options.seed, options.copies, options.updates)
+    elif options.part == "ellipsis":
         study.ellipsis(options.seed)
     elif options.part == "samplings":
         study.samplings(options.share, options.seed)
@@ -96,24 +101,34 @@ class Study:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._work: Path = options.work
-        self._train, self._test = (
-            sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0] for part in ("train", "test")
+        self._train, self._dev, self._test = (
+            sorted(options.treebank.glob(f"*-ud-{part}.conllu*"))[0]
+            for part in ("train", "dev", "test")
         )
         self._gapping = sorted(options.gapping.glob("orphan-basic.*.conllu"))
 
     def prepare(self) -> None:
         """What all seeds share: plain files, artificial gapping, raw text."""
         once(self._plain("train"), lambda out: write_plain(read(self._train), out))
+        once(self._plain("ewt-dev"), lambda out: write_plain(read(self._dev), out))
         once(self._plain("ewt-test"), lambda out: write_plain(read(self._test), out))
         for path in self._gapping:
             name = f"gapping-{path.name.split('.')[1]}"
             once(self._plain(name), lambda out, path=path: write_plain(read(path), out))
-        gapped = self._work / "gapped"
-        if not gapped.exists():
-            conjoin("gap", self._train, "--out", gapped)
-        once(self._plain("artificial"), lambda out: write_plain(
-            [*read(self._plain("train")), *read(gapped / "gapped.conllu")], out))  # fmt: skip
+        once(self._plain("gapped"), lambda out: write_plain(self._gapped(self._train), out))
+        once(self._plain("dev-gapped"), lambda out: write_plain(self._gapped(self._dev), out))
+        once(self._plain("artificial"), lambda out: self._write_artificial(COPIES, out))
         once(self._work / "raw.txt", self._write_raw)
+
+    def _gapped(self, trees: Path) -> list[DependencyTree]:
+        out = self._work / trees.name.split(".")[0]
+        if not out.exists():
+            conjoin("gap", trees, "--out", out)
+        return read(out / "gapped.conllu")
+
+    def _write_artificial(self, copies: int, out: Path) -> None:
+        """The treebank, and each sentence of artificial gapping as often as is wanted."""
+        write_plain([*read(self._plain("train")), *read(self._plain("gapped")) * copies], out)
 
     def _plain(self, name: str) -> Path:
         return self._work / "plain" / f"{name}.conllu"
@@ -132,6 +147,14 @@ class Study:
         every = list(found)
         random.Random("raw").shuffle(every)
         write_text(out, "".join(f"{each}\n" for each in every))
+
+    def choose(self, seed: int, copies: int, updates: int) -> None:
+        """What decides on copies and updates: nothing that a table shows is looked at."""
+        arm = self._work / "choose" / f"copies-{copies}-updates-{updates}"
+        mixed = arm / f"seed-{seed}" / "train.conllu"
+        once(mixed, lambda out: self._write_artificial(copies, out))
+        dev = self._plain("ewt-dev"), self._plain("dev-gapped")
+        self.measured(arm, mixed, seed, updates, on=dev)
 
     def ellipsis(self, seed: int) -> None:
         """The treebank, with artificial gapping, and with agreed orphans besides."""
@@ -220,16 +243,22 @@ class Study:
         self.measured(arm, mixed, seed, updates, agreed=len(more))
         return True
 
-    def measured(self, arm: Path, trees: Path, seed: int, updates: int, **told: int) -> None:
+    def measured(
+        self,
+        arm: Path,
+        trees: Path,
+        seed: int,
+        updates: int,
+        *,
+        on: Sequence[Path] = (),
+        **told: int,
+    ) -> None:
         """Train A on some trees and write what it gets right, sentence by sentence."""
 
         def measure(out: Path) -> None:
             a = ParserA(out.parent, trees, seed, updates)
             counts = {}
-            for gold in (
-                self._plain("ewt-test"),
-                *sorted(self._plain("x").parent.glob("gapping-*.conllu")),
-            ):
+            for gold in on or self._measured_on:
                 right = read(gold)
                 found = by_sentence(right, list(a.parse([tree.forms for tree in right])))
                 counts[gold.stem] = None if found is None else found.tolist()
@@ -245,10 +274,16 @@ class Study:
 
     def _apart(self) -> Iterator[object]:
         """Sentences that nothing measured here may be trained on."""
-        for path in sorted(self._plain("x").parent.glob("*-test.conllu")):
+        for path in self._measured_on:
             yield from ("--apart", path)
-        for path in sorted(self._plain("x").parent.glob("gapping-*.conllu")):
-            yield from ("--apart", path)
+
+    @property
+    def _measured_on(self) -> list[Path]:
+        """What the tables show: EWT's test part and the gapping sentences."""
+        return [
+            self._plain("ewt-test"),
+            *sorted(self._plain("x").parent.glob("gapping-*.conllu")),
+        ]
 
 
 _QUOTES = {"``": '"', "''": '"'}  # as EWT writes them
@@ -433,7 +468,7 @@ def conjoin(*command: object, may_fail: bool = False) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("prepare", "ellipsis", "samplings"))
+    parser.add_argument("part", choices=("prepare", "choose", "ellipsis", "samplings"))
     parser.add_argument("--work", type=Path, default=Path("data/gapping-study"))
     parser.add_argument(
         "--treebank", type=Path, required=True, help="folder with *-ud-train.conllu*"
@@ -444,6 +479,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--text", type=Path, required=True, help="raw text, a paragraph a line")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=int, default=100, help="samplings: %% of the treebank")
+    parser.add_argument("--copies", type=int, default=COPIES, help="choose: of artificial gapping")
     parser.add_argument("--updates", type=int, default=600, help="of A, of the whole treebank")
     parser.add_argument("--updates-of-shares", type=int, default=200, help="of A, of a share")
     parser.add_argument("--raw-for-orphans", type=int, default=200_000, help="sentences")
