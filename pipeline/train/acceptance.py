@@ -9,6 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+ROUNDING = 1e-5
+"""Relative difference up to which two scores are equal: in a batch of another shape the score of the same
+candidate is rounded otherwise, and what is accepted must not hang on that."""
+
+
+def exceeds(score: float, other: float) -> bool:
+    """Whether a finite score is above another by more than rounding."""
+    return score > other + ROUNDING * abs(other)
+
 
 class Acceptance(Protocol):
     """Line 8's comparison.
@@ -83,8 +92,8 @@ class BestShare:
 
     So every category is learned at the same rate, however little the model believes of it. The
     window holds the last scores of a label, this one included; a candidate is accepted if fewer
-    than ``share`` of them are above it (equal scores share the better rank). What has no score
-    (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
+    than ``share`` of them are above it (scores equal but for rounding share the better rank). What has
+    no score (-inf) is refused and leaves no trace. The outcome depends on the scores before it in the
     stream and nothing else.
 
     Args:
@@ -114,7 +123,7 @@ class BestShare:
             return False
         recent = self._recent.setdefault(label, deque(maxlen=self._window))
         recent.append(score)
-        return sum(other > score for other in recent) < self._share * len(recent)
+        return sum(exceeds(other, score) for other in recent) < self._share * len(recent)
 
 
 @dataclass(frozen=True, slots=True)

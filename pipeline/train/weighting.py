@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from pipeline.predictor.encoding import Example
+from pipeline.train.acceptance import exceeds
 from pipeline.train.stream import Drawn
 
 _LONG = 8  # fills of so many words and more are ranked together
@@ -55,9 +56,9 @@ class ByRank:
     Its like are the last ``window`` candidates examined, itself included, of the same label and the
     same number of words in the fill (8 and more together); for both figures depend on these more than
     on whether the annotation is right. A rank is the share of the window below it, half of what equals
-    it (itself included) counted as below: in (0, 1), with mean 1/2. The weight is twice the mean of the
-    two ranks, so it lies in (0, 2), is 1 for the first of a kind, and 1 on average while M does not
-    change; as M grows surer, new candidates rank above old ones, and it is a few per cent more.
+    it but for rounding (itself included) counted as below: in (0, 1), with mean 1/2. The weight is twice
+    the mean of the two ranks, so it lies in (0, 2), is 1 for the first of a kind, and 1 on average while
+    M does not change; as M grows surer, new candidates rank above old ones, and it is a few per cent more.
 
     A candidate without a score of the language model has M's rank alone. What M cannot score leaves
     no trace. The outcome depends on the candidates before it in the stream and nothing else.
@@ -96,8 +97,8 @@ class ByRank:
 
 
 def _rank(value: float, among: Sequence[float]) -> float:
-    below, equal = sum(v < value for v in among), sum(v == value for v in among)
-    return (below + equal / 2) / len(among)
+    below, above = sum(exceeds(value, v) for v in among), sum(exceeds(v, value) for v in among)
+    return (below + (len(among) - below - above) / 2) / len(among)
 
 
 WEIGHTINGS: dict[str, type[Alike] | type[ByRank]] = {"none": Alike, "rank": ByRank}

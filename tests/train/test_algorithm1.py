@@ -142,6 +142,14 @@ def test_best_share_by_hand() -> None:
     assert [rule.accepts("NP", score) for score in scores] == expected
 
 
+def test_scores_equal_but_for_rounding_rank_alike() -> None:
+    """The same candidate again, scored in a batch of another shape, has the better rank of the two."""
+    rule, again = BestShare(0.5, 2), 0.004628812
+    assert rule.accepts("NP", again)
+    assert rule.accepts("NP", again * (1 - 1e-6))
+    assert not rule.accepts("NP", again * (1 - 1e-3))
+
+
 def test_best_share_learns_every_label_at_the_same_rate() -> None:
     """A label whose scores are all low is accepted as often as one whose scores are high."""
     rule, random = BestShare(0.3), Random(0)

@@ -91,6 +91,12 @@ def test_ranks_by_hand() -> None:
     assert [rule.weigh(drawn(s), p) for p, s in asked] == pytest.approx(expected)
 
 
+def test_ranks_equal_but_for_rounding() -> None:
+    """The same candidate again, scored in a batch of another shape, ranks as an equal."""
+    rule = ByRank()
+    assert [rule.weigh(drawn(), p) for p in (0.5, 0.5 + 1e-7, 0.5 - 1e-7)] == [1, 1, 1]
+
+
 def test_ranks_are_among_their_like() -> None:
     """Label and length have windows of their own; 8 words and more are one; -inf leaves no trace."""
     rule = ByRank()
