@@ -7,7 +7,8 @@ treebank, with the same number of updates, whatever it learns from:
 - ``ellipsis``: the treebank; with artificial gapping (``conjoin gap``); with that and sentences of raw
   text in which both parsers, trained so, find the same orphans and agree on all else (``agree --orphans``).
 - ``samplings``: a share of the treebank, and with sentences of raw text on which two parsers of that share
-  agree: drawn like the treebank or at random (``agree --like``).
+  agree: drawn like the treebank or at random (``agree --like``);
+- ``agreement``: what the two parsers of a share agree on where the trees are known, EWT's dev part.
 
 Needs ``pip install ufal.udpipe``. Raw text comes as paragraphs, a line each. A file that is there is not made
 again. See benchmarks/README.md; ``gapping_tables.py`` prints what came of it.
@@ -91,6 +92,8 @@ def main(options: argparse.Namespace) -> None:
         study.ellipsis(options.seed)
     elif options.part == "samplings":
         study.samplings(options.share, options.seed)
+    elif options.part == "agreement":
+        study.agreement(options.share, options.seed)
     else:
         study.prepare()
 
@@ -218,6 +221,28 @@ class Study:
                     arm, own, sample=sample, size=size, seed=seed, updates=updates
                 )
                 most = size if enough and size <= 100 else most
+
+    def agreement(self, share: int, seed: int) -> None:
+        """Print how right A is on sentences of the samplings' length, and on those where B agrees."""
+        options = self._options
+        own = self._work / f"samplings-{share}" / "treebank" / f"seed-{seed}"
+        trees = own / "train.conllu"
+        short = range(SHORTEST, LONGEST_AGREED + 1)
+        gold = [t for t in read(self._plain("ewt-dev")) if len(t.words) in short]
+        # Both are there since ``samplings``.
+        a = list(ParserA(own, trees, seed, options.updates).parse([tree.forms for tree in gold]))
+        b = list(ParserB(own, trees).parse([tree.forms for tree in gold]))
+        every = range(len(gold))
+        same = [n for n in every if (_tagged(a[n]), _arcs(a[n])) == (_tagged(b[n]), _arcs(b[n]))]
+        for name, some in ("all", every), ("agreed", same):
+            arcs = [(x, y) for n in some for x, y in zip(_arcs(a[n]), _arcs(gold[n]), strict=True)]
+            las = sum(x == y for x, y in arcs) / len(arcs)
+            right = sum(_arcs(a[n]) == _arcs(gold[n]) for n in some) / len(some)
+            print(
+                f"{share} % of the treebank, {name}: {len(some)} sentences "
+                f"of {len(arcs) / len(some):.1f} words, LAS {las:.1%}, {right:.0%} of them all right",
+                flush=True,
+            )
 
     def _sampled(
         self, arm: Path, own: Path, *, sample: str, size: int, seed: int, updates: int
@@ -394,6 +419,10 @@ def _tagged(tree: DependencyTree) -> tuple[list[str], list[str]]:
     return [word.form for word in tree.words], [word.upos for word in tree.words]
 
 
+def _arcs(tree: DependencyTree) -> list[tuple[int, str]]:
+    return [(word.head, word.relation) for word in tree.words]
+
+
 def _untied(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:
     """Words with their tags, and a tree that nobody looks at."""
     return DependencyTree(tuple(
@@ -468,7 +497,7 @@ def conjoin(*command: object, may_fail: bool = False) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("prepare", "choose", "ellipsis", "samplings"))
+    parser.add_argument("part", choices=("prepare", "choose", "ellipsis", "samplings", "agreement"))
     parser.add_argument("--work", type=Path, default=Path("data/gapping-study"))
     parser.add_argument(
         "--treebank", type=Path, required=True, help="folder with *-ud-train.conllu*"
@@ -478,7 +507,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--text", type=Path, required=True, help="raw text, a paragraph a line")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--share", type=int, default=100, help="samplings: %% of the treebank")
+    parser.add_argument(
+        "--share", type=int, default=100, help="samplings, agreement: %% of the treebank"
+    )
     parser.add_argument("--copies", type=int, default=COPIES, help="choose: of artificial gapping")
     parser.add_argument("--updates", type=int, default=600, help="of A, of the whole treebank")
     parser.add_argument("--updates-of-shares", type=int, default=200, help="of A, of a share")
