@@ -1,20 +1,19 @@
-"""The tables of docs/results.md on GENIA, from the runs of the preset genia-cpu and of genia_rest.sh.
+"""The tables of docs/results.md on GENIA, from the runs that benchmarks/outcomes/genia.jsonl keeps.
 
-Usage, after `conjoin evaluate data/genia`:
-    python benchmarks/genia_tables.py data/genia
+Usage:
+    python benchmarks/genia_tables.py
 
-Gains are computed as for the embedded world (study_tables.py): over the baseline with as many updates, and
-over the row that a row varies.
+The runs are those of the preset genia-cpu and of genia_rest.sh; outcomes.py keeps what they got right. Gains
+are computed as for the embedded world (study_tables.py): over the baseline with as many updates, and over the
+row that a row varies.
 """
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from outcomes import Outcomes
 from study_tables import Study, print_table
-
-from pipeline.core.documents import read_json
-from pipeline.report.forms import Evaluated
 
 FIVE, THREE = range(5), range(3)
 SHOWN = ("NP, NX", "VP", "PP", "S, SBAR")
@@ -47,24 +46,24 @@ MORE_LABELS = ("baseline", "attested-bert", "harvest", "harvest-labelled")
 
 
 class Tables:
-    """Cells of the tables of a corpus that was evaluated."""
+    """Cells of the tables."""
 
-    def __init__(self, corpus: Path) -> None:
-        self._study = Study(corpus)
-        metrics = read_json(corpus / "evaluation/metrics.json", Evaluated)
-        self._means = {
-            (each["system"], each["labelled"]): each["mean"] for each in metrics["summary"]
-        }
+    def __init__(self, study: Study, outcomes: Outcomes) -> None:
+        self._study, self._outcomes = study, outcomes
+
+    def _share(self, system: str, category: str) -> str:
+        """Mean accuracy in one category over the seeds, in per cent."""
+        runs = self._outcomes.of(system, "250", FIVE).values()
+        right = [bit for run in runs for bit in self._outcomes.right(run, category)]
+        return f"{100 * sum(right) / len(right):.1f}" if right else "–"
 
     def row(self, row: tuple[str, str, str], baseline: str) -> Sequence[str]:
         """Name, accuracy by category, overall, gain over the baseline, and over the row it varies."""
         system, name, varied = row
-        means = self._means.get((system, 250))
-        shares = [means[each] if means else None for each in SHOWN]
         gain = "" if system == baseline else self._study.gain(system, baseline, "250", FIVE)
         return (
             name,
-            *("–" if share is None else f"{100 * share:.1f}" for share in shares),
+            *(self._share(system, category) for category in SHOWN),
             self._study.accuracy(system, "250", FIVE),
             gain,
             self._study.gain(system, varied, "250", FIVE) if varied else "",
@@ -77,9 +76,12 @@ class Tables:
         return name, self._study.accuracy(system, "500", THREE), gain
 
 
-def main(corpus: Path) -> None:
+def main() -> None:
     """Print the tables."""
-    tables = Tables(corpus)
+    study = Study(Path("data/genia"))
+    if study.outcomes is None:
+        sys.exit("no runs are kept: call outcomes.py first")
+    tables = Tables(study, study.outcomes)
     head = [*SHOWN, "overall", "gain over the baseline"]
     print("250 labels, 2,000 updates, seeds 0 to 4\n")
     print_table(
@@ -95,4 +97,4 @@ def main(corpus: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from outcomes import FOLDER, Outcomes, whole
 
 from pipeline.core.metrics import Difference, compare, mean_sd
 
@@ -48,21 +49,30 @@ SELECTION = (
 
 
 class Study:
-    """What the runs of a corpus got right on its test split."""
+    """What the runs of a corpus got right on test: those kept in benchmarks/outcomes, if it has any.
+
+    Attributes:
+        outcomes: the runs that are kept; None where the corpus's own are read.
+    """
 
     def __init__(self, corpus: Path) -> None:
         self._corpus = corpus
         self._known: dict[tuple[str, str, int], list[bool]] = {}
+        kept = FOLDER / f"{corpus.name}.jsonl"
+        self.outcomes = Outcomes.read(kept) if kept.is_file() else None
 
     def right(self, system: str, size: str, seeds: Iterable[int]) -> dict[int, Sequence[bool]]:
         """Per seed whether each instance's outer boundary was found; only seeds that have been run."""
+        if self.outcomes:
+            runs = self.outcomes.of(system, size, seeds)
+            return {seed: self.outcomes.right(run) for seed, run in runs.items()}
         found: dict[int, Sequence[bool]] = {}
         for seed in seeds:
             name = f"{system}-{self._count(size, seed)}-{seed}.parquet"
             path = self._corpus / "evaluation/predictions" / name
             if (key := (system, size, seed)) not in self._known and path.is_file():
                 rows = pq.read_table(path, columns=["gold", "predicted"]).to_pylist()
-                self._known[key] = [_whole(row["gold"], row["predicted"]) for row in rows]
+                self._known[key] = [whole(row["gold"], row["predicted"]) for row in rows]
             if key in self._known:
                 found[seed] = self._known[key]
         return found
@@ -97,16 +107,6 @@ class Study:
         runs = [json.loads(card.read_text()) for card in cards if card.is_file()]
         seen = sum(run["seen"] for run in runs)
         return f"{sum(run['accepted'] for run in runs) / seen:.0%}" if seen else "–"
-
-
-def _whole(gold: Sequence[dict[str, int]], predicted: Sequence[dict[str, int]]) -> bool:
-    if not predicted:
-        return False
-    ends = (
-        (each[0]["start"] for each in (gold, predicted)),
-        (each[-1]["end"] for each in (gold, predicted)),
-    )
-    return all(len(set(pair)) == 1 for pair in ends)
 
 
 def _told(found: Difference) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from pipeline.report import stage as report
 from pipeline.report.settings import Report
 from pipeline.train import stage as train
 
-LEXICON = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
+ROOT = Path(__file__).resolve().parents[2]
+LEXICON = ROOT / "data" / "raw" / "world"
 SYSTEMS: dict[str, dict[str, Any]] = {
     "a-baseline": {"mode": "baseline", "generator": "none"},
     "b-t5": {"mode": "filter", "generator": "T5"},
@@ -154,6 +156,40 @@ def test_a_system_of_any_name_stands_in_every_table(corpus: Path, tmp_path: Path
     assert first == second
     for row in ("baseline", "T5", "− filtering", "T5 (adapted on twins)", "T5 (trained on)"):
         assert f"{row} " in first
+
+
+def test_what_runs_got_right_outlives_them(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """benchmarks/outcomes.py keeps evaluate's verdicts, and adds those of runs made elsewhere."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    outcomes, tables = import_module("outcomes"), import_module("study_tables")
+    for module in (outcomes, tables):
+        monkeypatch.setattr(module, "FOLDER", tmp_path / "kept")
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    metrics = read_json(corpus / "evaluation/metrics.json")
+    outcomes.main(corpus)
+    shutil.rmtree(corpus / "runs/a-baseline")
+    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    outcomes.main(corpus)
+    study = tables.Study(Path("tiny"))
+    for run in metrics["runs"]:
+        [(seed, right)] = study.right(run["system"], "40", [0]).items()
+        assert sum(right) / len(right) == pytest.approx(run["accuracy"]["overall"])
+        kept = study.outcomes.of(run["system"], "40", [seed])[seed]
+        for name, share in run["accuracy"].items():
+            if name != "overall" and share is not None:
+                bits = study.outcomes.right(kept, name)
+                assert sum(bits) / len(bits) == pytest.approx(share)
+    assert len(study.outcomes.runs) == len(SYSTEMS)
+
+
+@pytest.mark.parametrize("bits", ["", "0", "1", "0001", "10110"])
+def test_bits_are_kept_with_zeros_in_front(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    outcomes = import_module("outcomes")
+    wanted = [bit == "1" for bit in bits]
+    assert outcomes.unpacked(outcomes.packed(wanted), len(wanted)) == wanted
 
 
 def _rows(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
