@@ -165,6 +165,11 @@ def canonical(expression: str) -> str:
     return " ".join(spelt).replace("( ", "(").replace(" )", ")")
 
 
+def is_expression(text: str) -> bool:
+    """Whether a text reads as an SPDX expression of licences, known or not."""
+    return _read(text) is not None
+
+
 def licence_ids(expression: str) -> list[str]:
     """The single licences that an expression names, each once, in their order, as SPDX spells them."""
     words = (w for w in _TOKEN.findall(expression) if w not in _SIGNS)

@@ -239,9 +239,14 @@ class _Fault:
         return InputError(what, path=self.path, line=line, sentence_id=self.name, remedy=remedy)
 
 
+def is_number(text: str) -> bool:
+    """Whether a column names a node: digits, and no more of them than a sentence has use for."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
 def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> Word:
     form, lemma, upos, xpos, feats, head, deprel, deps, misc = rest
-    if not (head.isascii() and head.isdecimal() and len(head) < 10):
+    if not is_number(head):
         remedy = (
             "this file has no trees: parse it first"
             if head == ABSENT
@@ -313,7 +318,7 @@ def edges(deps: str) -> list[Edge] | None:
     for part in [] if deps == ABSENT else deps.split("|"):
         head, colon, relation = part.partition(":")
         number, _, minor = head.partition(".")
-        if not (colon and relation and number.isdecimal() and (minor or "0").isdecimal()):
+        if not (colon and relation and is_number(number) and is_number(minor or "0")):
             return None
         found.append(((int(number), int(minor or 0)), relation))
     return found

@@ -21,6 +21,7 @@ from udtools import udeval
 from pipeline.core.console import plain_json, say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
+from pipeline.corpus.layout import apart
 from pipeline.text.dependencies import DependencyTree, Word, read_trees
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance
@@ -34,8 +35,10 @@ def run(settings: Orphans) -> None:
     """Print the figures as tables, or as one JSON object.
 
     Raises:
-        InputError: a file is no CoNLL-U, a sentence of it is no tree, or the two have different texts.
+        InputError: a file is no CoNLL-U, a sentence of it is no tree, the two have different texts, or
+            ``out`` is one of them or a folder.
     """
+    _check_places(settings)
     allowance = Allowance(settings.largest_unpacked)
     gold, system = (_trees(path, allowance) for path in (settings.gold, settings.system))
     _require_same_text(settings, gold, system)
@@ -50,6 +53,20 @@ def run(settings: Orphans) -> None:
         print(plain_json(json.dumps(figures, indent=2)))
         return
     _show(figures)
+
+
+def _check_places(settings: Orphans) -> None:
+    """Refuse what would end a run after all its work, or lose a file.
+
+    Raises:
+        InputError: both files are standard input, or the output is one of them or a folder.
+    """
+    if settings.gold == settings.system == Path("-"):
+        raise InputError("both are standard input", remedy="name one of them")
+    if settings.out is not None:
+        apart(settings.out, settings.gold, settings.system)
+        if settings.out.is_dir():
+            raise InputError("a folder", path=settings.out, remedy="name a file for --out")
 
 
 def score(gold: Sequence[DependencyTree], system: Sequence[DependencyTree]) -> dict[str, Any]:

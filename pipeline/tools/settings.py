@@ -17,6 +17,7 @@ from pipeline.core.settings import (
     is_model_name,
 )
 from pipeline.core.types import COORDINATORS, LABEL
+from pipeline.corpus.licences import canonical, is_expression
 from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
 from pipeline.text.unpacking import Size
 
@@ -281,6 +282,13 @@ class Gap(Settings):
                     f"{each!r} is none{like and f', {like}'}; kinds: {', '.join(GAP_KINDS)}"
                 )
         return list(dict.fromkeys(value))
+
+    @field_validator("license")
+    @classmethod
+    def _is_expression(cls, value: str | None) -> str | None:
+        if value is not None and not is_expression(value):
+            raise ValueError("no SPDX expression of licences, such as CC-BY-SA-4.0")
+        return value and canonical(value)
 
 
 class Orphans(Settings):

@@ -1,6 +1,7 @@
 """`conjoin gap`: which coordinated verbs are left out, what the sentence is then, and what is written."""
 
 import lzma
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -511,6 +512,18 @@ def test_an_unknown_licence_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
             WON + conllu("s", "I I PRON 2 SBJ", "ran run VERB 0 root"),
             "t.conllu:12: relation 'SBJ' is none of Universal Dependencies 2 (sentence s); convert",
         ),
+        (
+            "t.conllu",
+            WON + conllu("s", "I I PRON 2 nsubj", "ran run VERB 0 parataxis"),
+            "t.conllu:13: word 2 has HEAD 0 and is called 'parataxis': root and 0 go together "
+            "(sentence s); convert",
+        ),
+        (
+            "t.conllu",
+            WON + conllu("s", "I I PRON 2 root", "ran run VERB 0 root"),
+            "t.conllu:12: word 1 has HEAD 2 and is called 'root': root and 0 go together",
+        ),
+        ("none/x", "x", "gone: no such file or folder; check the name"),
         ("folder/notes.txt", "x", "folder: no file of CoNLL-U in this folder; name a file"),
         ("out/x", "x", "out: there is something here already; name a new folder"),
     ],
@@ -527,7 +540,7 @@ def test_bad_input_is_one_line(
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
     (tmp_path / "good.conllu").write_text(WON)
-    place = "good.conllu" if name.startswith("out") else name.partition("/")[0]
+    place = {"out": "good.conllu", "none": "gone"}.get(*[name.partition("/")[0]] * 2)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["conjoin", "gap", place, "--out", "out"])
     with pytest.raises(SystemExit) as ended:
@@ -537,6 +550,62 @@ def test_bad_input_is_one_line(
     assert all(each.startswith("[gap, bytes]") for each in progress)
     assert line.startswith(f"conjoin: {said}")
     assert not (tmp_path / "out/manifest.json").exists()
+
+
+def test_ids_are_unique_and_licences_of_one_treebank(tmp_path: Path) -> None:
+    """Files of one name in two folders give ids of their own; two licence files are two treebanks."""
+    bare = "".join(
+        line for line in WON.splitlines(keepends=True) if not line.startswith("# sent_id")
+    )
+    for folder, text in (("a", bare), ("b", bare.replace("Mary", "Anna")), ("c", WON + REDUCED)):
+        (tmp_path / "t" / folder).mkdir(parents=True)
+        (tmp_path / "t" / folder / "x.conllu").write_text(text)
+    (tmp_path / "t/c/y.conllu").write_text(REDUCED.replace("Mary", "Anna"))
+    gap(tmp_path / "t", tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out/gapped.parquet")
+    assert sorted(rows["source_id"].to_pylist()) == ["a/x/1", "b/x/1", "c/y/1", "reduced"]
+    for folder in "ab":
+        (tmp_path / "t" / folder / "LICENSE").write_text("terms")
+    with pytest.raises(InputError, match="several treebanks"):
+        gap(tmp_path / "t", tmp_path / "more")
+
+
+def test_another_licence_than_the_treebank_s_brings_no_notice_of_that(
+    source: Path, tmp_path: Path
+) -> None:
+    assert gap(source, tmp_path / "out", license="mit")["license"] == "MIT"
+    assert "CC BY-SA" not in (tmp_path / "out/README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["foo bar\nbaz", " ", "MIT WITH"])
+def test_a_licence_is_an_expression(name: str) -> None:
+    with pytest.raises(SettingsError, match="no SPDX expression of licences"):
+        GapSettings.build({"source": "s", "out": "o", "license": name}, None)
+
+
+def test_without_features_and_lemmas_words_tell() -> None:
+    """Negation by its words, sameness by forms."""
+    for old, new in (
+        ("Mary\tMary\tPROPN", "Nobody\t_\tPRON"),
+        ("gold\tgold\tNOUN", "nothing\t_\tPRON"),
+    ):
+        outcome = found(changed(WON, old, new))
+        assert isinstance(outcome, Refused)
+        assert outcome.reason == "negated"
+    bare = re.sub(r"^(\d+\t\S+)\t\S+", r"\1\t_", WON, flags=re.MULTILINE)
+    outcome = found(bare)
+    assert isinstance(outcome, Gap)
+    assert outcome.tier == 1
+
+
+@pytest.mark.parametrize("deps", ["9" * 5000 + ":conj", "6:conj", "2." + "9" * 5000 + ":conj"])
+def test_an_enhanced_layer_of_nonsense_is_a_reason(deps: str) -> None:
+    """Numbers of five thousand digits, and a word that is its own head."""
+    text = re.sub(r"^(6\t(?:\S+\t){7})\S+", lambda m: m[1] + deps, WON, flags=re.MULTILINE)
+    outcome = found(text)
+    assert isinstance(outcome, Gap)
+    with pytest.raises(Unfit, match="enhanced layer"):
+        left_out(tree(text), outcome)
 
 
 def test_kinds_are_named_by_their_names() -> None:

@@ -161,6 +161,26 @@ def test_files_that_do_not_fit_are_told(system: str, said: str, tmp_path: Path) 
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"out": "gold.conllu"}, "the output may not replace"),
+        ({"out": "folder"}, "folder: a folder; name a file"),
+        ({"gold": "-", "system": "-"}, "both are standard input; name one"),
+    ],
+)
+def test_no_file_is_lost_and_no_work_done_in_vain(
+    given: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("gold.conllu", "system.conllu"):
+        Path(name).write_text(sentence())
+    Path("folder").mkdir()
+    with pytest.raises(InputError, match=said):
+        run(Orphans.build({"gold": "gold.conllu", "system": "system.conllu", **given}, None))
+    assert Path("gold.conllu").read_text() == sentence()
+
+
 @pytest.mark.skipif(not GAPPING.exists(), reason="needs ../shared/data/gapping")
 @pytest.mark.parametrize("split", ["dev", "train"])
 def test_sentences_with_gapping_are_read(split: str, capsys: pytest.CaptureFixture[str]) -> None:

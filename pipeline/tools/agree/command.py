@@ -41,6 +41,9 @@ def run(settings: Agree) -> None:
             sentences, nothing is kept, or ``out`` is taken.
     """
     vacant(settings.out, ())
+    for path in (settings.one, settings.other):
+        if path == Path("-"):
+            raise InputError("standard input cannot be read here", remedy="name two files")
     named = [settings.one, settings.other, *settings.apart]
     apart(settings.out, *named, *([settings.like] if settings.like else []))
     allowance = Allowance(settings.largest_unpacked)
@@ -66,6 +69,8 @@ def run(settings: Agree) -> None:
         kept = list(compress(kept, drawn.taken.tolist()))
         tally.refuse(NOT_DRAWN, tally.kept - len(kept))
         tally.kept = len(kept)
+    if not tally.seen:
+        raise InputError("no sentence here", path=settings.one, remedy="is it CoNLL-U?")
     table("agree: sentences", ("outcome", "count"), tally.rows())
     if not kept:
         raise InputError("no sentence is kept", path=settings.one, remedy="the table says why")
@@ -177,14 +182,16 @@ def _write(settings: Agree, kept: list[DependencyTree], tally: Tally, drawn: Dra
         lines = chain.from_iterable([*tree.rows, ""] for tree in kept)
         write_text(folder / TREES_FILE, "".join(f"{line}\n" for line in lines))
         facts = FileFacts.of(folder / TREES_FILE, len(kept))
-        files = {"one": settings.one, "other": settings.other}
+        files = [("one", settings.one), ("other", settings.other)]
+        files += [("like", path) for path in treebank_files(settings.like)] if settings.like else []
+        files += [("apart", path) for place in settings.apart for path in treebank_files(place)]
         manifest: dict[str, Any] = {
             "conjoin": __version__,
             "command": settings.shown_command(settings.usual() | {"out"}),
             "algorithm": ALGORITHM,
-            "sources": {
-                name: {"file": path.name, "sha256": sha256_of(path)} for name, path in files.items()
-            },
+            "sources": [
+                {"as": name, "file": path.name, "sha256": sha256_of(path)} for name, path in files
+            ],
             "tally": tally.to_dict(),
             "files": {
                 TREES_FILE: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}

@@ -1,8 +1,10 @@
 """``conjoin gap``: artificial ellipsis, sentences of a treebank with the verb of the last clause left out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +27,7 @@ from pipeline.tools.gap.rules import Gap, Refused, find_gaps
 from pipeline.tools.gap.treebank import Origin, origin_of, require_universal, treebank_files
 from pipeline.tools.settings import Gap as GapSettings
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it when a code change changes the sentences made of the same treebank and settings."""
 
 TREES_FILE, ROWS_FILE, REJECTS_FILE = "gapped.conllu", "gapped.parquet", "rejects.parquet"
@@ -72,6 +74,7 @@ class _Made:
     rejects: list[dict[str, Any]] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
     files: list[dict[str, Any]] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)  # of all source sentences
 
 
 def run(settings: GapSettings) -> None:
@@ -95,7 +98,8 @@ def run(settings: GapSettings) -> None:
             with open_lines(path, allowance=allowance) as lines:
                 for number, tree in enumerate(read_trees(lines), 1):
                     require_universal(tree, path)
-                    source_id = tree.name or f"{path.name.partition('.')[0]}/{number}"
+                    source_id = _identify(made, tree, path, number, settings.source)
+                    made.ids.add(source_id)
                     _add(made, tree, source_id, settings, origin)
                     sentences = number
                     meter.at(done + lines.position)
@@ -110,12 +114,23 @@ def run(settings: GapSettings) -> None:
     if not made.rows:
         raise InputError(
             "no verb can be left out", path=settings.source,
-            remedy="the table says why; it takes clauses joined by and, but, or",
+            remedy="the table says why",
         )  # fmt: skip
     _write(settings, made, origin)
     if origin.license == UNKNOWN:
         warn("nobody has named the treebank's licence: name it with --license")
     say(f"written: {settings.out / TREES_FILE}: {len(made.rows):,} sentences")
+
+
+def _identify(made: _Made, tree: DependencyTree, path: Path, number: int, source: Path) -> str:
+    """A sentence's id: its ``sent_id`` if no other has it, else its file and number there."""
+    if tree.name and tree.name not in made.ids:
+        return tree.name
+    file = path.name if path == source else path.relative_to(source).as_posix()
+    return f"{re.sub(_ENDING, '', file)}/{number}"
+
+
+_ENDING = re.compile(r"\.conllu(\.gz|\.xz)?$", re.IGNORECASE)
 
 
 def _add(

@@ -19,6 +19,7 @@ from pipeline.text.dependencies import (
     deps_of,
     edges,
     glued,
+    is_number,
     shown,
 )
 from pipeline.tools.gap.rules import Gap
@@ -182,7 +183,7 @@ def _misc(misc: str, numbers: Mapping[Node, Node]) -> str:
     kept = []
     for part in misc.split("|"):
         name, _, value = part.partition("=")
-        if name == "CopyOf" and value.isdecimal():
+        if name == "CopyOf" and is_number(value):
             if (int(value), 0) in numbers:
                 kept.append(f"CopyOf={numbers[int(value), 0][0]}")
         elif not _OTHERS.match(name):
@@ -227,7 +228,7 @@ def _enhanced(tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node]) -> d
             continue
         relations = edges(column)
         if relations is None or any(
-            head not in columns and head != (0, 0) for head, _ in relations
+            head == node or (head not in columns and head != (0, 0)) for head, _ in relations
         ):
             raise Unfit(ENHANCED)
         kept: list[Edge] = []

@@ -10,7 +10,7 @@ dependents that stay. In both the first remaining dependent by UD's scale of obl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.text.dependencies import DependencyTree, Word
+from pipeline.text.dependencies import ABSENT, DependencyTree, Word
 
 SCALE = ("nsubj", "obj", "iobj", "obl", "advmod", "csubj", "xcomp", "ccomp", "advcl")
 """UD's scale of obliqueness: the first of these that is there is promoted."""
@@ -22,6 +22,8 @@ _PARTICLE = "compound:prt"
 _PROMOTED_WITH = frozenset({"cc", "punct"})
 _CLAUSES = frozenset({"csubj", "ccomp", "advcl", "acl", "parataxis", "conj"})
 _SUBJECTS = ("nsubj", "nsubj:pass")
+_NEGATING = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
+"""Negations by their words, for treebanks whose FEATS do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Gap:
         gone: numbers of all words that go with it, itself included.
         promoted: of the word that takes its place.
         orphans: of those that hang on the promoted one then.
-        tier: 1: both verbs are the same, up to auxiliaries, so the sentence says what it said; 2: they
-            are not, so its structure is right and its meaning another.
+        tier: 1: both verbs have the same lemma, so the sentence says what it said, up to tense and
+            modality; 2: they have not, so its structure is right and its meaning another.
         parallel: whether each dependent that stays has one of the same relation on the first verb.
         contrast: whether what stays can be stressed, as English wants it: no object is a personal pronoun
             (*and Peter it*).
@@ -120,9 +122,13 @@ class _Pair:
 
     def no_coordinator(self) -> bool:
         """It is joined by another coordinator, or by none and no semicolon."""
-        joined = [word.lemma for word in self.below if word.deprel == "cc"]
+        joined = [_lemma(word) for word in self.below if word.deprel == "cc"]
         semicolon = any(word.form == ";" and word.number < self.verb.number for word in self.below)
         return not (COORDINATORS.issuperset(joined) if joined else semicolon)
+
+    def before_its_head(self) -> bool:
+        """It is annotated as a conjunct of a verb that follows it, which UD does not have."""
+        return self.verb.number < self.verb.head
 
     def no_verb_before(self) -> bool:
         """The conjunct before it is no verb."""
@@ -146,15 +152,20 @@ class _Pair:
         return len(self.subjects) + len(self.staying) < 2
 
     def negated(self) -> bool:
-        """One of the two is negated: by *not*, *never*, or a *no* of its subject or object."""
+        """One of the two is negated: by *not*, *never*, *neither*, *nobody*, or a *no* of its objects."""
         return any(map(self._negates, [*self.above, *self.below]))
 
     def _negates(self, word: Word) -> bool:
         if word.relation in ("advmod", "aux", "cc"):
-            return "Polarity=Neg" in word.feats or word.lemma == "never"
-        if word.relation in ("nsubj", "obj"):
-            words = [word, *self.tree.children(word.number)]
-            return any("PronType=Neg" in each.feats for each in words if each.upos in _SHORT)
+            return "Polarity=Neg" in word.feats or word.form.lower() in _NEGATING
+        if word.relation in ("nsubj", "obj", "iobj", "obl"):
+            # *With no hesitation* denies no more than its noun.
+            own = () if word.relation == "obl" else self.tree.children(word.number)
+            words = [word, *own]
+            return any(
+                "PronType=Neg" in each.feats or each.form.lower() in _NEGATING
+                for each in words if each.upos in _SHORT
+            )  # fmt: skip
         return False
 
     def clause_below(self) -> bool:
@@ -176,8 +187,8 @@ class _Pair:
 
     def same_subject(self) -> bool:
         """Its subject is the first verb's again, where English has none: *and I to the park*."""
-        own = {word.lemma.lower() for word in self.above if word.deprel in _SUBJECTS}
-        return any(word.lemma.lower() in own for word in self.subjects)
+        own = {_lemma(word) for word in self.above if word.deprel in _SUBJECTS}
+        return any(_lemma(word) in own for word in self.subjects)
 
     def question_word(self) -> bool:
         """What stays asks or relates: *and why it*."""
@@ -194,6 +205,7 @@ _ASKING = _STAYING | {"nsubj", "det", "nmod"}  # relations that the word itself 
 
 _REASONS: tuple[tuple[str, Callable[[_Pair], bool]], ...] = (
     ("no coordinator of and, but, or, ;", _Pair.no_coordinator),
+    ("a conjunct before its head", _Pair.before_its_head),
     ("no verb in the conjunct before", _Pair.no_verb_before),
     ("another conjunct after it", _Pair.not_last),
     ("subject of another kind, or none at the first verb", _Pair.other_subject),
@@ -216,8 +228,12 @@ def _goes(word: Word) -> bool:
 
 def _name(verb: Word, below: Sequence[Word]) -> tuple[str, ...]:
     """What a verb is called: its lemma and those of its particles."""
-    particles = (word.lemma.lower() for word in below if word.deprel == _PARTICLE)
-    return (verb.lemma.lower(), *particles)
+    return (_lemma(verb), *(_lemma(word) for word in below if word.deprel == _PARTICLE))
+
+
+def _lemma(word: Word) -> str:
+    """A word's lemma in lower case; its form where the treebank has none."""
+    return (word.form if word.lemma == ABSENT else word.lemma).lower()
 
 
 def _passive(verb: Word, below: Sequence[Word]) -> bool:

@@ -1,14 +1,14 @@
 """A treebank in CoNLL-U as ``gap`` reads it: its files, and under which terms its sentences stand."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.core.corpora import Notice
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular
 from pipeline.corpus.licences import UNKNOWN
-from pipeline.text.dependencies import DependencyTree
+from pipeline.text.dependencies import ABSENT, DependencyTree
 from pipeline.text.unpacking import read_at_most
 
 _RELATIONS = frozenset(
@@ -93,6 +93,8 @@ def treebank_files(source: Path) -> list[Path]:
     Raises:
         InputError: there is none, or a link leads out of the folder.
     """
+    if not source.exists():
+        raise InputError("no such file or folder", path=source, remedy="check the name")
     require_regular(source)
     if not source.is_dir():
         return [source]
@@ -106,18 +108,31 @@ def treebank_files(source: Path) -> list[Path]:
 
 
 def require_universal(tree: DependencyTree, path: Path) -> None:
-    """Check that a sentence has relations of Universal Dependencies and no others.
+    """Check that a sentence has relations of Universal Dependencies and no others, where they may stand.
 
     Raises:
-        InputError: it has another, as trees of other schemes and of the first version of this one have.
+        InputError: it has another, as trees of other schemes and of the first version of this one have; a
+            ``root`` with a head, or a word without one that is called otherwise; or a multiword token
+            with a place in the tree.
     """
-    word = next((each for each in tree.words if each.relation not in _RELATIONS), None)
-    if word is None:
-        return
-    raise InputError(
-        f"relation {word.deprel[:40]!r} is none of Universal Dependencies 2", path=path,
-        line=tree.line + tree.rows.index(word.line), sentence_id=tree.name and tree.name[:100],
-        remedy="convert the treebank",
+    for word in tree.words:
+        if word.relation not in _RELATIONS:
+            what = f"relation {word.deprel[:40]!r} is none of Universal Dependencies 2"
+            raise _fault(what, word.line, tree, path)
+        if (word.relation == "root") != (word.head == 0):
+            what = f"word {word.number} has HEAD {word.head} and is called {word.deprel[:40]!r}"
+            raise _fault(f"{what}: root and 0 go together", word.line, tree, path)
+    for token in tree.tokens:
+        if {*token.columns[5:7]} != {ABSENT}:
+            number = f"{token.first}-{token.last}"
+            line = "\t".join((number, *token.columns))
+            raise _fault(f"multiword token {number} with HEAD or DEPREL", line, tree, path)
+
+
+def _fault(what: str, line: str, tree: DependencyTree, path: Path) -> InputError:
+    return InputError(
+        what, path=path, line=tree.line + tree.rows.index(line),
+        sentence_id=tree.name and tree.name[:100], remedy="convert the treebank",
     )  # fmt: skip
 
 
@@ -127,17 +142,30 @@ def origin_of(files: list[Path], named: str | None) -> Origin:
     Args:
         files: of it.
         named: the licence that somebody named; None: that of the treebank, if its files' names tell.
+
+    Raises:
+        InputError: there are several treebanks, by the licence files in their folders.
     """
     found = {prefix for prefix in _KNOWN for path in files if path.name.startswith(prefix)}
     alone = len(found) == 1 and all(path.name.startswith(tuple(found)) for path in files)
     license_, notice = UNKNOWN, Notice("a treebank that whoever ran conjoin supplied")
     if alone:
         license_, notice = _KNOWN[found.pop()]
-    folders = sorted({path.parent for path in files})
-    texts = [
-        (path.name, read_at_most(path, _LARGEST_LICENCE, kind="licence", remedy="shorten it"))
-        for folder in folders[:1]
+        if named not in (None, license_):
+            notice = replace(notice, attribution="")  # whoever names another answers for it
+    terms = [
+        path
+        for folder in sorted({path.parent for path in files})
         for path in files_within(folder, folder.iterdir())
         if _LICENCE.fullmatch(path.name)
     ]
+    if len({path.parent for path in terms}) > 1:
+        raise InputError(
+            f"several treebanks, for there are several licences, as {terms[0]}", path=terms[-1],
+            remedy="name one of the folders at a time",
+        )  # fmt: skip
+    texts = (
+        (path.name, read_at_most(path, _LARGEST_LICENCE, kind="licence", remedy="shorten it"))
+        for path in terms
+    )
     return Origin(named or license_, notice, tuple(texts))
