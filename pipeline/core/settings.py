@@ -236,6 +236,13 @@ class Settings(BaseModel):
         if not isinstance(section, dict):
             raise SettingsError(f"section {cls.stage!r} must be a mapping", path=params)
         corpus = cls._corpus(explicit)
+        if not cls.corpus_field and (
+            stray := next((key for key in section if key != "default"), None)
+        ):
+            raise SettingsError(
+                f"{cls.stage}.{stray}: this command has no corpus whose entry that could be",
+                path=params, remedy=f"put settings of all calls into {cls.stage}.default",
+            )  # fmt: skip
         if corpus:
             require_entry(section, cls.stage, corpus, params)
         levels = [section.get(name) or {} for name in ("default", corpus)]

@@ -44,6 +44,7 @@ from pipeline.text.trees import (
     read_trees,
     unescape,
 )
+from pipeline.tools.settings import Gap
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = Sentence(
@@ -480,6 +481,16 @@ def test_bad_settings_are_told(
     with pytest.raises(SettingsError, match=message) as caught:
         knead(tmp_path, text, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_command_without_a_corpus_has_no_entries_by_corpus(tmp_path: Path) -> None:
+    """What stands beside its ``default`` would be read by nobody, and is told."""
+    path = tmp_path / "params.yaml"
+    path.write_text("gap: {default: {tier: 1}, tier: 2}")
+    with pytest.raises(SettingsError, match=r"params\.yaml: gap\.tier: .* into gap\.default$"):
+        Gap.build({"source": "s", "out": "o"}, path)
+    path.write_text("gap: {default: {tier: 1}}")
+    assert Gap.build({"source": "s", "out": "o"}, path).tier == 1
 
 
 def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> None:
