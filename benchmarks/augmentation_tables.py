@@ -109,6 +109,23 @@ class Tables:
         print_table(["", "accuracy", *columns, "s an update"], rows)
 
 
+    def print_chosen(self) -> None:
+        """Print the table of the twins with the α that dev chose, if they were run."""
+        grid, rows = self._grid, []
+        for system in ("fill-single-sample", "substitute"):
+            alone, beside = f"chosen-{system}", f"chosen-{grid.head}{system}"
+            if (accuracy := self.accuracy(alone)) == "–":
+                continue
+            over = (self.gain(beside, each) for each in (grid.best, f"{grid.head}copy", "baseline"))
+            rows.append(
+                [TWINS[system], accuracy, self.gain(alone, "copy"), self.accuracy(beside), *over]
+            )
+        if rows:
+            print("With the α that dev chose: alone, and beside the best candidates\n")
+            recipe = ["over the recipe", "over it with `copy`", "over the baseline"]
+            print_table(["", "alone", "over `copy`", "beside", *recipe], rows)
+
+
 def main(corpus: Path) -> None:
     """Print the tables."""
     if corpus.name not in GRIDS:
@@ -118,6 +135,7 @@ def main(corpus: Path) -> None:
     tables.print("Twins of L alone", "baseline", "baseline", "")
     tables.print(f"Beside {grid.recipe}", grid.best, grid.recipe, grid.head)
     tables.print("Frozen encoder", "frozen", "frozen encoder", "frozen-")
+    tables.print_chosen()
 
 
 if __name__ == "__main__":
