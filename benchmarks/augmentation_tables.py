@@ -108,7 +108,6 @@ class Tables:
             rows.append([text, accuracy, *gains, self.seconds(system)])
         print_table(["", "accuracy", *columns, "s an update"], rows)
 
-
     def print_chosen(self) -> None:
         """Print the table of the twins with the α that dev chose, if they were run."""
         grid, rows = self._grid, []

@@ -295,13 +295,20 @@ def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(
     with grid(Repro(preset="augment", set=["seeds=[0]"])) as (_, members, _):
         trained = [(c, settings_of(c.command, Train)) for c in members if c.stage == "train"]
     twins = {t.system: (c, t) for c, t in trained if t.augment != "none"}
-    assert len(twins) == 9 + 9 + 4
+    chosen = {name: t.alpha for name, (_, t) in twins.items() if name.startswith("chosen-")}
+    assert chosen == {
+        "chosen-fill-single-sample": 0.9, "chosen-substitute": 0.7,
+        "chosen-attested-fill-single-sample": 0.9, "chosen-attested-substitute": 1,
+    }  # fmt: skip
+    usual = {name: each for name, each in twins.items() if name not in chosen}
+    assert len(usual) == 9 + 9 + 4
+    assert {t.alpha for _, t in usual.values()} == {0.5}
 
     def kinds(head: str) -> list[tuple[str, str, str]]:
-        found = [t for name, (_, t) in twins.items() if name.startswith(head)]
+        found = [t for name, (_, t) in usual.items() if name.startswith(head)]
         return sorted((t.augment, t.mask_tags, t.fill_mode) for t in found)
 
-    alone = {n: t for n, (_, t) in twins.items() if not n.startswith(("attested-", "frozen-"))}
+    alone = {n: t for n, (_, t) in usual.items() if not n.startswith(("attested-", "frozen-"))}
     assert sorted((t.augment, t.mask_tags, t.fill_mode) for t in alone.values()) == kinds(
         "attested-"
     )
