@@ -77,23 +77,29 @@ class Tables:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Print the tables, and which rows have no run yet."""
     study = Study(Path("data/genia"))
     if study.outcomes is None:
         sys.exit("no runs are kept: call outcomes.py first")
-    tables = Tables(study, study.outcomes)
-    head = [*SHOWN, "overall", "gain over the baseline"]
+    known = {(system, size) for system, size, _ in study.outcomes.runs}
+    tables, head = Tables(study, study.outcomes), [*SHOWN, "overall", "gain over the baseline"]
     print("250 labels, 2,000 updates, seeds 0 to 4\n")
+    run = [row for row in ROWS if (row[0], "250") in known]
     print_table(
-        ["test", *head, "to the row above it varies"], (tables.row(row, "baseline") for row in ROWS)
+        ["test", *head, "to the row above it varies"], (tables.row(row, "baseline") for row in run)
     )
     print("The same with 4,000 updates\n")
+    longer = [row for row in LONG if (row[0], "250") in known]
     print_table(
-        ["test", *head, "to 2,000 updates"], (tables.row(row, "baseline-long") for row in LONG)
+        ["test", *head, "to 2,000 updates"], (tables.row(row, "baseline-long") for row in longer)
     )
     print("500 labels, 2,000 updates, seeds 0 to 2\n")
-    shown = (row for row in ROWS if row[0] in MORE_LABELS)
-    print_table(["test", "overall", "gain over the baseline"], map(tables.with_500, shown))
+    more = [row for row in ROWS if row[0] in MORE_LABELS and (row[0], "500") in known]
+    print_table(["test", "overall", "gain over the baseline"], map(tables.with_500, more))
+    missing = [f"{row[0]} 250" for row in (*ROWS, *LONG) if row not in (*run, *longer)]
+    missing += [f"{name} 500" for name in MORE_LABELS if (name, "500") not in known]
+    if missing:
+        print(f"No run yet of: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ def candidate_shards(folder: Path) -> list[Path]:
     """
     if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
         raise InputError(
-            "generation has not finished here", path=folder, remedy="run `conjoin generate` again"
-        )
+            "generation has not finished here", path=folder,
+            remedy="run again what made it (`conjoin generate`, `harvest`)",
+        )  # fmt: skip
     own = sorted(folder.glob(_OWN))
     shards = own or sorted(folder.glob(_RELEASED))
     for path in shards:

@@ -165,7 +165,7 @@ def require_whole(shards: Shards) -> None:
         if name not in facts or (own is not None and _fingerprint(path) not in (None, own)):
             raise InputError(
                 f"a shard from another run than the {MANIFEST} beside it", path=path,
-                remedy="remove it, or run `conjoin generate` again",
+                remedy="remove it, or run again what made the folder (`conjoin generate`, `harvest`)",
             )  # fmt: skip
     for name, expected in facts.items():
         fault = expected.fault(there[name]) if name in there else "gone"

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.core.names import nearest
 from pipeline.core.settings import (
     DecodingSettings,
     DrawSize,
@@ -90,6 +91,13 @@ class Generate(SourceSettings, DecodingSettings):
             raise ValueError(
                 "must be like-L, or different words with commas between, as and,or,but"
             )
+        for word in words:
+            if like := nearest(word.lower(), [LIKE_L]) or nearest(word.lower(), [LIKE_L.lower()]):
+                raise ValueError(
+                    f"{word!r} is no coordinator, {like.replace(LIKE_L.lower(), LIKE_L)}"
+                )
+            if word != word.lower():
+                raise ValueError(f"{word!r}: coordinators are in lower case")
         return value
 
     @property

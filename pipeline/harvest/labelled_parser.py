@@ -16,6 +16,13 @@ PARSERS_FOLDER = "parsers"
 """Folder in a corpus of the parsers trained on draws of L."""
 
 
+def parser_name(settings: Harvest) -> str:
+    """What tells a parser of L's trees, and what it harvests, from others of the seed."""
+    tagged = "-tagged" * (settings.tags == "treebank")
+    read = f"-{settings.parser_lm}" * (settings.parser_lm is not None)
+    return f"labelled-{settings.labelled}{tagged}{read}"
+
+
 def labelled_parser(settings: Harvest) -> Path:
     """The folder of the parser of L's trees, trained if it must be.
 
@@ -25,10 +32,7 @@ def labelled_parser(settings: Harvest) -> Path:
         ModelError: the corpus has no such language model.
         InputError: L has no trees; for a dry run, which writes nothing: it is not trained yet.
     """
-    tagged = "-tagged" * (settings.tags == "treebank")
-    read = f"-{settings.parser_lm}" * (settings.parser_lm is not None)
-    name = f"labelled-{settings.labelled}{tagged}{read}"
-    folder = settings.corpus / PARSERS_FOLDER / name / f"seed-{settings.seed}"
+    folder = settings.corpus / PARSERS_FOLDER / parser_name(settings) / f"seed-{settings.seed}"
     encoder = None
     if settings.parser_lm is not None:
         encoder = locate_lm(settings.parser_lm, None, settings.corpus, settings.seed)

@@ -1,9 +1,9 @@
 """Settings of ``conjoin harvest``."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.core.settings import DrawSize, ModelName, ParserSettings, SourceSettings
 
@@ -41,5 +41,11 @@ class Harvest(SourceSettings, ParserSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/harvest-LABELLED/seed-SEED, or "
-        "harvest-labelled-LABELLED/seed-SEED.",
+        "harvest-labelled-LABELLED[-tagged][-LM]/seed-SEED.",
     )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.parser == "corpus" and self.parser_lm is not None:
+            raise ValueError("parser-lm is read by a parser of L's trees: say --parser labelled")
+        return self

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pipeline.core.candidates import HARVESTED
+from pipeline.harvest.labelled_parser import parser_name
 from pipeline.harvest.natural_text import NaturalText
 from pipeline.harvest.settings import Harvest
 from pipeline.sources.making import Making, make_candidates
@@ -31,5 +32,5 @@ def run(settings: Harvest) -> None:
 
 def default_out(settings: Harvest) -> Path:
     """Where shards go if no folder is named."""
-    name = "harvest" if settings.parser == "corpus" else f"harvest-{settings.parser}"
-    return settings.corpus / "candidates" / f"{name}-{settings.labelled}" / f"seed-{settings.seed}"
+    name = settings.labelled if settings.parser == "corpus" else parser_name(settings)
+    return settings.corpus / "candidates" / f"harvest-{name}" / f"seed-{settings.seed}"

@@ -24,7 +24,7 @@ BY = ("label", "length", "coordinator", "arity", "score")
 NO_SPLITS = "corpus needs the splits to keep apart from: say --apart dev,test"
 """What is wrong with a corpus that nothing is to be held against."""
 
-_PATHS = ("places", "predictor", "agree", "like")
+_PATHS = ("places", "out", "predictor", "agree", "corpus", "like")
 
 _SHARE = re.compile(r"\d{1,3}(\.\d{1,6})?%", re.ASCII)
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
@@ -171,6 +171,8 @@ class Select(Settings):
              "top is within label and length in any case: say --by score alone"),
             (self.like is None and set(self.by) - {"score"},
              f"by {', '.join(self.by)} needs the draw that is to be like: name it with --like"),
+            (drawn and self.limit is not None,
+             "limit would take the first of what was drawn: say a smaller --size"),
             (self.corpus is not None and not self.apart, NO_SPLITS),
         ):  # fmt: skip
             if wrong:

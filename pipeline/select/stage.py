@@ -29,7 +29,7 @@ from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
 from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
-from pipeline.select.choosing import Inputs, choose
+from pipeline.select.choosing import PROBABILITIES_FILE, Inputs, choose
 from pipeline.select.leakage import HeldOut, held_out_corpus
 from pipeline.select.settings import Select
 from pipeline.select.strata import Features, features_of_draw
@@ -135,7 +135,9 @@ def _is_there(out: Path, made_of: Fingerprint) -> bool:
     if shards is None or told.get("fingerprint") != made_of.digest:
         return False
     facts = {each["file"]: each["sha256"] for each in (manifest or {})["shards"]}
-    return facts == {path.name: sha256_of(path) for path in (*shards.accepted, *shards.rejects)}
+    beside = told.get("beside") or {}
+    there = [*shards.accepted, *shards.rejects, *(out / name for name in beside)]
+    return facts | beside == {path.name: sha256_of(path) for path in there if path.is_file()}
 
 
 def _nothing(settings: Select, choice: Choice) -> InputError:
@@ -162,6 +164,8 @@ def _show(choice: Choice, settings: Select) -> None:
     counts = choice.counts()
     refused = [(reason, count) for reason, count in counts.items() if count]
     table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
+    if gone := sum(choice.dropped["train"].values()):
+        say(f"{gone:,} of these are in no file: equal to an earlier row, or kept out by a licence")
     if choice.sample:
         _show_sample(choice.sample, words=settings.sample == "random-tokens")
     if not len(choice.rejects):
@@ -206,6 +210,7 @@ def _write(
         config: write_kind(folder, config, counts.counted(rows, config), number)
         for config, (rows, number) in parts.items()
     }
+    asked = folder / PROBABILITIES_FILE
     manifest = {
         **told_of(corpora, runs, written, counts),
         **_history(corpora),
@@ -217,6 +222,7 @@ def _write(
             "inputs": list(_inputs(corpora, choice)),
             "left_out": choice.counts(),
             **({"sample": choice.sample} if choice.sample else {}),
+            **({"beside": {asked.name: sha256_of(asked)}} if asked.is_file() else {}),
         },
         "dropped": choice.dropped,
     }

@@ -1,5 +1,6 @@
 """A folder of candidates made of a source's units: workers, shards, manifest, card, and what is printed."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -8,11 +9,13 @@ from typing import Any
 
 import torch
 
+from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import say, table
 from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.fingerprint import Fingerprint, versions_of
-from pipeline.core.parquet import MANIFEST
+from pipeline.core.parquet import MANIFEST, RECORDS
 from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import write_card
@@ -58,8 +61,9 @@ def make_candidates(
 
     Raises:
         ConjoinError: of the source.
-        InputError: another run writes to the output folder.
+        InputError: another run writes to the output folder, or something else is in it.
     """
+    _require_own(out, settings.stage, making)
 
     def units(device: torch.device) -> UnitFolder:
         fingerprint = _fingerprint(settings, source, device, making)
@@ -97,6 +101,51 @@ def make_candidates(
         ):
             _write_card(folder)
             _summary(folder, report, source.called)
+
+
+def _require_own(out: Path, stage: str, making: Making) -> None:
+    """Refuse a folder with what another command made, whose files would be removed as an older run's.
+
+    Raises:
+        InputError: it is such a folder.
+    """
+    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    visible = {name for name in there if not name.startswith(".")}
+    by = ""
+    if MANIFEST in there:
+        found = _read_or_nothing(out / MANIFEST)
+        command = str(found.get("command", "")).split()
+        if "selection" in found or "generations" in found:
+            by = ", by `conjoin select` or `merge`"
+        elif len(command) > 1 and command[1] != stage:
+            by = f", by `conjoin {command[1]}`"
+    for about in (out / RECORDS).glob("about-*.json"):
+        settings = _read_or_nothing(about).get("settings", {})
+        if (settings.get("fills") == HARVESTED) != (making.facts.get("fills") == HARVESTED):
+            by = ", by another command"
+    parts = tuple(f"{kind}-" for kind in SCHEMAS)
+    if visible and not any(name.startswith(parts) or name == MANIFEST for name in visible):
+        by = by or f", such as {min(visible)}"
+    if strange := sorted(
+        name for name in visible if _SHARD.fullmatch(name) and not name.startswith(parts)
+    ):
+        by = by or f", such as {strange[0]}"
+    if by:
+        raise InputError(
+            f"there is something else here already{by}", path=out, remedy="name a new folder"
+        )
+
+
+_SHARD = re.compile(r".*-\d+-of-\d+\.parquet")
+
+
+def _read_or_nothing(path: Path) -> Mapping[str, Any]:
+    """A JSON object; nothing of a file that is none, which a run makes anew."""
+    try:
+        found: Mapping[str, Any] = read_json(path)
+    except InputError:
+        return {}
+    return found
 
 
 def _fingerprint(

@@ -84,7 +84,15 @@ def run(settings: Diagnose) -> None:
             f"L has {len(labelled)} sentences for {settings.folds} folds",
             path=settings.run, remedy="say a smaller --folds",
         )  # fmt: skip
+    if settings.candidates is not None and card["mode"] == "baseline":
+        raise InputError(
+            "a baseline learns from no candidates",
+            path=settings.run,
+            remedy="leave out --candidates",
+        )
     out = settings.out or corpus / f"diagnosis/{card['system']}-{draw}-{card['seed']}"
+    if (out / "run.json").exists():
+        raise InputError("a run of training is here", path=out, remedy="choose another --out")
     wrong = dict[tuple[str, int], bool]()
     for number, fold in enumerate(folds_of(labelled, settings.folds, card["seed"]), 1):
         folder = out / f"fold-{number}-of-{settings.folds}"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import ingested
 
-from pipeline.core.errors import ConjoinError
+from pipeline.core.errors import ConjoinError, SettingsError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_candidates, read_sentences, sentence_row
@@ -185,6 +185,19 @@ def test_named_coordinators_are_drawn_evenly(drawn: Path) -> None:
         assert min(counts.values()) > 10
     both = drawn_by[0].keys() & drawn_by[1].keys()
     assert 0 < sum(drawn_by[0][key] == drawn_by[1][key] for key in both) < len(both)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("like-l", "'like-l' is no coordinator, did you mean 'like-L'"),
+        ("like_L", "did you mean 'like-L'"),
+        ("And,and", "coordinators are in lower case"),
+    ],
+)
+def test_a_slip_is_no_coordinator(words: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        Generate.build({"corpus": "data/x", "coordinators": words}, None)
 
 
 def test_what_is_unset_leaves_a_run_as_it_was(drawn: Path) -> None:

@@ -17,13 +17,14 @@ import torch
 from harvested import COORDINATED, LABELLED, SENTENCES_THERE, VALIDATION, settings
 
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError, ModelError
+from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows
 from pipeline.core.schema import REJECTS, read_candidates
 from pipeline.core.types import Candidate, Reject, Sentence
 from pipeline.harvest import labelled_parser, natural_text
 from pipeline.harvest.natural_text import rows_of
+from pipeline.harvest.settings import Harvest
 from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
 from pipeline.parsing.card import LEARNED
@@ -240,7 +241,7 @@ def test_a_parser_may_read_a_language_model(
     assert "encoder/model.safetensors" in card["files"]
     plain = settings(corpus, **given | {"parser_lm": None}, out=tmp_path / "plain")
     run(plain)
-    own = corpus / "candidates/harvest-labelled-10/seed-0"
+    own = corpus / "candidates/harvest-labelled-10-bert/seed-0"
     models = [read_json(each / "manifest.json")["model"] for each in (own, tmp_path / "plain")]
     assert models[0] != models[1]
     before = contents(own)
@@ -251,6 +252,51 @@ def test_a_parser_may_read_a_language_model(
     weights.write_bytes(weights.read_bytes()[:-4] + b"0000")
     with pytest.raises(ModelError, match=r"not the file that parser\.json beside it lists"):
         load_parser(str(folder / "parser.pt"))
+
+
+def test_what_another_command_made_is_not_removed(corpus: Path, tmp_path: Path) -> None:
+    """A selection, a folder of generated candidates, trees, a corpus: refused, in a dry run, too."""
+    run(settings(corpus, out=tmp_path / "own"))
+    before = contents(tmp_path / "own")
+    run(settings(corpus, out=tmp_path / "own"))  # its own is current
+    assert contents(tmp_path / "own") == before
+    for key, value, said in (
+        ("selection", {}, r"by `conjoin select` or `merge`"),
+        ("command", "conjoin generate data/x --lm bert", "by `conjoin generate`"),
+    ):
+        other = tmp_path / key
+        shutil.copytree(tmp_path / "own", other)
+        manifest = read_json(other / "manifest.json")
+        write_json(other / "manifest.json", manifest | {key: value})
+        kept = contents(other)
+        for dry in (False, True):
+            with pytest.raises(
+                InputError, match=f"something else here already, {said}; name a new"
+            ):
+                run(settings(corpus, out=other, dry_run=dry))
+        assert contents(other) == kept
+    begun = tmp_path / "begun"  # by generate, and not finished: it has no manifest
+    (begun / ".units").mkdir(parents=True)
+    write_json(begun / ".units/about-0.json", {"settings": {"fills": "attested"}})
+    (begun / "candidates-00000-of-00002.parquet").touch()
+    trees = tmp_path / "trees"
+    trees.mkdir()
+    (trees / "trees-00000-of-00001.parquet").touch()
+    (trees / "rejects-00000-of-00001.parquet").touch()
+    for place in (begun, trees, corpus):
+        with pytest.raises(InputError, match="there is something else here already"):
+            run(settings(corpus, out=place))
+    assert (begun / "candidates-00000-of-00002.parquet").exists()
+
+
+def test_parsers_of_other_kinds_have_folders_of_their_own(corpus: Path) -> None:
+    kinds: list[dict[str, Any]] = [
+        {"tags": tags, "parser_lm": lm} for tags in ("none", "treebank") for lm in (None, "bert")
+    ]
+    places = {default_out(settings(corpus, parser="labelled", **kind)) for kind in kinds}
+    assert len(places) == 4
+    with pytest.raises(SettingsError, match="say --parser labelled"):
+        Harvest.build({"corpus": corpus, "parser_lm": "bert"}, None)
 
 
 def test_input_that_is_missing_is_one_line(

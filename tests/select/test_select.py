@@ -488,6 +488,26 @@ def test_selections_are_told_of_what_is_made_of_them(folder: Path, tmp_path: Pat
     assert "selections" not in manifest(parts[0])
 
 
+def test_a_selection_without_its_probabilities_is_not_current(
+    folder: Path, predictor: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    selected(out, folder, predictor=predictor, delta=0.0)
+    selected(out, folder, predictor=predictor, delta=0.0)  # current
+    (out / "probabilities.parquet").unlink()
+    with pytest.raises(InputError, match="something here already"):
+        selected(out, folder, predictor=predictor, delta=0.0)
+
+
+def test_the_seed_stands_in_the_output_s_path_too(folder: Path, tmp_path: Path) -> None:
+    given = {"places": [folder], "out": tmp_path / "seed-{seed}", "seed": 3}
+    drawn = {"sample": "random-sentences", "size": "50%"}
+    run(Select.build(given | drawn, None))
+    assert (tmp_path / "seed-3/manifest.json").is_file()
+    with pytest.raises(SettingsError, match="say a smaller --size"):
+        Select.build(given | drawn | {"limit": 3}, None)
+
+
 def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
     """Neither what stands at --out nor an input; and a stand-off release has no words to go by."""
     (tmp_path / "out").mkdir()

@@ -48,7 +48,11 @@ def take_stock(place: Path, found: Violations) -> Shards:
     if not shards.accepted and not shards.rejects and manifest is None:
         return find_shards(place)  # which says what may be named
     if (place / RECORDS).is_dir() and not (place / MANIFEST).exists():
-        found.add("generation not finished", MANIFEST, "run `conjoin generate` again")
+        found.add(
+            "generation not finished",
+            MANIFEST,
+            "run again what made it (`conjoin generate`, `harvest`)",
+        )
     released = shards.kind != "candidates"
     for fault in manifest_faults(manifest, released=released) if manifest is not None else ():
         wrong = "manifest incomplete" if fault.missing else "manifest unreadable"
