@@ -124,12 +124,14 @@ def _require_own(out: Path, stage: str, making: Making) -> None:
         if (settings.get("fills") == HARVESTED) != (making.facts.get("fills") == HARVESTED):
             by = ", by another command"
     parts = tuple(f"{kind}-" for kind in SCHEMAS)
-    if visible and not any(name.startswith(parts) or name == MANIFEST for name in visible):
-        by = by or f", such as {min(visible)}"
-    if strange := sorted(
-        name for name in visible if _SHARD.fullmatch(name) and not name.startswith(parts)
-    ):
-        by = by or f", such as {strange[0]}"
+    known = {name for name in visible if name.startswith(parts) or name == MANIFEST}
+    strange = {name for name in visible - known if _SHARD.fullmatch(name)}
+    if (
+        not known and RECORDS not in there
+    ):  # a run that was killed early may have left its records alone
+        strange |= visible
+    if strange:
+        by = by or f", such as {min(strange)}"
     if by:
         raise InputError(
             f"there is something else here already{by}", path=out, remedy="name a new folder"

@@ -287,6 +287,11 @@ def test_what_another_command_made_is_not_removed(corpus: Path, tmp_path: Path) 
         with pytest.raises(InputError, match="there is something else here already"):
             run(settings(corpus, out=place))
     assert (begun / "candidates-00000-of-00002.parquet").exists()
+    for path in (tmp_path / "own").glob("*.parquet"):  # killed between two runs
+        path.unlink()
+    (tmp_path / "own/manifest.json").unlink()
+    run(settings(corpus, out=tmp_path / "own"))
+    assert contents(tmp_path / "own") == before
 
 
 def test_parsers_of_other_kinds_have_folders_of_their_own(corpus: Path) -> None:
