@@ -1,7 +1,8 @@
 """What the runs of a study got right on test, kept in benchmarks/outcomes/CORPUS.jsonl.
 
-Usage, after `conjoin evaluate DATA`:
+Usage, after `conjoin evaluate DATA`; and, to make only the runs that it lacks:
     python benchmarks/outcomes.py DATA
+    conjoin repro --preset genia-cpu --skip "$(python benchmarks/outcomes.py DATA --skip)"
 
 GENIA's study takes more hours of two cores than one sitting has. The file outlives the runs, so that runs
 made another day, or on another machine, join the same table, with intervals over test instances as well as
@@ -11,6 +12,7 @@ Its first line has the split and the numbers of instances, every other one a run
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -168,6 +170,15 @@ def evaluated(corpus: Path) -> Outcomes:
     return found
 
 
+def commands_of(runs: Iterable[Key]) -> str:
+    """A regular expression of the commands of dvc.yaml that make some runs; it matches nothing of none."""
+    each = (
+        f"--system {re.escape(name)} .*--labelled {size} --seed {seed} "
+        for name, size, seed in runs
+    )
+    return "|".join(each) or "(?!)"
+
+
 def main(corpus: Path) -> None:
     """Add a corpus's runs to its file."""
     path, new = FOLDER / f"{corpus.name}.jsonl", evaluated(corpus)
@@ -182,6 +193,10 @@ def main(corpus: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    match sys.argv[1:]:
+        case [corpus]:
+            main(Path(corpus))
+        case [corpus, "--skip"]:
+            print(commands_of(sorted(Outcomes.read(FOLDER / f"{Path(corpus).name}.jsonl").runs)))
+        case _:
+            sys.exit(__doc__)

@@ -182,6 +182,11 @@ def test_what_runs_got_right_outlives_them(
                 bits = study.outcomes.right(kept, name)
                 assert sum(bits) / len(bits) == pytest.approx(share)
     assert len(study.outcomes.runs) == len(SYSTEMS)
+    made = re.compile(outcomes.commands_of(study.outcomes.runs))
+    for system, seed, known in (("b-t5", 0, True), ("b-t5", 1, False), ("b-t5x", 0, False)):
+        command = f"conjoin train data/tiny --system {system} --mode x --labelled 40 --seed {seed} --resume"
+        assert bool(made.search(command)) == known
+    assert not re.search(outcomes.commands_of([]), "conjoin train")
 
 
 @pytest.mark.parametrize("bits", ["", "0", "1", "0001", "10110"])
