@@ -11,6 +11,9 @@ from pipeline.core.files import digest_of
 COORDINATORS = frozenset({"and", "or", "but", "nor", "and/or"})
 """Coordinators a coordination must have to be evaluated (lower case; paper, footnote 2)."""
 
+NEGATIONS = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
+"""Words that deny the clause they stand in (lower case)."""
+
 SPLITS = ("train", "dev", "test", "test2")
 """The parts of a corpus. ``test2`` is another test split, out of domain, which few corpora have; nothing is
 trained, tuned or chosen on it."""

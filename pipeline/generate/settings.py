@@ -92,10 +92,8 @@ class Generate(SourceSettings, DecodingSettings):
                 "must be like-L, or different words with commas between, as and,or,but"
             )
         for word in words:
-            if like := nearest(word.lower(), [LIKE_L]) or nearest(word.lower(), [LIKE_L.lower()]):
-                raise ValueError(
-                    f"{word!r} is no coordinator, {like.replace(LIKE_L.lower(), LIKE_L)}"
-                )
+            if nearest(word.lower(), [LIKE_L.lower()]):
+                raise ValueError(f"{word!r} is no coordinator, did you mean {LIKE_L!r}?")
             if word != word.lower():
                 raise ValueError(f"{word!r}: coordinators are in lower case")
         return value

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nltk.tree import Tree
 
-from pipeline.core.types import Span
+from pipeline.core.types import NEGATIONS, Span
 from pipeline.text.trees import base_label, constituents_of, is_tag
 
 CLAUSE = "S"
@@ -31,7 +31,6 @@ _VERBS = ("VB", "MD", "TO")
 _FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
 _CLAUSES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ", "VP"})
 _STAYING = frozenset({"NP", "PP", "ADVP", "ADJP", "QP"})
-_NEGATING = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
 _BE = frozenset({"be", "is", "are", "am", "was", "were", "been", "being", "'s", "'re", "'m"})
 
 
@@ -103,7 +102,7 @@ class _Parts:
         return self.tags[0] == "EX"
 
     def negated(self) -> bool:
-        return not _NEGATING.isdisjoint(word.lower() for word in self.words)
+        return not NEGATIONS.isdisjoint(word.lower() for word in self.words)
 
     def no_verb(self) -> bool:
         return not self.verbs or self.verbs[0][1] not in _FINITE or self.verbs[-1][1] == "MD"

@@ -10,6 +10,7 @@ dependents that stay. In both the first remaining dependent by UD's scale of obl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from pipeline.core.types import NEGATIONS
 from pipeline.text.dependencies import ABSENT, DependencyTree, Word
 
 SCALE = ("nsubj", "obj", "iobj", "obl", "advmod", "csubj", "xcomp", "ccomp", "advcl")
@@ -22,8 +23,6 @@ _PARTICLE = "compound:prt"
 _PROMOTED_WITH = frozenset({"cc", "punct"})
 _CLAUSES = frozenset({"csubj", "ccomp", "advcl", "acl", "parataxis", "conj"})
 _SUBJECTS = ("nsubj", "nsubj:pass")
-_NEGATING = frozenset({"not", "n't", "never", "no", "nobody", "nothing", "none", "neither", "nor"})
-"""Negations by their words, for treebanks whose FEATS do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +156,13 @@ class _Pair:
 
     def _negates(self, word: Word) -> bool:
         if word.relation in ("advmod", "aux", "cc"):
-            return "Polarity=Neg" in word.feats or word.form.lower() in _NEGATING
+            return "Polarity=Neg" in word.feats or _denies(word)
         if word.relation in ("nsubj", "obj", "iobj", "obl"):
             # *With no hesitation* denies no more than its noun.
             own = () if word.relation == "obl" else self.tree.children(word.number)
             words = [word, *own]
             return any(
-                "PronType=Neg" in each.feats or each.form.lower() in _NEGATING
+                "PronType=Neg" in each.feats or _denies(each)
                 for each in words if each.upos in _SHORT
             )  # fmt: skip
         return False
@@ -229,6 +228,11 @@ def _goes(word: Word) -> bool:
 def _name(verb: Word, below: Sequence[Word]) -> tuple[str, ...]:
     """What a verb is called: its lemma and those of its particles."""
     return (_lemma(verb), *(_lemma(word) for word in below if word.deprel == _PARTICLE))
+
+
+def _denies(word: Word) -> bool:
+    """Whether a word is a negation by what it is, for treebanks whose FEATS do not tell."""
+    return not NEGATIONS.isdisjoint((word.form.lower(), word.lemma.lower()))
 
 
 def _lemma(word: Word) -> str:
