@@ -24,7 +24,7 @@ def candidate_shards(folder: Path) -> list[Path]:
             a pipe or a device, which whoever opens it would wait for, or a link out of a release, or has a
             name that is not UTF-8.
     """
-    if (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file():
+    if is_unfinished(folder):
         raise InputError(
             "generation has not finished here", path=folder,
             remedy="run again what made it (`conjoin generate`, `harvest`)",
@@ -41,6 +41,11 @@ def candidate_shards(folder: Path) -> list[Path]:
             )  # fmt: skip
         utf8_name(path.name, path)
     return shards
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether what makes candidates in a folder has begun there, and has not finished."""
+    return (folder / RECORDS).is_dir() and not (folder / MANIFEST).is_file()
 
 
 def find_candidates(wanted: Set[tuple[Path, str]]) -> dict[tuple[Path, str], Candidate]:

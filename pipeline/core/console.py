@@ -102,6 +102,10 @@ class Meter:
         elapsed = time.monotonic() - self._begun
         return (self._done - self._first) / elapsed if elapsed else 0.0
 
+    def finish(self) -> None:
+        """Report all units done, also those that turned out to be no work."""
+        self.at(self._total)
+
     def at(self, done: int, note: str | None = None) -> None:
         """Report ``done`` units done in all."""
         self._done = done

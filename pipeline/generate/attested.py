@@ -44,7 +44,7 @@ class AttestedInfilling(Infilling):
             heads=settings.match == "head", coordinators=settings.coordinators_in_fills,
             gaps=settings.gap,
         )  # fmt: skip
-        self.notes = self._pool.left_out
+        self.notes = {**self._plan.notes, **self._pool.left_out}
 
     def inputs(self) -> dict[str, Any]:
         """The trees, given spans and the pool."""

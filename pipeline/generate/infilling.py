@@ -68,7 +68,7 @@ class Infilling(ABC):
         if settings.spans == "given":
             inert |= {"references"}
         self.inert: Set[str] = inert
-        self.notes: Mapping[str, int] = {}
+        self.notes: Mapping[str, int] = self._plan.notes
         self._trees = inputs_of(settings.corpus, settings.trees)
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
         if settings.coordinators is None:

@@ -5,8 +5,8 @@ read when it is their turn: memory does not grow with the corpus. The trees are 
 or, to measure what parsing costs, the treebank's own of the same sentences.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,7 @@ class Plan:
         sizes: references of each unit at most; a sentence may offer fewer than were asked for.
         choose: the references of a sentence.
         optional: whether a sentence need not have any.
+        notes: what concerns the whole plan, counted.
     """
 
     trees: TreeRows | GoldRows
@@ -127,6 +128,7 @@ class Plan:
     sizes: tuple[int, ...]
     choose: _Choice
     optional: bool = False
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def references(self, unit: int) -> tuple[list[Reference], int]:
         """References of a unit in the order of U, and how many of its sentences offered none.
@@ -177,7 +179,7 @@ def make_plan(settings: Generate) -> Plan:
     )  # fmt: skip
     rows = blocks(count, max(1, settings.unit // settings.references))
     sizes = tuple(len(block) * settings.references for block in rows)
-    plan = Plan(trees, rows, sizes, choose)
+    plan = Plan(trees, rows, sizes, choose, notes=targets.notes() if targets else {})
     # The first sentences will do, unless something is wrong with all of them.
     if not any(choose(*each) for each in trees.read(range(count))):
         if targets is not None:

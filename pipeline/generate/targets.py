@@ -30,6 +30,12 @@ FORMAT = 1
 _SAMPLE = 2000
 """Trees, the first ones, that tell what U offers."""
 
+_NO_LENGTH = "no reference makes a structure of that many conjuncts and words"
+_NO_REFERENCE = "the label is none of a reference span's"
+"""Why a structure that is wanted cannot be generated."""
+
+_IN_VAIN = "of 1,000 structures that the targets want cannot be made"
+
 _REMEDY = "make it with `conjoin diagnose RUN`"
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -78,6 +84,7 @@ class Targets:
         commas: share of long structures with a comma before the coordinator.
         wanted: structures of a kind, with the share of each.
         offered: how often a uniform draw from U would give a reference that makes this kind.
+        unmakeable: why some structures are wanted in vain → their share of what is wanted.
     """
 
     seed: int
@@ -85,7 +92,12 @@ class Targets:
     commas: float
     wanted: Mapping[_Kind, Sequence[_Option]]
     offered: Mapping[_Kind, float]
+    unmakeable: Mapping[str, float] = field(default_factory=dict)
     _known: dict[tuple[str, int], list[_Option]] = field(default_factory=dict)
+
+    def notes(self) -> dict[str, int]:
+        """How much of what is wanted cannot be made, by reason, in structures of 1,000."""
+        return {f"{_IN_VAIN}: {why}": round(1000 * part) for why, part in self.unmakeable.items()}
 
     def weight(self, span: Span, label: str) -> float:
         """How much a span is wanted."""
@@ -142,6 +154,8 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
     if sorted(set(edges)) != edges:
         raise InputError("the edges do not ascend", path=path, remedy=_REMEDY)
     wanted: defaultdict[_Kind, list[_Option]] = defaultdict(list)
+    unmakeable: defaultdict[str, float] = defaultdict(float)
+    whole = fsum(cell["share"] for cell in found["cells"]) or 1.0
     for cell in found["cells"]:
         word, pre = cell["coordinator"], cell.get("preconjunction")
         if pre is not None and PRECONJUNCTION_OF.get(word.lower()) != pre:
@@ -149,6 +163,10 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
         if cell["label"] in REFERENCE_LABELS:
             kind = cell["label"], cell["length"], cell["conjuncts"]
             wanted[kind].append((Structure(word, pre, cell["conjuncts"]), cell["share"]))
+            if not _can_be_made(edges, cell["length"], cell["conjuncts"]):
+                unmakeable[_NO_LENGTH] += cell["share"] / whole
+        else:
+            unmakeable[_NO_REFERENCE] += cell["share"] / whole
     if not any(share for options in wanted.values() for _, share in options):
         raise InputError(
             f"nothing is wanted of the labels {', '.join(REFERENCE_LABELS)}",
@@ -162,4 +180,15 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
         for span, label in spans:
             for bucket, conjuncts in _made(edges, len(span)):
                 offered[label, bucket, conjuncts] += 1 / len(spans) / len(rows)
-    return Targets(seed, tuple(edges), found["commas"], dict(wanted), dict(offered))
+    return Targets(
+        seed, tuple(edges), found["commas"], dict(wanted), dict(offered), dict(unmakeable)
+    )
+
+
+def _can_be_made(edges: Sequence[int], bucket: int, count: int) -> bool:
+    """Whether so many conjuncts of equal length, and what links them, have a length of the bucket."""
+    if bucket >= len(edges):
+        return bucket == len(edges)
+    shortest = edges[bucket - 1] + 1 if bucket else 1
+    words = (edges[bucket] - count + 1) // count  # the longest conjunct that fits
+    return words > 0 and count * words + count - 1 >= shortest

@@ -48,4 +48,6 @@ class Harvest(SourceSettings, ParserSettings):
     def _go_together(self) -> Self:
         if self.parser == "corpus" and self.parser_lm is not None:
             raise ValueError("parser-lm is read by a parser of L's trees: say --parser labelled")
+        if self.parser == "corpus" and self.tags != "none":
+            raise ValueError("tags are for a parser of L's trees: say --parser labelled")
         return self

@@ -16,6 +16,7 @@ from pipeline.report import audit as audits
 from pipeline.report import provenance, training_curves
 from pipeline.report.audit import Audit
 from pipeline.report.charts import Panel
+from pipeline.report.examples import unfinished_folders
 from pipeline.report.findings import caveat, comparisons_table, findings
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
@@ -166,6 +167,8 @@ def generated(found: Material) -> Iterator[Part]:
             "the fill), the candidate’s id, and the verdict of the grammar, if there is any."
         )
         yield Section("What each generation made", [words], examples=found.generated)
+    for folder in unfinished_folders(found.corpus):
+        yield f"No candidates of {folder}: what makes them has not finished."
 
 
 def examples(found: Material) -> Iterator[Part]:
@@ -210,6 +213,8 @@ def counts(found: Material) -> Iterator[Part]:
     for table in (provenance.corpus_table(found.corpus), provenance.generation_table(found.corpus)):
         if table:
             yield _of(table)
+    if chosen := provenance.selections(found.corpus):
+        yield Section("How candidates were chosen", named=chosen)
     if made := provenance.made(found.corpus, found.runs):
         yield Section("How it was made", named=made)
     if runs := provenance.runs_table(found.runs):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidates import candidate_shards, find_candidates
+from pipeline.core.candidates import candidate_shards, find_candidates, is_unfinished
 from pipeline.core.parquet import read_batches, read_rows
 from pipeline.core.runs import Run, candidates_at_hand, not_at_hand
 from pipeline.core.schema import CANDIDATES, SCORED
@@ -29,15 +29,16 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
     """``count`` candidates of each generation, from the folder of its first seed, as they were made.
 
     Those that come first by ``place_of`` are drawn, whatever a run thought of them; of the oracle's
-    sample where it judged one. Generations stand in their order, all but the first folded.
+    sample where it judged one. Generations stand in their order, all but the first folded. Folders that
+    are not finished are left out: ``unfinished_folders``.
 
     Raises:
-        InputError: a shard is damaged, or generation was interrupted.
+        InputError: a shard is damaged.
     """
     verdicts = read_verdicts(corpus)
     folders: dict[str, Path] = {}
     for folder in sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of):
-        if count and candidate_shards(folder):
+        if count and not is_unfinished(folder) and candidate_shards(folder):
             folders.setdefault(folder.parent.name, folder)
     generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
     found: list[ExampleList] = []
@@ -57,6 +58,12 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
         title = f"{generation.name}, {folder.name.replace('-', ' ')}"
         found.append(ExampleList(title, drawn=examples, folded=bool(found)))
     return found
+
+
+def unfinished_folders(corpus: Path) -> list[str]:
+    """The folders of candidates that are not finished, by their places in the corpus folder."""
+    folders = sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of)
+    return [each.relative_to(corpus).as_posix() for each in folders if is_unfinished(each)]
 
 
 def _seed_of(folder: Path) -> tuple[int, str]:

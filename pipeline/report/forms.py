@@ -97,6 +97,36 @@ class Counted(TypedDict):
     tally: _WholeTally
 
 
+class _Distance(TypedDict):
+    before: Number
+    after: Number
+
+
+class _Sample(TypedDict, total=False):
+    distance: _Distance
+
+
+class _Input(TypedDict):
+    place: str
+    rows: _Counts
+    kept: _Counts
+
+
+class Selection(TypedDict):
+    """How candidates were chosen, once for a folder."""
+
+    command: str
+    inputs: list[_Input]
+    left_out: _Counts
+    sample: NotRequired[_Sample]
+
+
+class Selected(TypedDict):
+    """The same document, of candidates that were chosen: from what, how, and what was left out."""
+
+    selection: NotRequired[Selection]
+
+
 class _Overlap(TypedDict, total=False):
     found: _Counts | None
     policy: str | None

@@ -34,9 +34,10 @@ _Value = Callable[[Result], tuple[float | None, float | None]]
 def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     """Table 2: overall, the gain over the baseline, and each category, at one |L|.
 
-    Variations, which stand in Table 3 alone, are left to it.
+    Variations, which stand in Table 3 alone, are left to it, unless nothing else was run.
     """
-    shown = [r for r in metrics.block(labelled) if r.system.variation is None]
+    block = metrics.block(labelled)
+    shown = [result for result in block if result.system.variation is None] or block
     gains = metrics.gains(shown)
     values: list[_Value] = [_column(name) for name in ("overall", *CATEGORIES)]
     heads = [f"{name} ({metrics.instances[name]:,})" for name in ("overall", *CATEGORIES)]

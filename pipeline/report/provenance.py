@@ -5,7 +5,8 @@ It also lists what differs from the paper, for the corpus at hand.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from math import fsum
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pipeline.core.candidates import HARVESTED
@@ -18,7 +19,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.times import Times
 from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
-from pipeline.report.forms import Counted, Ingested, Parsed
+from pipeline.report.forms import Counted, Ingested, Parsed, Selected, Selection
 from pipeline.report.language_models import read_models
 from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.results import (
@@ -112,6 +113,41 @@ def generation_table(corpus: Path) -> Table | None:
         {"": name, **{kind: figures[name] for kind, figures in found.items()}} for name in names
     ]
     return records_table("Generation", records)
+
+
+def selections(corpus: Path) -> list[tuple[str, str]]:
+    """Of each kind of candidates that were chosen among others: (its name, from what and how).
+
+    Rows are those of all seeds together, the distance to L is the mean over them, and the command that
+    of the first.
+    """
+    found: dict[str, list[Selection]] = {}
+    for path in sorted((corpus / "candidates").glob(f"*/*/{MANIFEST}")):
+        if selection := read_json(path, Selected).get("selection"):
+            found.setdefault(path.parent.parent.name, []).append(selection)
+    return [(kind, _chosen_of(each)) for kind, each in found.items()]
+
+
+def _chosen_of(made: Sequence[Selection]) -> str:
+    sources: dict[str, Counter[str]] = {}
+    left_out, distances = Counter[str](), []
+    for selection in made:
+        left_out.update(selection["left_out"])
+        for given in selection["inputs"]:
+            counts = sources.setdefault(PurePosixPath(given["place"]).parts[0], Counter())
+            counts.update(looked_at=given["rows"]["train"], kept=given["kept"]["train"])
+        if distance := selection.get("sample", {}).get("distance"):
+            distances.append((distance["before"], distance["after"]))
+    parts = ["; ".join(f"{c['kept']:,} of {c['looked_at']:,} from {n}" for n, c in sources.items())]
+    if left_out := +left_out:
+        parts.append(
+            "left out: " + ", ".join(f"{reason} {n:,}" for reason, n in left_out.most_common())
+        )
+    if distances:
+        before, after = (fsum(side) / len(distances) for side in zip(*distances, strict=True))
+        parts.append(f"total-variation distance to L {before:.3f} before, {after:.3f} after")
+    parts.append(made[0]["command"] + (f" and {len(made) - 1} more" if made[1:] else ""))
+    return "; ".join(parts)
 
 
 def runs_table(runs: Sequence[Run]) -> Table | None:

@@ -38,7 +38,7 @@ def content_word(label: str, words: Sequence[str], tags: Sequence[str]) -> str:
     counted (*has not been sold*: sold), and after a form of *be* by what follows it; an adjective phrase by
     its first adjective, an adverb phrase by its last adverb, a prepositional phrase by what follows the
     preposition. All else, and what lacks such a tag, goes by the last of its first run of nouns, or else
-    by its first adjective, pronoun or number, or its last word.
+    by its first adjective or pronoun, or number, or its last word; those of a relative clause do not count.
 
     Args:
         label: its category.
@@ -74,14 +74,25 @@ def _main_verb(tags: Sequence[str]) -> int | None:
 
 
 def _thing(tags: Sequence[str], begin: int) -> int:
+    """The place of the noun, or what stands for one, that words from ``begin`` on are about.
+
+    A relative clause has no part in it, and a phrase with a preposition only where nothing but determiners
+    and numbers stands before it (*important in cells*: important; *five of the cells*: cells).
+    """
     rest = tags[begin:]
-    found = _last_noun(rest)
-    if found is None:
-        found = next(
-            (place for place, tag in enumerate(rest) if tag.startswith(("JJ", "PRP", "CD", "VB"))),
-            len(rest) - 1,
-        )
-    return begin + found
+    rest = rest[: _first_place(rest, ("W",), 1)]
+    for part, others in ((rest[: _first_place(rest, ("IN", "TO"), 1)], ()), (rest, ("CD",))):
+        found = _last_noun(part)
+        if found is None:
+            found = _first_place(part, ("JJ", "PRP", "VB", *others))
+        if found is not None:
+            return begin + found
+    return begin + len(rest) - 1
+
+
+def _first_place(tags: Sequence[str], kinds: tuple[str, ...], begin: int = 0) -> int | None:
+    places = range(begin, len(tags))
+    return next((place for place in places if tags[place].startswith(kinds)), None)
 
 
 def _last_noun(tags: Sequence[str]) -> int | None:

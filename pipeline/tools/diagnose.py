@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import fsum, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import torch
 from pydantic import ValidationError
+from typing_extensions import TypedDict
 
 from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.console import say, table
@@ -42,6 +43,10 @@ from pipeline.train import stage as train
 from pipeline.train.settings import Train
 
 TARGETS = "targets.json"
+
+
+class _Targets(TypedDict):
+    run: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,8 @@ def run(settings: Diagnose) -> None:
     out = settings.out or corpus / f"diagnosis/{card['system']}-{draw}-{card['seed']}"
     if (out / "run.json").exists():
         raise InputError("a run of training is here", path=out, remedy="choose another --out")
+    about = {"system": card["system"], "draw": draw, "seed": card["seed"]}
+    _require_own(out, about)
     wrong = dict[tuple[str, int], bool]()
     for number, fold in enumerate(folds_of(labelled, settings.folds, card["seed"]), 1):
         folder = out / f"fold-{number}-of-{settings.folds}"
@@ -102,10 +109,20 @@ def run(settings: Diagnose) -> None:
         train.run(given, frozenset(each.sentence_id for each in fold))
         wrong |= _errors(folder, fold, given.threads)
     document = targets_of(labelled, wrong, settings.smoothing)
-    about = {"system": card["system"], "draw": draw, "seed": card["seed"], "folds": settings.folds}
-    write_json(out / TARGETS, {"format": FORMAT, "run": about, **document})
+    told = {"format": FORMAT, "run": about | {"folds": settings.folds}, **document}
+    write_json(out / TARGETS, told)
     show(document)
     say(f"written: {out / TARGETS}")
+
+
+def _require_own(out: Path, about: Mapping[str, Any]) -> None:
+    """Refuse a folder with the targets of another run; those of the same one are made anew."""
+    if (path := out / TARGETS).is_file():
+        known = read_json(path, _Targets).get("run", {})
+        if {name: known.get(name) for name in about} != about:
+            raise InputError(
+                "the targets of another run are here", path=path, remedy="choose another --out"
+            )
 
 
 def folds_of(labelled: Sequence[Sentence], count: int, seed: int) -> list[list[Sentence]]:

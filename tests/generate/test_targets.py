@@ -57,6 +57,17 @@ def test_only_what_is_wanted_is_drawn(corpus: Path) -> None:
     }
 
 
+def test_what_no_reference_can_make_is_told(corpus: Path) -> None:
+    """Three words hold no three conjuncts with their links; QP is no reference's label; both are counted."""
+    written(corpus, cell("NP", 2, 3, 0.5), cell("NP", 0, 3, 0.3), cell("QP", 2, 2, 0.2))
+    told = FreeInfilling(settings(corpus)).notes
+    start = "of 1,000 structures that the targets want cannot be made: "
+    assert {note.removeprefix(start): count for note, count in told.items()} == {
+        "no reference makes a structure of that many conjuncts and words": 300,
+        "the label is none of a reference span's": 200,
+    }
+
+
 def test_cells_are_drawn_as_often_as_they_are_wanted(corpus: Path) -> None:
     """Two labels that U offers unequally often; each sentence depends on itself and the seed alone."""
     written(

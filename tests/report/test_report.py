@@ -403,6 +403,13 @@ def test_table_2_has_the_numbers_of_the_metrics(page: str) -> None:
     assert "<strong>+2.00</strong>" not in page  # its interval holds 0
 
 
+def test_table_2_has_variations_where_nothing_else_was_run() -> None:
+    """An empty table would tell nothing."""
+    overall = dict.fromkeys(("t5-no-filter", "t5-self-train"), OVERALL["t5"])
+    rows = accuracy_table(metrics_from(metrics_of(overall)), 100).rows
+    assert [row.cells[1] for row in rows] == ["60.00 ± 1.00"] * 2
+
+
 def test_table_3_nests_the_variations_under_their_generator() -> None:
     """Rows stand in the paper's order, variations one level deeper, and unknown systems not at all."""
     table = ablation_table(metrics_from(metrics_of(OVERALL)), 100)
@@ -1006,6 +1013,33 @@ def test_counts_of_generation_are_summed_over_seeds(page: str) -> None:
     corpus_rows = {row[0]: row[1:] for row in cells(page, "The corpus")}
     assert corpus_rows["evaluable: NP"] == ["9,000", "803"]
     assert corpus_rows["with coordination"] == ["8,101", "8,101"]
+
+
+def test_chosen_candidates_tell_from_what_and_how_and_unfinished_ones_are_left_out(
+    tmp_path: Path,
+) -> None:
+    """Rows of all seeds together, the mean distance to L; a folder that is being made stops no report."""
+    corpus = build(tmp_path / "tiny")
+    for seed, after in enumerate((0.1, 0.2)):
+        selection = {
+            "command": f"conjoin select t5-sync/seed-{seed} --like L", "left_out": {"not drawn": 20},
+            "inputs": [{"place": f"t5-sync/seed-{seed}", "rows": {"train": 60}, "kept": {"train": 40}}],
+            "sample": {"distance": {"before": 0.4, "after": after}},
+        }  # fmt: skip
+        tally = {"seen": 100, "kept": 60, "refused": {}}
+        write_json(
+            corpus / f"candidates/chosen/seed-{seed}/manifest.json",
+            {"tally": tally, "selection": selection},
+        )
+    (corpus / "candidates/harvest/seed-0/.units").mkdir(parents=True)
+    run(Report(corpus=corpus, examples=2))
+    text = (corpus / "report/report.md").read_text()
+    told = (
+        "80 of 120 from t5-sync; left out: not drawn 40; total-variation distance to L 0.400 before, "
+        "0.150 after; conjoin select t5-sync/seed-0 --like L and 1 more"
+    )
+    assert f"- **chosen**: {told}" in text
+    assert "No candidates of candidates/harvest/seed-0: what makes them has not finished." in text
 
 
 def test_pictures_show_the_systems_they_are_about(corpus: Path) -> None:

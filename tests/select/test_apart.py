@@ -160,6 +160,10 @@ def test_short_sentences_are_only_repeated_by_short_ones() -> None:
         ("ADJP", "very red", "RB JJ", "red"),
         ("ADVP", "very quickly", "RB RB", "quickly"),
         ("VP", "is", "VBZ", "is"),
+        ("VP", "is important in cells", "VBZ JJ IN NNS", "important"),
+        ("NP", "those who like dogs", "DT WP VBP NNS", "those"),
+        ("NP", "the clerk who kept lamps", "DT NN WP VBD NNS", "clerk"),
+        ("NP", "five of the lamps", "CD IN DT NNS", "lamps"),
     ],
 )
 def test_content_words(label: str, text: str, tags: str, word: str) -> None:

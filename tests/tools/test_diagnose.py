@@ -93,6 +93,13 @@ def test_every_sentence_is_judged_by_a_predictor_that_had_not_seen_it(
     diagnose.run(Diagnose(run=finished, folds=2, out=out))
     assert capsys.readouterr().out.count("this very run is finished") == 1
     assert (out / "targets.json").read_bytes() == first
+    other = finished.parent / "seed-8"
+    other.mkdir()
+    (other / "run.json").write_text(json.dumps(own | {"system": "another"}))
+    with pytest.raises(
+        ConjoinError, match="the targets of another run are here; choose another --out"
+    ):
+        diagnose.run(Diagnose(run=other, folds=2, out=out))
 
 
 @pytest.mark.parametrize(
