@@ -113,9 +113,10 @@ def structures_of(settings: Generate) -> Structures | None:
             "like-L needs to know L", remedy="add --labelled, the size of a draw of this seed"
         )
     if settings.labelled is not None and not like_l:
+        other = "add --coordinators like-L or --arity like-L, or "
         raise SettingsError(
             "a draw of L is for coordinators or arity like-L",
-            remedy="add --coordinators like-L or --arity like-L, or leave --labelled out",
+            remedy=other * (settings.targets is None) + "leave --labelled out",
         )
     if settings.coordinators and settings.coordinator != _usual_coordinator():
         raise SettingsError(

@@ -72,8 +72,11 @@ def features_of_draw(path: Path) -> list[Features]:
             has no coordination.
     """
     if not path.is_file():
-        there = sorted(each.name for each in path.parent.glob("*.json"))
-        known = f"there are: {', '.join(there)}" if there else "run `conjoin ingest`"
+        folder = path if path.is_dir() else path.parent
+        there = (
+            sorted(each.name for each in folder.glob("*.json")) if _SEED.match(folder.name) else []
+        )
+        known = f"there are: {', '.join(there)}" if there else _REMEDY
         raise InputError("no such draw of L", path=path, remedy=known)
     corpus = corpus_around(path.absolute().parent)
     if corpus is None:
@@ -95,6 +98,7 @@ def features_of_draw(path: Path) -> list[Features]:
 
 
 _REMEDY = "name draws/seed-<S>/<n>.json in a corpus folder"
+_SEED = re.compile(r"seed-\d", re.ASCII)
 _DRAW = re.compile(r"draws/seed-(?P<seed>\d{1,9})/(?P<size>[^/]+)\.json", re.ASCII)
 
 

@@ -274,14 +274,16 @@ def test_a_sample_is_a_corpus_like_any_other(corpus: Path, tmp_path: Path) -> No
         ({"top": "20%"}, SettingsError, "--by score"),
         ({"top": "20", "by": ["score"]}, SettingsError, "a share such as 20%"),
         ({"like": "MISSING", "size": "5"}, InputError, "no such draw of L; there are: 1.json"),
-        ({"like": "nowhere/9.json", "size": "5"}, InputError, "no such draw.*conjoin ingest"),
+        ({"like": "nowhere/9.json", "size": "5"}, InputError, "no such draw.*name draws/seed"),
+        ({"like": "FOLDER", "size": "5"}, InputError, "no such draw of L; there are: 1.json"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_one_line(
     given: dict[str, Any], error: type[Exception], why: str, corpus: Path, tmp_path: Path
 ) -> None:
     """With what to do; nothing is written."""
-    draws = {"DRAW": corpus / "draws/seed-0/1.json", "MISSING": corpus / "draws/seed-0/7.json"}
+    folder = corpus / "draws/seed-0"
+    draws = {"DRAW": folder / "1.json", "MISSING": folder / "7.json", "FOLDER": folder}
     given = {
         **given,
         **({"like": draws.get(given["like"], given["like"])} if "like" in given else {}),
