@@ -3,8 +3,9 @@
 Usage, after `conjoin evaluate DATA`:
     python benchmarks/augmentation_tables.py DATA
 
-DATA is a corpus folder. Gains are computed as for the embedded world's tables (study_tables.py): over the
-baseline, over the copies of the same recipe, and of what stands on candidates over the recipe alone.
+DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there.
+Gains are computed as for the embedded world's tables (study_tables.py): over the baseline, over the copies
+of the same recipe, and of what stands on candidates over the recipe alone.
 """
 
 import sys
@@ -42,6 +43,7 @@ class Grid:
     Attributes:
         size: of L.
         seeds: of the runs.
+        baseline: the system without candidates and twins, with as many updates as theirs.
         best: the system of the best candidates' recipe.
         head: what the names of systems with twins beside those candidates begin with.
         recipe: that recipe, in words.
@@ -49,14 +51,19 @@ class Grid:
 
     size: str
     seeds: range
+    baseline: str
     best: str
     head: str
     recipe: str
 
 
 GRIDS = {
-    "world": Grid("100", range(5), "attested-bert", "attested-", "attested fills ranked by BERT"),
-    "genia": Grid("250", range(3), "both", "both-", "the harvest of both parsers"),
+    "world": Grid(
+        "100", range(5), "baseline", "attested-bert", "attested-", "attested fills ranked by BERT"
+    ),
+    "genia": Grid(
+        "250", range(3), "baseline-short", "both-short", "both-", "the harvest of both parsers"
+    ),
 }
 
 
@@ -79,12 +86,17 @@ class Tables:
 
     def seconds(self, system: str) -> str:
         """Seconds of a run, the mean over the seeds, by its update."""
-        runs = self._corpus / f"runs/{system}/{self._grid.size}"
-        each = [
-            read_json(timing, Timing)["seconds"] / read_json(timing.with_name("run.json"))["steps"]
-            for timing in (runs / f"seed-{seed}/timing.json" for seed in self._grid.seeds)
-            if timing.is_file()
-        ]
+        runs, grid = self._corpus / f"runs/{system}/{self._grid.size}", self._grid
+        if kept := self._study.outcomes:
+            found = kept.of(system, grid.size, grid.seeds).values()
+            each = [run["seconds"] / run["steps"] for run in found]
+        else:
+            each = [
+                read_json(timing, Timing)["seconds"]
+                / read_json(timing.with_name("run.json"))["steps"]
+                for timing in (runs / f"seed-{seed}/timing.json" for seed in grid.seeds)
+                if timing.is_file()
+            ]
         return f"{sum(each) / len(each):.3f}" if each else "–"
 
     def print(self, title: str, alone: str, name: str, head: str) -> None:
@@ -104,7 +116,7 @@ class Tables:
             if (accuracy := self.accuracy(system)) == "–":
                 continue
             own = [self.gain(system, alone)] if over_best else []
-            gains = [self.gain(system, f"{head}copy"), self.gain(system, "baseline"), *own]
+            gains = [self.gain(system, f"{head}copy"), self.gain(system, self._grid.baseline), *own]
             rows.append([text, accuracy, *gains, self.seconds(system)])
         print_table(["", "accuracy", *columns, "s an update"], rows)
 
@@ -115,7 +127,9 @@ class Tables:
             alone, beside = f"chosen-{system}", f"chosen-{grid.head}{system}"
             if (accuracy := self.accuracy(alone)) == "–":
                 continue
-            over = (self.gain(beside, each) for each in (grid.best, f"{grid.head}copy", "baseline"))
+            over = (
+                self.gain(beside, each) for each in (grid.best, f"{grid.head}copy", grid.baseline)
+            )
             rows.append(
                 [TWINS[system], accuracy, self.gain(alone, "copy"), self.accuracy(beside), *over]
             )
@@ -131,7 +145,7 @@ def main(corpus: Path) -> None:
         sys.exit(f"{corpus}: not of this study, whose corpora are {' and '.join(GRIDS)}")
     grid = GRIDS[corpus.name]
     tables = Tables(corpus, grid)
-    tables.print("Twins of L alone", "baseline", "baseline", "")
+    tables.print("Twins of L alone", grid.baseline, "baseline", "")
     tables.print(f"Beside {grid.recipe}", grid.best, grid.recipe, grid.head)
     tables.print("Frozen encoder", "frozen", "frozen encoder", "frozen-")
     tables.print_chosen()

@@ -334,6 +334,25 @@ def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(
     assert [generate.name in c.needs for c in released] == [True]
 
 
+def test_augmentations_of_genia_have_equal_updates_and_a_baseline_with_as_many(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command of the docs makes these alone, from what genia-cpu made."""
+    monkeypatch.chdir(project)
+    text = (ROOT / "docs/augmentation.md").read_text()
+    skip = re.search(r"--preset augment --corpus genia --skip='(.*)'", text)
+    assert skip is not None
+    with grid(Repro(preset="augment", corpus=["genia"], set=["seeds=[0]"])) as (_, members, _):
+        left = [c for c in members if not re.search(skip[1], c.command)]
+        trained = [settings_of(c.command, Train) for c in left if c.stage == "train"]
+    assert {c.stage for c in left} == {"train", "evaluate"}
+    assert {t.steps for t in trained} == {1000}
+    names = {t.system for t in trained if t.augment == "none"}
+    assert names == {"baseline-short", "both-short"}
+    assert len([t for t in trained if t.augment != "none"]) == 9 + 5
+    assert {t.mode for t in trained if t.system.startswith("both-")} == {"no-filter"}
+
+
 def test_harvests_are_cells_that_need_the_corpus_and_its_parser(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
