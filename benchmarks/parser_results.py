@@ -1,6 +1,17 @@
-"""What parser_study.py writes and parser_tables.py reads: where units lie, and what a result says."""
+"""What parser_study.py writes and parser_tables.py reads: where units lie, and what a result says.
 
-from collections.abc import Sequence
+Usage, to keep results in benchmarks/outcomes/parsers.jsonl:
+    python benchmarks/parser_results.py data/parser-study/results
+
+The study takes more hours than a sitting has, so the file outlives the folder: ``units`` leaves out what it
+has. It has no word of a treebank, but numbers of constituents, and coordinations by their places.
+"""
+
+import base64
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired
@@ -8,20 +19,19 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.documents import parse_json, read_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
+
+KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
+"""Results that outlive the folder they were made in."""
 
 ALONE = "gold"
 """The arm of L's trees alone, and the teacher of the first round."""
 
 
-class Structure(TypedDict):
-    """A coordination in a result."""
-
-    coordinator: int
-    word: str
-    label: str
-    conjuncts: list[list[int]]
+Structure = list[Any]
+"""A coordination in a result: the coordinator's place, the label, the conjuncts."""
 
 
 class Result(TypedDict):
@@ -44,6 +54,63 @@ class Result(TypedDict):
     brackets: NotRequired[list[list[int]]]
     found: NotRequired[list[list[Structure]]]
     spans: NotRequired[list[list[int] | None]]
+    packed: NotRequired[str]
+
+
+_PACKED = ("brackets", "found", "spans")
+"""What a kept result has together, compressed."""
+
+
+def packed(result: Result) -> Result:
+    """The result as it is kept, a line of text."""
+    rest: Any = {name: value for name, value in result.items() if name not in _PACKED}
+    parts = {name: value for name, value in result.items() if name in _PACKED}
+    data = zlib.compress(json.dumps(parts, separators=(",", ":")).encode(), 9)
+    return rest | {"packed": base64.b85encode(data).decode("ascii")}
+
+
+def unpacked(kept: Result) -> Result:
+    """The result that ``packed`` was given."""
+    rest: Any = dict(kept)
+    parts = json.loads(zlib.decompress(base64.b85decode(rest.pop("packed"))))
+    return rest | parts
+
+
+def read_kept(path: Path = KEPT) -> list[Result]:
+    """The results that are kept; none without the file.
+
+    Raises:
+        InputError: a line is none of a result.
+    """
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return [
+        unpacked(parse_json(line, Result, path=path, line=number))
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def keep(results: Iterable[Result], path: Path = KEPT) -> int:
+    """Add results of what was learned or predicted, each in the place of one of the same unit.
+
+    Returns:
+        How many are kept now.
+    """
+    every = {
+        unit_name(each): each
+        for each in [*read_kept(path), *results]
+        if "found" in each or "spans" in each
+    }
+    lines = (json.dumps(packed(each)) for _, each in sorted(every.items()))
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return len(every)
+
+
+def unit_name(result: Result) -> str:
+    """The name of the unit that a result is of, as that of its file."""
+    folder = Path(result["corpus"])
+    return Unit(
+        Path(), folder, result["gold"], result["seed"], result["arm"], result["teacher"], result["equal"]
+    ).result.stem  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +198,19 @@ def evaluable(sentence: Sentence) -> list[Coordination]:
 
 def structure_row(found: Coordination) -> Structure:
     """A coordination as a result has it."""
-    conjuncts = [[span.start, span.end] for span in found.conjuncts]
-    return Structure(
-        coordinator=found.coordinator, word=found.word, label=found.label, conjuncts=conjuncts
-    )
+    return [found.coordinator, found.label, [[span.start, span.end] for span in found.conjuncts]]
 
 
-def structures(rows: Sequence[Structure]) -> list[Coordination]:
-    """The coordinations that a result has of a sentence."""
+def structures(rows: Sequence[Structure], words: Sequence[str]) -> list[Coordination]:
+    """The coordinations that a result has of a sentence of these words."""
     return [
-        Coordination(
-            row["coordinator"], row["word"], row["label"],
-            tuple(Span(*pair) for pair in row["conjuncts"]),
-        )
-        for row in rows
-    ]  # fmt: skip
+        Coordination(place, words[place], label, tuple(Span(*pair) for pair in conjuncts))
+        for place, label, conjuncts in rows
+    ]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    made = [read_json(path, Result) for path in sorted(Path(sys.argv[1]).glob("*.json"))]
+    print(f"{KEPT}: {keep(made)} results")

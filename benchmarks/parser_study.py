@@ -26,7 +26,16 @@ from typing import Any
 
 import torch
 from nltk.tree import Tree
-from parser_results import ALONE, Result, Unit, evaluable, held_out, structure_row
+from parser_results import (
+    ALONE,
+    Result,
+    Unit,
+    evaluable,
+    held_out,
+    read_kept,
+    structure_row,
+    unit_name,
+)
 
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
@@ -236,18 +245,32 @@ def predict(unit: Unit, options: argparse.Namespace) -> None:
 
 
 def units(options: argparse.Namespace) -> None:
-    """Print the command of every unit, those that others need first."""
+    """Print the command of every unit whose result is not kept, those that others need first.
+
+    All sources have an arm with as many candidates as the fewest have; those of ``--whole`` one with
+    all of theirs, too.
+    """
+    kept = {unit_name(each) for each in read_kept()}
+
+    def is_wanted(arm: str, seed: int, *, equal: bool) -> bool:
+        about = options.work, options.corpus, options.gold, seed, arm, options.teacher, equal
+        return Unit(*about).result.stem not in kept
+
     for seed in options.seeds:
         begin = "python benchmarks/parser_study.py"
         end = f"--work {options.work} --corpus {options.corpus} --gold {options.gold} --seed {seed}"
         teach = "" if options.teacher == ALONE else f" --teacher {options.teacher}"
-        if not teach:
+        arms = [(arm, False) for arm in options.whole] + [(arm, True) for arm in options.equal_arms]
+        wanted = [(arm, equal) for arm, equal in arms if is_wanted(arm, seed, equal=equal)]
+        # Who parses U is its parser, so it is trained again where that was lost.
+        if not teach and (wanted or is_wanted(ALONE, seed, equal=False)):
             print(f"{begin} train --arm {ALONE} {end}")
-        for source in (TREES, *SOURCES):
+        equal_too = any(equal for _, equal in wanted)
+        sources = SOURCES if equal_too else [s for s in SOURCES if (s, False) in wanted]
+        for source in (TREES, *sources) if wanted else ():
             print(f"{begin} candidates --arm {source} {end}{teach}")
-        for equal in ("", " --equal"):
-            for arm in SOURCES:
-                print(f"{begin} train --arm {arm} {end}{teach}{equal}")
+        for arm, equal in wanted:
+            print(f"{begin} train --arm {arm} {end}{teach}{' --equal' * equal}")
 
 
 def _options() -> argparse.Namespace:
@@ -269,6 +292,11 @@ def _options() -> argparse.Namespace:
         command.set_defaults(equal=False)
         if name == "units":
             command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+            arms = {"nargs": "*", "choices": tuple(SOURCES)}
+            command.add_argument("--whole", **arms, default=[], help="with all candidates")
+            command.add_argument(
+                "--equal-arms", **arms, default=list(SOURCES), help="as many of each"
+            )
             continue
         command.add_argument("--seed", type=int, required=True)
         if name == "candidates":

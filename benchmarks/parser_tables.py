@@ -1,6 +1,8 @@
 """The tables of docs/results.md on parsers, from the results of parser_study.py.
 
-Usage: python benchmarks/parser_tables.py data/parser-study/results --corpus data/genia data/gum
+Usage: python benchmarks/parser_tables.py --corpus data/genia data/gum
+
+The results are those that parser_results.py keeps; of a corpus no more is needed than `conjoin ingest` makes.
 
 F1 with 95 % intervals of the paired difference to ``gold``: seeds and test sentences are resampled together,
 as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what reading the gold trees finds.
@@ -13,9 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from parser_results import ALONE, Result, evaluable, held_out, structures
+from parser_results import ALONE, Result, evaluable, held_out, read_kept, structures
 
-from pipeline.core.documents import read_json
 from pipeline.core.metrics import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
 from pipeline.parsing.measures import (
@@ -71,6 +72,7 @@ class Table:
     """What the arms of a corpus and size found in its test sentences."""
 
     def __init__(self, test: Sequence[Sentence], results: Sequence[Result]) -> None:
+        self._words = [sentence.words for sentence in test]
         self._gold = [evaluable(sentence) for sentence in test]
         self._rule = [read_coordinations(parse_tree(s.tree or "")) for s in test]
         self.arms: defaultdict[str, dict[int, Result]] = defaultdict(dict)
@@ -115,7 +117,8 @@ class Table:
     def _found(self, arm: str, seed: int) -> list[Sequence[Coordination]]:
         if arm == CEILING:
             return list(self._rule)
-        return [structures(rows) for rows in self.arms[arm][seed].get("found", [])]
+        every = self.arms[arm][seed].get("found", [])
+        return [structures(rows, words) for rows, words in zip(every, self._words, strict=True)]
 
     def beside_predictor(self, arm: str) -> dict[str, dict[int, list[bool]]]:
         """By system and seed, for each gold coordinator, whether its outer boundary was found."""
@@ -221,18 +224,17 @@ def _print_predictor(table: Table) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """Print the tables of every corpus and size."""
-    results = [read_json(path, Result) for path in sorted(options.results.glob("*.json"))]
+    results = read_kept()
     for corpus in options.corpus:
         test = held_out(corpus)
         own = [each for each in results if each["corpus"] == corpus.name]
         for gold in sorted({each["gold"] for each in own}):
             some = [each for each in own if each["gold"] == gold]
             print_table(f"{corpus.name}, {gold} gold trees", Table(test, some))
-    print(f"CPU in all: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
+    print(f"CPU of parsers: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="the folder results of --work")
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="corpus folders")
     main(parser.parse_args())

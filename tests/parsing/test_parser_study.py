@@ -68,9 +68,14 @@ def test_a_result_is_read_as_it_was_written(
     }
     study.once(unit, {}, lambda: made)
     study.once(unit, {}, lambda: pytest.fail("it was finished"))
-    read = tables.read_json(unit.result, tables.Result)
+    results, kept = import_module("parser_results"), tmp_path / "kept.jsonl"
+    read = results.read_json(unit.result, results.Result)
     assert read["brackets"] == [[1, 2, 3]]
-    assert tables.structures(read["found"][0]) == [found]
+    assert tables.structures(read["found"][0], ["cats", "and", "dogs"]) == [found]
+    told = read | {"arm": "harvest", "seed": 1}
+    assert results.keep([read, told], kept) == results.keep([read], kept) == 2
+    assert results.read_kept(kept) == [read, told]
+    assert "cats" not in kept.read_text()
 
 
 def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
