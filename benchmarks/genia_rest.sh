@@ -13,9 +13,9 @@ python benchmarks/control_candidates.py $corpus attested-bert --seeds 0 1 2 3 4 
 for seed in 0 1 2 3 4; do
   # Errors are estimated by thirds of L, with a short baseline of its own outside the tables.
   conjoin train $corpus $params --system short --mode baseline --labelled 250 --seed $seed --steps 800 \
-    --out data/genia-errors/runs/seed-$seed --resume
-  conjoin diagnose data/genia-errors/runs/seed-$seed --folds 3 --out data/genia-errors/seed-$seed
-  conjoin generate $corpus $params --lm bert --sync --fills attested --targets data/genia-errors/seed-$seed/targets.json \
+    --out $corpus/errors/run-$seed --resume
+  conjoin diagnose $corpus/errors/run-$seed --folds 3 --out $corpus/errors/seed-$seed
+  conjoin generate $corpus $params --lm bert --sync --fills attested --targets $corpus/errors/seed-$seed/targets.json \
     --seed $seed --out $corpus/candidates/attested-targets/seed-$seed
   learn attested-targets $seed --generator 'attested fills' --caption 'ranked by BERT, drawn by errors'
   learn control-real-and $seed --generator 'gold coordinations' --caption 'X and Y, as many as generated'
