@@ -60,7 +60,7 @@ GOLDEN = {
     "preparse": (2, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
     "harvest": (1, "a819249b885e2ca4"),
-    "select": (2, "234645d46df5b9ec"),
+    "select": (3, "234645d46df5b9ec"),
     "train": (3, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
