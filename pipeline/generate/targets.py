@@ -189,6 +189,5 @@ def _can_be_made(edges: Sequence[int], bucket: int, count: int) -> bool:
     """Whether so many conjuncts of equal length, and what links them, have a length of the bucket."""
     if bucket >= len(edges):
         return bucket == len(edges)
-    shortest = edges[bucket - 1] + 1 if bucket else 1
-    words = (edges[bucket] - count + 1) // count  # the longest conjunct that fits
-    return words > 0 and count * words + count - 1 >= shortest
+    longest = (edges[bucket] + 1) // count - 1  # conjunct that fits
+    return longest > 0 and (bucket, count) in _made(edges, longest)

@@ -37,7 +37,7 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
     """
     verdicts = read_verdicts(corpus)
     folders: dict[str, Path] = {}
-    for folder in sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of):
+    for folder in _candidate_folders(corpus):
         if count and not is_unfinished(folder) and candidate_shards(folder):
             folders.setdefault(folder.parent.name, folder)
     generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
@@ -62,8 +62,12 @@ def generation_lists(corpus: Path, *, count: int, seed: int) -> list[ExampleList
 
 def unfinished_folders(corpus: Path) -> list[str]:
     """The folders of candidates that are not finished, by their places in the corpus folder."""
-    folders = sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of)
+    folders = _candidate_folders(corpus)
     return [each.relative_to(corpus).as_posix() for each in folders if is_unfinished(each)]
+
+
+def _candidate_folders(corpus: Path) -> list[Path]:
+    return sorted(corpus.glob("candidates/*/seed-*"), key=_seed_of)
 
 
 def _seed_of(folder: Path) -> tuple[int, str]:
