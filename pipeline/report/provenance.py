@@ -82,16 +82,14 @@ def _ranked(keys: Iterable[str], order: Sequence[str]) -> list[str]:
 
 def generation_table(corpus: Path) -> Table | None:
     """Kept and refused candidates of each kind, all seeds together, and how varied the fills are."""
-    folders: dict[str, list[Path]] = {}
-    for path in sorted((corpus / "candidates").glob("*/*/manifest.json")):
-        folders.setdefault(path.parent.parent.name, []).append(path.parent)
+    folders = _candidates(corpus)
     if not folders:
         return None
     tallies = {
         kind: Tally.merged(
             Tally.from_dict(read_json(f / MANIFEST, Counted)["tally"]) for f in found
         )
-        for kind, found in sorted(folders.items())
+        for kind, found in folders.items()
     }
     fills = {kind: fill_statistics(folders[kind]) for kind in tallies}
 
@@ -121,11 +119,21 @@ def selections(corpus: Path) -> list[tuple[str, str]]:
     Rows are those of all seeds together, the distance to L is the mean over them, and the command that
     of the first.
     """
-    found: dict[str, list[Selection]] = {}
-    for path in sorted((corpus / "candidates").glob(f"*/*/{MANIFEST}")):
-        if selection := read_json(path, Selected).get("selection"):
-            found.setdefault(path.parent.parent.name, []).append(selection)
-    return [(kind, _chosen_of(each)) for kind, each in found.items()]
+    found = {
+        kind: [
+            made for f in folders if (made := read_json(f / MANIFEST, Selected).get("selection"))
+        ]
+        for kind, folders in _candidates(corpus).items()
+    }
+    return [(kind, _chosen_of(each)) for kind, each in found.items() if each]
+
+
+def _candidates(corpus: Path) -> dict[str, list[Path]]:
+    """The folders of candidates, of all seeds, by the name of what made them."""
+    folders: dict[str, list[Path]] = {}
+    for path in sorted(corpus.glob(f"candidates/*/*/{MANIFEST}")):
+        folders.setdefault(path.parent.parent.name, []).append(path.parent)
+    return folders
 
 
 def _chosen_of(made: Sequence[Selection]) -> str:
@@ -269,10 +277,8 @@ def _models(corpus: Path) -> list[str]:
 
 def _chosen(corpus: Path) -> str:
     """Which folders have fills that no model wrote, in sentences; empty if there are none."""
-    folders = sorted(
-        {path.parent.parent.name for path in corpus.glob("candidates/*/*/manifest.json")}
-    )
-    generations = sorted((read_generation(corpus, name) for name in folders), key=lambda g: g.key)
+    made = [read_generation(corpus, name) for name in _candidates(corpus)]
+    generations = sorted(made, key=lambda generation: generation.key)
     told = []
     if named := "; ".join(g.name for g in generations if g.fills == "attested"):
         told.append(

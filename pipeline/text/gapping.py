@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from nltk.tree import Tree
 
 from pipeline.core.types import NEGATIONS, Span
+from pipeline.text.heads import FORMS_OF_BE
 from pipeline.text.trees import base_label, constituents_of, is_tag
 
 CLAUSE = "S"
@@ -31,7 +32,6 @@ _VERBS = ("VB", "MD", "TO")
 _FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
 _CLAUSES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ", "VP"})
 _STAYING = frozenset({"NP", "PP", "ADVP", "ADJP", "QP"})
-_BE = frozenset({"be", "is", "are", "am", "was", "were", "been", "being", "'s", "'re", "'m"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class _Parts:
         return not self.verbs or self.verbs[0][1] not in _FINITE or self.verbs[-1][1] == "MD"
 
     def copula(self) -> bool:
-        return self.verbs[-1][0].lower() in _BE
+        return self.verbs[-1][0].lower() in FORMS_OF_BE
 
     def passive(self) -> bool:
         *auxiliaries, (_, tag) = self.verbs
-        return tag == "VBN" and any(word.lower() in _BE for word, _ in auxiliaries)
+        return tag == "VBN" and any(word.lower() in FORMS_OF_BE for word, _ in auxiliaries)
 
     def clause_below(self) -> bool:
         return any(base_label(c.label()) in _CLAUSES for part in self.rest for c in part.subtrees())

@@ -6,7 +6,9 @@ _NOUNS = ("NN", "PRP", "CD", "EX", "DT")
 _VERBS = ("VB", "MD", "TO")
 _ADJECTIVES = ("JJ", "VBN", "VBG")
 _CLAUSES = ("VP", "S", "SBAR", "SINV", "SQ")
-_BE = frozenset({"be", "is", "are", "am", "was", "were", "been", "being", "'s", "'re", "'m"})
+FORMS_OF_BE = frozenset(
+    {"be", "is", "are", "am", "was", "were", "been", "being", "'s", "'re", "'m"}
+)
 
 
 def head_tag(label: str, tags: Sequence[str]) -> str:
@@ -51,7 +53,7 @@ def content_word(label: str, words: Sequence[str], tags: Sequence[str]) -> str:
 def _content(label: str, words: Sequence[str], tags: Sequence[str]) -> int:
     if label in _CLAUSES:
         verb = _main_verb(tags)
-        if verb is not None and (words[verb].lower() not in _BE or verb + 1 == len(words)):
+        if verb is not None and (words[verb].lower() not in FORMS_OF_BE or verb + 1 == len(words)):
             return verb
         return _thing(tags, 0 if verb is None else verb + 1)
     if label == "PP" and len(tags) > 1:
