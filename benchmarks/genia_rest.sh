@@ -21,6 +21,12 @@ for seed in 0 1 2 3 4; do
   learn control-real-and $seed --generator 'gold coordinations' --caption 'X and Y, as many as generated'
   learn control-real $seed --generator 'gold coordinations'
 done
+for seed in 0 1 2; do # 500 labels, and a parser of as many trees
+  conjoin harvest $corpus $params --parser labelled --parser-lm bert --labelled 500 --seed $seed \
+    --out $corpus/candidates/harvest-labelled-500/seed-$seed
+  conjoin train $corpus $params --system harvest-labelled --mode no-filter --labelled 500 --seed $seed --resume \
+    --candidates $corpus/candidates/harvest-labelled-500/seed-$seed --generator harvest --caption "parser of L's trees"
+done
 conjoin repro --preset genia-cpu --set 'labelled=[500]' --set 'seeds=[0,1,2]' \
-  --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest-labelled|both)-long|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|both|harvest-half) '
+  --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest.*|both)-long|harvest-labelled|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|both|harvest-half) '
 conjoin report $corpus
