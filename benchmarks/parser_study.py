@@ -128,7 +128,15 @@ def candidates(unit: Unit, options: argparse.Namespace) -> None:
         flags += ["--labelled", str(unit.gold)] if command == "harvest" else []
         _conjoin(command, corpus, *flags, "--seed", unit.seed, "--out", made)
         _conjoin(
-            "export", made, "--format", "ptb", "--trees-of", "parser", "--out", unit.trees(unit.arm)
+            "export",
+            made,
+            "--format",
+            "ptb",
+            "--trees-of",
+            "parser",
+            "--overwrite",
+            "--out",
+            unit.trees(unit.arm),
         )
         return {"candidates": len(unit.trees(unit.arm).read_text("utf-8").splitlines())}
 

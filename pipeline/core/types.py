@@ -211,24 +211,24 @@ def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:
     return (
         _may_be_seed(sentence, min_words)
         and not any(c.is_evaluable for c in sentence.coordinations)
-        and not _is_undecided(sentence)
+        and not is_undecided(sentence)
     )
 
 
 def is_undecided_seed(sentence: Sentence, min_words: int = 10) -> bool:
     """Whether a sentence would belong to U, if only it were known what its coordinators join.
 
-    It holds a coordinator and has neither tags nor tree nor annotated coordinations: what U leaves out
-    for the reason ``UNDECIDED``.
+    What U leaves out for the reason ``UNDECIDED``.
     """
-    return _may_be_seed(sentence, min_words) and _is_undecided(sentence)
+    return _may_be_seed(sentence, min_words) and is_undecided(sentence)
 
 
 def _may_be_seed(sentence: Sentence, min_words: int) -> bool:
     return sentence.split == "train" and len(sentence.words) >= min_words
 
 
-def _is_undecided(sentence: Sentence) -> bool:
+def is_undecided(sentence: Sentence) -> bool:
+    """Whether nobody has said what its coordinators join: it has neither tags nor tree nor annotation."""
     silent = sentence.tags is None and sentence.tree is None and not sentence.coordinations
     return silent and holds_coordinator(sentence.words)
 

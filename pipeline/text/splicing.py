@@ -14,6 +14,7 @@ from pipeline.text.coordinations import PRECONJUNCTIONS, ptb_coordinations
 from pipeline.text.trees import base_label, constituents_of, escape, leaves, place_of, rooted
 
 NO_REFERENCE = "a reference that is no constituent of its sentence's tree"
+OTHER_FILLS = "more or fewer conjuncts than fills"
 STRANGE_WORDS = "words between the conjuncts that are no comma, coordinator or opener"
 OTHER_WORDS = "a tree of other words"
 NO_CONJUNCT = "a conjunct that is no constituent of the tree"
@@ -63,8 +64,11 @@ def spliced(
         coordination: the candidate's.
 
     Raises:
-        NoTree: the reference is no constituent of the tree, or other words part the conjuncts.
+        NoTree: the reference is no constituent of the tree, other words part the conjuncts, or there are
+            more or fewer conjuncts than fills.
     """
+    if len(coordination.conjuncts) != 1 + len(fills):
+        raise NoTree(OTHER_FILLS)
     label = coordination.label
     made = rooted(source.copy(deep=True))
     place = place_of(made, reference, label)

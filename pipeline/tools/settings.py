@@ -12,6 +12,7 @@ from pipeline.core.settings import (
     MOST_PROCESSES,
     TREES_OF_HELP,
     DecodingSettings,
+    DrawSize,
     Settings,
     TreesOf,
     is_model_name,
@@ -133,14 +134,21 @@ class Export(_OfPlace):
     out: Path = Field(
         description="File to write, for brat a folder; '-' writes text formats to standard output."
     )
-    limit: int | None = Field(None, ge=1, description="Only the first so many candidates.")
+    overwrite: bool = Field(False, description="Replace an earlier export that stands there.")
+    limit: int | None = Field(
+        None, ge=1, description="Only the first so many candidates or sentences."
+    )
     split: Literal["train", "dev", "test", "test2"] | None = Field(
         None, description="corpus folder: only the sentences of this split."
     )
-    trees_of: TreesOf = Field("best", description=f"ptb: {TREES_OF_HELP}")
+    labelled: DrawSize | None = Field(
+        None, description="corpus folder: only the labelled sentences of this draw of L, N or full."
+    )
+    seed: int = Field(0, ge=0, description="labelled: seed of the draw.")
+    trees_of: TreesOf = Field("best", description=f"ptb of candidates: {TREES_OF_HELP}")
     corpus: Path | None = Field(
         None,
-        description="ptb: corpus folder the candidates were made from; unset: the nearest at or above "
+        description="ptb of candidates: corpus folder they were made from; unset: the nearest at or above "
         "PLACE.",
     )
 

@@ -172,27 +172,31 @@ def test_folders_and_limits(tmp_path: Path) -> None:
     assert sorted(texts[0]) == sorted(texts[1])
     assert len(texts[0]) == 52
     assert len(json.loads(texts[0][0])["generation"]) == 16
-    short = exported(made, "jsonl", tmp_path / "0.jsonl", limit=7).read_text().splitlines()
+    short = exported(made, "jsonl", tmp_path / "short.jsonl", limit=7).read_text().splitlines()
     assert short == texts[0][:7]
 
 
 def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> None:
-    """A folder of something else is left alone, and so is the corpus; an earlier export is replaced."""
-    for _ in range(2):
-        out = exported(awkward, "brat", tmp_path / "brat", limit=1)
+    """Something else is left alone, and so is the corpus; an earlier export, too, unless told."""
+    out = exported(awkward, "brat", tmp_path / "brat")
+    with pytest.raises(InputError, match="replace it with --overwrite"):
+        exported(awkward, "brat", out)
+    exported(awkward, "brat", out, limit=1, overwrite=True)
     assert len((out / "candidates-00000.txt").read_text().splitlines()) == 1
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("x")
     (tmp_path / "mine/manifest.json").write_text('{\n  "conjoin": "1"}')
+    (out / "visual.conf").write_text("mine")
     for form in ("jsonl", "conllu", "ptb-ext"):  # each takes the place of the one before
-        exported(awkward, form, tmp_path / "out")
+        exported(awkward, form, tmp_path / "out", overwrite=True)
     for form, name, why in (
         ("brat", "mine", "no earlier export"), ("jsonl", "mine", "a folder"),
+        ("brat", "brat", "not only one"),
         ("brat", "mine/thesis.tex", "this is a file"), ("jsonl", "awkward.parquet", "may not replace"),
         ("jsonl", "mine/thesis.tex", "no earlier export"), ("conllu", "mine/manifest.json", "no earlier"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):
-            exported(awkward, form, tmp_path / name)
+            exported(awkward, form, tmp_path / name, overwrite=True)
     assert (tmp_path / "mine/thesis.tex").read_text() == "x"
 
 

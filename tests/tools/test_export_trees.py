@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from stanza.models.constituency.tree_reader import read_treebank
+from tiny import ingested
 from with_trees import attested, candidate_folder, world
 
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import write_json
 from pipeline.core.parquet import write_rows
-from pipeline.core.schema import CANDIDATES, SENTENCES, candidate_row, sentence_row
+from pipeline.core.schema import CANDIDATES, SENTENCES, candidate_row, read_sentences, sentence_row
 from pipeline.core.tally import Tally
 from pipeline.core.types import Candidate, Coordination, Sentence, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
@@ -53,7 +55,13 @@ def test_ptb_is_what_stanza_reads(made: Made, tmp_path: Path) -> None:
         assert "XX" not in {tag for _, tag in tree.pos()}
     theirs = read_treebank(str(out))
     assert [tree.leaf_labels() for tree in theirs] == [list(each.words) for each in candidates]
-    exported(place, "ptb", out, limit=1)  # an earlier export is replaced
+    with pytest.raises(
+        InputError, match="an earlier export stands there; replace it with --overwrite"
+    ):
+        exported(place, "ptb", out, limit=1)
+    assert len(out.read_text("utf-8").splitlines()) == len(candidates)
+    exported(place, "ptb", out, limit=1, overwrite=True)
+    assert len(out.read_text("utf-8").splitlines()) == 1
 
 
 def test_what_has_no_tree_is_left_out_and_told(
@@ -92,6 +100,52 @@ def test_words_that_brackets_cannot_hold(tmp_path: Path) -> None:
     write_rows(tmp_path / "corpus/sentences.parquet", SENTENCES, map(sentence_row, sentences))
     out = exported(tmp_path / "corpus", "ptb", tmp_path / "out.mrg")
     assert out.read_text() == "(ROOT (NP (NN a) (-LRB- -LRB-) (NN b)))\n"
+
+
+def test_a_root_has_one_child(tmp_path: Path) -> None:
+    """A treebank's root of several children, at which stanza's trainer would stop, gets one below it."""
+    tree = "( (NP (NNP LONDON)) (: --) (S (NP (PRP It)) (VP (VBD rained))))"
+    sentence = Sentence(
+        "s/1", "d", "train", ("LONDON", "--", "It", "rained"), ("NNP", ":", "PRP", "VBD"), tree, (), "CC0-1.0"
+    )  # fmt: skip
+    write_rows(tmp_path / "corpus/sentences.parquet", SENTENCES, [sentence_row(sentence)])
+    (line,) = exported(tmp_path / "corpus", "ptb", tmp_path / "out.mrg").read_text().splitlines()
+    assert line == "(ROOT (FRAG (NP (NNP LONDON)) (: --) (S (NP (PRP It)) (VP (VBD rained)))))"
+    (theirs,) = read_treebank(str(tmp_path / "out.mrg"))
+    assert len(theirs.children) == 1
+
+
+def test_raw_text_is_no_gold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], treebank: Path
+) -> None:
+    """Of raw text a coordinator is not said to join nothing: such a sentence is left out and counted."""
+    raw = [
+        Sentence(f"t/{n}", "d", "train", tuple(text.split()), None, None, (), "CC0-1.0")
+        for n, text in ((3, "a cat and a dog"), (4, "a cat ran"))
+    ]
+    rows = map(sentence_row, (PLAIN, NESTED, *raw))
+    write_rows(treebank / "sentences.parquet", SENTENCES, rows)
+    for form, kept in (("bioes", 3), ("brat", 3), ("spacy", 3), ("ptb", 2)):
+        exported(treebank, form, tmp_path / f"out.{form}")
+        told = capsys.readouterr().out
+        assert f"{kept} sentences written to" in told
+        assert "left out: 1 with a coordinator in raw text" in told
+
+
+def test_the_sentences_of_a_draw(made: Made, tmp_path: Path) -> None:
+    """``--labelled`` exports L itself: the sentences that a predictor of this draw learns from."""
+    corpus = made[0].parent.parent.parent
+    ids = [
+        s.sentence_id
+        for s in read_sentences(corpus / "sentences.parquet", lambda s: s.split == "train")
+    ]
+    write_json(corpus / "draws/seed-3/4.json", {"labelled": ids[2:6], "validation": ids[:1]})
+    ingested(corpus)
+    out = exported(corpus, "jsonl", tmp_path / "l.jsonl", labelled="4", seed=3)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [row["sentence_id"] for row in rows] == ids[2:6]
+    with pytest.raises(InputError, match="run `conjoin ingest` with --labelled 5 --seeds 3"):
+        exported(corpus, "jsonl", tmp_path / "none.jsonl", labelled="5", seed=3)
 
 
 def test_bioes_labels_conjuncts_and_coordinator(made: Made, tmp_path: Path) -> None:
@@ -152,7 +206,7 @@ def test_a_treebank_is_exported_with_its_gold(treebank: Path, tmp_path: Path) ->
     """Every format takes the sentences, all structures of each, and one split if it is asked for."""
     ptb = exported(treebank, "ptb", tmp_path / "b.mrg").read_text().splitlines()
     assert ptb[0] == "(ROOT (NP (PRP me)))"
-    dev = exported(treebank, "ptb", tmp_path / "b.mrg", split="dev").read_text().splitlines()
+    dev = exported(treebank, "ptb", tmp_path / "dev.mrg", split="dev").read_text().splitlines()
     assert dev == ptb[1:]
     out = exported(treebank, "ptb-ext", tmp_path / "b.ext")
     layout = Layout(skip=0, train=2, dev=0, test=0)
@@ -177,9 +231,21 @@ def test_a_treebank_is_exported_with_its_gold(treebank: Path, tmp_path: Path) ->
 
 
 def test_options_that_do_not_go_together(made: Made, treebank: Path, tmp_path: Path) -> None:
-    """Candidates have no splits; a split may be empty."""
-    with pytest.raises(SettingsError, match="leave --split out"):
-        exported(made[0], "jsonl", tmp_path / "o", split="dev")
+    """Candidates have no splits, sentences no other trees than their own; a split may be empty."""
+    for place, form, more, remedy in (
+        (made[0], "jsonl", {"split": "dev"}, "leave --split out"),
+        (made[0], "jsonl", {"labelled": "250"}, "leave --labelled out"),
+        (
+            made[0],
+            "conllu",
+            {"trees_of": "parser"},
+            "other formats have none; leave --trees-of out",
+        ),
+        (treebank, "ptb", {"trees_of": "parser"}, "have their own; leave --trees-of out"),
+        (treebank, "ptb", {"labelled": "250", "split": "dev"}, "leave --split or --labelled out"),
+    ):
+        with pytest.raises(SettingsError, match=remedy):
+            exported(place, form, tmp_path / "o", **more)
     with pytest.raises(InputError, match="no sentence to write as ptb"):
         exported(treebank, "ptb", tmp_path / "o", split="test")
 
@@ -201,7 +267,7 @@ def test_spacy_loads_the_documents(made: Made, treebank: Path, tmp_path: Path) -
         assert [s.start for s in doc.spans["coordinators"]] == [each.coordinator]
         assert doc.user_data["id"] == each.candidate_id
     (doc,) = DocBin().from_disk(
-        exported(treebank, "spacy", out, split="dev")
+        exported(treebank, "spacy", out, split="dev", overwrite=True)
     ).get_docs(vocabulary)  # fmt: skip
     assert [(s.start, s.end, s.id_) for s in doc.spans["coordinations"]] == [
         (0, 3, "1"),

@@ -4,6 +4,7 @@
 coordinator and whose arguments are the conjuncts, an ``A`` line its label, a ``#`` line a note.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -23,6 +24,7 @@ from pipeline.tools.export.protocol import (
 
 CONFIGURATION = "annotation.conf"
 _MARK = "# Written by conjoin export."
+_OURS = re.compile(rf"{re.escape(CONFIGURATION)}|candidates-\d{{5,}}\.(txt|ann)")
 _SENTENCES = 100  # of a document: what brat shows without delay
 
 
@@ -37,9 +39,10 @@ class Brat:
         del formats  # no other is a folder
         if out.is_dir() and any(out.iterdir()):
             mark = out / CONFIGURATION
-            if not mark.is_file() or not mark.read_text("utf-8", "replace").startswith(_MARK):
+            ours = mark.is_file() and mark.read_text("utf-8", "replace").startswith(_MARK)
+            if not ours or not all(_OURS.fullmatch(path.name) for path in out.iterdir()):
                 raise InputError(
-                    "this folder is not empty, and no earlier export", path=out,
+                    "this folder is not empty, and no earlier export or not only one", path=out,
                     remedy="choose another --out, or remove it yourself",
                 )  # fmt: skip
         elif out.exists() and not out.is_dir():

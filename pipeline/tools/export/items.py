@@ -11,15 +11,18 @@ from nltk.tree import Tree
 
 from pipeline.core.candidate_checks import check
 from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
+from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import column_names, read_batches, row_count
 from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sentence_row
-from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.core.settings import TreesOf
+from pipeline.core.types import UNDECIDED, Coordination, Sentence, Span, is_undecided
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.text.columns import with_text
+from pipeline.text.splicing import NoTree, require_sound
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.tools.export.protocol import Item
 from pipeline.tools.settings import Export
@@ -47,16 +50,16 @@ class Items(ExitStack):
         super().__init__()
         self._settings, self._trees = settings, trees
         self.shards: Shards | None = None
+        self._drawn: set[str] | None = None
         sentences = _sentences(settings.place)
+        _require_fitting(settings, treebank=sentences is not None, trees=trees)
         if sentences is not None:
             self.place, self.what = sentences, "sentence"
             self.total = row_count(sentences)
+            if settings.labelled is not None:
+                drawn, _ = read_draw(sentences.parent, settings.seed, settings.labelled)
+                self._drawn, self.total = {s.sentence_id for s in drawn}, len(drawn)
             return
-        if settings.split is not None:
-            raise SettingsError(
-                "export.split is for the sentences of a corpus folder: candidates have no splits",
-                remedy="leave --split out",
-            )
         self.shards = find_shards(settings.place)
         self.place, self.what = self.shards.place, "candidate"
         if not self.shards.accepted:
@@ -71,15 +74,22 @@ class Items(ExitStack):
         if self.shards is None:
             return map(_of_sentence, islice(self._sentences(), limit))
         rows = islice(rows_to_export(self.shards), limit)
+        if _schema(self.shards.accepted[0]) is WITH_TREES and self._settings.corpus is None:
+            wanted = self._settings.trees_of
+            return (_of_candidate(row, *_released_tree(row, wanted)) for row in rows)
         if not self._trees:
             return (_of_candidate(row) for row in rows)
-        if _schema(self.shards.accepted[0]) is WITH_TREES and self._settings.trees_of == "best":
-            return (_of_candidate(row, *_released_tree(row)) for row in rows)
         return self._with_trees(self.shards, rows)
 
     def _sentences(self) -> Iterator[Sentence]:
-        split = self._settings.split
-        return read_sentences(self.place, lambda sentence: split in (None, sentence.split))
+        split, drawn = self._settings.split, self._drawn
+
+        def is_wanted(sentence: Sentence) -> bool:
+            return split in (None, sentence.split) and (
+                drawn is None or sentence.sentence_id in drawn
+            )
+
+        return read_sentences(self.place, is_wanted)
 
     def _with_trees(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
         corpus = find_corpus(shards.place / "candidates", self._settings.corpus)
@@ -108,6 +118,32 @@ def _sentences(place: Path) -> Path | None:
     return place
 
 
+def _require_fitting(settings: Export, *, treebank: bool, trees: bool) -> None:
+    """Check that no option is given that is for another kind of export.
+
+    Raises:
+        SettingsError: one is.
+    """
+    if not treebank:
+        for name in ("split", "labelled"):
+            if getattr(settings, name) is not None:
+                raise SettingsError(
+                    f"export.{name} is for the sentences of a corpus folder: candidates have no splits",
+                    remedy=f"leave --{name} out",
+                )
+    elif settings.labelled is not None and settings.split not in (None, "train"):
+        raise SettingsError(
+            "export.labelled: the sentences of a draw are of the training split",
+            remedy="leave --split or --labelled out",
+        )
+    if settings.trees_of != "best" and (treebank or not trees):
+        what = "a treebank's sentences have their own" if treebank else "other formats have none"
+        raise SettingsError(
+            f"export.trees_of is for candidates in the format ptb: {what}",
+            remedy="leave --trees-of out",
+        )
+
+
 def _count(path: Path) -> int:
     """How many rows a file says it has; a damaged one has none."""
     with suppress(InputError):
@@ -126,24 +162,37 @@ def _of_sentence(sentence: Sentence) -> Item:
             tree, reason = None, "a tree of other words"
     return Item(
         sentence.sentence_id, sentence.words, sentence.coordinations, sentence.license, row,
-        tree, reason, sentence.tags,
+        tree, reason, sentence.tags, f"a {UNDECIDED}" if is_undecided(sentence) else "",
     )  # fmt: skip
 
 
 def _of_candidate(row: Row, tree: Tree | None = None, reason: str = "") -> Item:
-    spans = tuple(Span(*span) for span in row["conjuncts"])
-    k = row["coordinator"]
-    structure = Coordination(k, row["words"][k], row["label"], spans)
     tags = None if tree is None else [tag for _, tag in tree.pos()]
     return Item(
-        row["candidate_id"], row["words"], (structure,), row["license"], row, tree, reason, tags
-    )
+        row["candidate_id"], row["words"], (_structure(row),), row["license"], row, tree, reason, tags
+    )  # fmt: skip
 
 
-def _released_tree(row: Row) -> tuple[Tree | None, str]:
+def _structure(row: Row) -> Coordination:
+    """The coordination of a row whose spans are pairs."""
+    k, spans = row["coordinator"], tuple(Span(*span) for span in row["conjuncts"])
+    return Coordination(k, row["words"][k], row["label"], spans)
+
+
+def _released_tree(row: Row, wanted: TreesOf) -> tuple[Tree | None, str]:
+    """The tree that a row of a release has, or the reason for none."""
     if row["tree"] is None:
         return None, "a row of the release without a tree"
-    return parse_tree(row["tree"]), ""
+    if wanted not in ("best", row["tree_from"]):
+        return None, f"a row of the release with a tree of the {row['tree_from']}"
+    try:
+        tree = parse_tree(row["tree"])
+        require_sound(tree, row["words"], _structure(row))
+    except InputError:
+        return None, "brackets that cannot be read"
+    except NoTree as reason:
+        return None, str(reason)
+    return tree, ""
 
 
 def rows_to_export(shards: Shards) -> Iterator[Row]:

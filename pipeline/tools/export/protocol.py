@@ -27,6 +27,7 @@ class Item:
         tree: its tree, if the format asks for one or the rows have it.
         no_tree: why there is none.
         tags: part-of-speech tags of the words, where they are known.
+        unannotated: why nothing is known of its coordinations, which are then no gold; empty: they are.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Item:
     tree: Tree | None = None
     no_tree: str = ""
     tags: Sequence[str] | None = None
+    unannotated: str = ""
 
 
 class Unwritable(ValueError):  # noqa: N818 - it says what a sentence is, and is no failure
@@ -76,8 +78,11 @@ class Format(Protocol):
 
 
 def written(items: Iterable[Item], write: Callable[[Item], _T], tally: Tally) -> Iterator[_T]:
-    """What is written of each sentence; those that are ``Unwritable`` are counted."""
+    """What is written of each sentence; those without annotation, and ``Unwritable`` ones, are counted."""
     for item in items:
+        if item.unannotated:
+            tally.refuse(item.unannotated)
+            continue
         try:
             yield write(item)
             tally.keep()

@@ -1,17 +1,21 @@
 """Penn Treebank brackets, a tree on each line: what constituency parsers are trained on."""
 
+from nltk.tree import Tree
+
 from pipeline.text.trees import leaves, one_line, rooted, unescape
 from pipeline.tools.export.protocol import Item, Unwritable
 from pipeline.tools.export.text_file import TextFile
 
 UNHELD = "a word that brackets cannot hold"
 _ROOT = "ROOT"  # what stanza and benepar know for one
+_FRAGMENT = "FRAG"  # the treebank's label for what is no sentence
 
 
 def ptb(item: Item) -> str:
-    """A sentence's tree on one line below ``ROOT``, with ``-LRB-`` and ``-RRB-`` for parentheses.
+    """A sentence's tree on one line below ``ROOT``, which has one child.
 
-    Other characters stand as they are, so that a parser meets them as it will in text.
+    Parentheses are ``-LRB-`` and ``-RRB-``. Other characters stand as they are, so that a parser meets them
+    as it will in text.
 
     Raises:
         Unwritable: it has no tree, or its leaves would not be read as its words.
@@ -22,7 +26,10 @@ def ptb(item: Item) -> str:
         require_held(leaf, word)
     if leaves(item.tree) != list(item.words):
         raise Unwritable("a tree of other words")
-    return one_line(rooted(item.tree, _ROOT)) + "\n"
+    tree = rooted(item.tree, _ROOT)
+    if len(tree) > 1:  # stanza's trainer stops at a root of several children
+        tree = Tree(_ROOT, [Tree(_FRAGMENT, list(tree))])
+    return one_line(tree) + "\n"
 
 
 def require_held(leaf: str, word: str) -> None:

@@ -1,6 +1,6 @@
 """A ``.spacy`` file: spaCy's own ``DocBin``, with the conjuncts as a span group that ``spancat`` learns from.
 
-spaCy is an optional extra (``pip install conjoin[spacy]``), imported when a file is written.
+spaCy is an optional extra (``pip install '.[spacy]'``), imported when a file is written.
 """
 
 import zlib
@@ -62,7 +62,7 @@ def _require_spacy() -> Any:
     except ImportError as error:
         raise InputError(
             _MISSING,
-            remedy="install the extra: pip install 'conjoin[spacy]', or choose another --format",
+            remedy="install the extra: pip install '.[spacy]' in conjoin's folder, or choose another --format",
         ) from error
     return spacy
 

@@ -58,8 +58,11 @@ class TextFile:
             out.detach()  # else it would close standard output
 
     def _write(self, file: TextIO, items: Iterable[Item], tally: Tally) -> None:
-        file.write(self.head)
-        file.writelines(written(items, self.text, tally))
+        texts = written(items, self.text, tally)
+        for first in texts:  # where there is none, nothing is written
+            file.write(self.head + first)
+            break
+        file.writelines(texts)
         file.flush()
 
 
