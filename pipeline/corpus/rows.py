@@ -201,6 +201,20 @@ def listed_facts(manifest: Mapping[str, Any], place: Path) -> dict[str, FileFact
     return facts
 
 
+def lost_trees(shards: Shards) -> str | None:
+    """What to say where rows are copied without the trees that a release gave them; None if it gave none.
+
+    Raises:
+        InputError: the first file is damaged.
+    """
+    if not shards.accepted or TREE_COLUMNS.names[0] not in column_names(shards.accepted[0]):
+        return None
+    return (
+        f"{shards.place}: the trees of these rows are not copied; `conjoin release --trees` makes them anew, "
+        "where the source is at hand"
+    )
+
+
 def strays(shards: Shards) -> str | None:
     """How a folder's files differ from its manifest's list by name and size; None if they do not.
 

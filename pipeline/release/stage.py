@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.console import Meter, say, table
+from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import atomic_folder
@@ -13,7 +13,7 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
-from pipeline.corpus.rows import generations, require_whole
+from pipeline.corpus.rows import generations, lost_trees, require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.release.card import write_documents
@@ -42,6 +42,8 @@ def run(settings: Release) -> None:
     shards = _input(settings)
     out = replaceable(settings.out, settings.candidates)
     require_whole(shards)
+    if not settings.trees and (told := lost_trees(shards)):
+        warn(told)
     found = survey(shards)
     if not found.rows["train"]:
         raise InputError(

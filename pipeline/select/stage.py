@@ -25,7 +25,7 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.manifest import read_manifest
-from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
+from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees, read_accepted, read_rejects
 from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
 from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
@@ -59,6 +59,8 @@ def run(settings: Select) -> None:
         say(f"{settings.out}: already there and current")
         return
     vacant(settings.out, corpora)
+    for told in filter(None, map(lost_trees, corpora)):
+        warn(told)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)

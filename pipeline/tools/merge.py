@@ -23,7 +23,7 @@ from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
-from pipeline.corpus.rows import read_accepted, read_rejects
+from pipeline.corpus.rows import lost_trees, read_accepted, read_rejects
 from pipeline.corpus.writing import (
     Written,
     selections,
@@ -43,7 +43,10 @@ def run(settings: Merge) -> None:
     Raises:
         InputError: as ``merge``; nothing is written then.
     """
-    manifest = merge([find_shards(place) for place in settings.places], settings.out)
+    corpora = [find_shards(place) for place in settings.places]
+    manifest = merge(corpora, settings.out)
+    for told in filter(None, map(lost_trees, corpora)):
+        warn(told)
     named = [
         (str(place), *_counts(entry))
         for place, entry in zip(settings.places, manifest["merged"], strict=True)

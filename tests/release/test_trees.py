@@ -15,6 +15,8 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import RELEASED, WITH_TREES, read_accepted
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
+from pipeline.select import stage as select
+from pipeline.select.settings import Select
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.tools import merge
 from pipeline.tools.export import command as export
@@ -63,6 +65,36 @@ def test_validate_merge_and_export_take_it(
     )
     (made,) = (tmp_path / "m").glob("candidates-*.parquet")
     assert pq.read_schema(made).names == RELEASED.names
+    assert f"{alone}: the trees of these rows are not copied" in capsys.readouterr().err
+    select.run(Select(places=[alone], out=tmp_path / "s", where="label = 'NP'"))
+    assert "the trees of these rows are not copied" in capsys.readouterr().err
+
+
+def test_export_goes_by_the_trees_of_a_release(
+    released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tags come from them in every format; one that is another's or no tree, or not asked for, is counted."""
+    alone = tmp_path / "alone"
+    released.rename(alone)
+    export.run(Export(place=alone, format="conllu", out=tmp_path / "out.conllu"))
+    lines = (tmp_path / "out.conllu").read_text("utf-8").splitlines()
+    assert not [line for line in lines if line[:1].isdigit() and line.split("\t")[4] == "_"]
+    (shard,) = (alone / "data").iterdir()
+    rows = pq.read_table(shard).to_pylist()
+    flat = "".join(f"(X {word})" for word in rows[2]["words"])
+    rows[0]["tree"], rows[1]["tree"], rows[2]["tree"] = rows[1]["tree"], "(S1 (NP", f"(S1 {flat})"
+    pq.write_table(pa.Table.from_pylist(rows, WITH_TREES), shard)
+    capsys.readouterr()
+    export.run(Export(place=shard, format="ptb", out=tmp_path / "out.mrg"))
+    told = capsys.readouterr().out
+    for why in (
+        "a tree of other words",
+        "brackets that cannot be read",
+        "a conjunct that is no constituent",
+    ):
+        assert f"1 with {why}" in told
+    with pytest.raises(InputError, match="with a tree of the treebank"):
+        export.run(Export(place=shard, format="ptb", out=tmp_path / "o.mrg", trees_of="parser"))
 
 
 def test_a_tree_that_is_not_its_row_s_is_found(

@@ -62,7 +62,7 @@ def _require_spacy() -> Any:
     except ImportError as error:
         raise InputError(
             _MISSING,
-            remedy="install the extra: pip install '.[spacy]' in conjoin's folder, or choose another --format",
+            remedy="install the extra: pip install '.[spacy]' in conjoin's folder, or take another --format",
         ) from error
     return spacy
 
