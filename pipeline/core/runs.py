@@ -61,6 +61,9 @@ def read_records(
 NO_GENERATOR = "none"
 """The ``generator`` of a baseline: nothing makes candidates for it."""
 
+NO_TWINS = "none"
+"""The ``augment`` of a system that learns from the labelled sentences as they are."""
+
 ANY = "any"
 """The ``control_of`` of a control for every caption of its generator."""
 
@@ -73,6 +76,7 @@ class System(str):
 
     Attributes:
         mode: its mode of training.
+        augment: what twins of the labelled sentences it learns from, or ``NO_TWINS``.
         generator: what made its candidates (``T5``), or ``NO_GENERATOR``.
         caption: what sets those candidates apart from the generator's own (``adapted on twins``).
         variation: what its training does otherwise than the full method (``no-filter``).
@@ -83,15 +87,16 @@ class System(str):
     FIELDS = ("generator", "caption", "variation", "control_of")
 
     mode: str
+    augment: str
     generator: str | None
     caption: str | None
     variation: str | None
     control_of: str | None
 
-    def __new__(cls, name: str, mode: str = "", **fields: str) -> Self:
-        """A system of a name, a mode and those of its ``FIELDS`` that are known."""
+    def __new__(cls, name: str, mode: str = "", augment: str = NO_TWINS, **fields: str) -> Self:
+        """A system of a name, a mode, its twins and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
-        system.mode = mode
+        system.mode, system.augment = mode, augment
         for field_ in cls.FIELDS:
             setattr(system, field_, fields.get(field_))
         return system
@@ -99,12 +104,13 @@ class System(str):
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Self:
         """The system of a run, from its ``run.json``."""
-        return cls(str(card["system"]), str(card["mode"]), **card.get("shown_as", {}))
+        augment = str(card.get("settings", {}).get("augment", NO_TWINS))
+        return cls(str(card["system"]), str(card["mode"]), augment, **card.get("shown_as", {}))
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it learns from L alone."""
-        return self.mode == "baseline"
+        """Whether it learns from L alone, as it is."""
+        return self.mode == "baseline" and self.augment == NO_TWINS
 
     @property
     def apart(self) -> str | None:
@@ -142,6 +148,7 @@ _REMEDY = "remove the run folder and run `conjoin train` again"
 class _Settings(TypedDict, total=False):
     """Those settings of a run that are read by name."""
 
+    augment: str
     candidates: PlaceName | None
     warm_steps: Count
     encoder: str
@@ -232,7 +239,9 @@ class Run:
 
     @property
     def source(self) -> str | None:
-        """Where the candidates came from: a folder in the corpus, or a name; None for a baseline."""
+        """Where the candidates came from: a folder in the corpus, or a name; None where none are learned."""
+        if self.mode == "baseline":  # whose twins a folder may be named for
+            return None
         name = self.card.get("settings", {}).get("candidates")
         return str(name) if name else None
 

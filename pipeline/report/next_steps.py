@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.core import console
 from pipeline.core.markdown import points
 from pipeline.core.metrics import Comparison
-from pipeline.core.runs import Run, candidates_at_hand
+from pipeline.core.runs import NO_TWINS, Run, candidates_at_hand
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
 from pipeline.report.results import FULL, Metrics, read_generation
 
@@ -79,8 +79,9 @@ def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterato
         shown = _inside(predictor, corpus, root) if predictor.is_dir() else ""
         if folder:
             candidates = _inside(folder, corpus, root)
+            twins = f", with --augment {run.system.augment}" * (run.system.augment != NO_TWINS)
             yield Step(
-                f"Learn from {candidates.removeprefix(f'{root}/')}, which gains most with "
+                f"Learn from {candidates.removeprefix(f'{root}/')}{twins}, which gains most with "
                 f"{good.phrase}. Read some of it:",
                 _command("conjoin browse", candidates),
             )

@@ -27,6 +27,11 @@ _CLASS_OF = {tag: name for name, tags in COARSE.items() for tag in tags}
 ALL = "all"
 
 
+def is_penn(tag: str) -> bool:
+    """Whether a tag is one that the classes list, so that its class is known and not just ``X``."""
+    return tag in _CLASS_OF
+
+
 def coarse(tag: str) -> str:
     """The class of a Penn tag."""
     return _CLASS_OF.get(tag, "X")

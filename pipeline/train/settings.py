@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.runs import System
+from pipeline.core.runs import NO_TWINS, System
 from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
 from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
@@ -31,7 +31,9 @@ class Train(Settings):
         description="L only; believed candidates (--accept); all candidates (δ = 0); boundaries from the "
         "predictor itself on unsynchronized text.",
     )
-    system: str = Field("", description="Name of the run's folder; unset: the mode.")
+    system: str = Field(
+        "", description="Name of the run's folder; unset: the mode, and what --augment adds."
+    )
     generator: str | None = Field(
         None,
         description="For tables: what made the candidates, as T5; none for a baseline. Unset: tables show "
@@ -190,6 +192,11 @@ class Train(Settings):
     def _mask_tags(cls, value: str) -> str:
         classes_of(value)
         return value
+
+    @property
+    def usual_name(self) -> str:
+        """The name of the run's folder where none is given: twins do not take a baseline's."""
+        return self.mode if self.augment == NO_TWINS else f"{self.mode}-{self.augment}"
 
     @property
     def shown_as(self) -> dict[str, str]:

@@ -56,7 +56,7 @@ def run(settings: Train, without: AbstractSet[str] = frozenset()) -> None:
         ModelError: the encoder cannot be loaded, or the loss is not a number.
         SettingsError: options that do not go together.
     """
-    system = settings.system or settings.mode
+    system = settings.system or settings.usual_name
     if "/" in system or system.startswith("."):
         raise SettingsError(f"system = {system!r} names a folder, so no '/' and no leading '.'")
     name = f"runs/{system}/{settings.labelled}/seed-{settings.seed}"

@@ -5,6 +5,8 @@ import pytest
 
 from pipeline.core.metrics import compare, compare_all, compared
 from pipeline.core.runs import System
+from pipeline.report.results import baseline_of
+from pipeline.train.settings import Train
 
 
 def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
@@ -138,3 +140,19 @@ def test_a_control_for_any_caption_is_what_every_caption_is_held_against() -> No
     for name in ("by-bert", "by-t5"):
         assert [against for system, against in found if system == name] == ["baseline", "unranked"]
     assert [against for system, against in found if system == "unranked"] == ["baseline"]
+
+
+def test_twins_of_the_labelled_sentences_are_no_baseline() -> None:
+    """A run of L alone with twins is compared with the baseline, and nobody with it as with one."""
+    baseline, attested = System("baseline", "baseline"), System("attested", "no-filter")
+    mask = System.of(
+        {"system": "augment-mask", "mode": "baseline", "settings": {"augment": "mask"}}
+    )
+    assert not mask.is_baseline
+    assert mask.is_compared_with(baseline)
+    assert not baseline.is_compared_with(mask)
+    assert not attested.is_compared_with(mask)
+    assert baseline_of([mask, baseline]) == baseline
+    settings = {"corpus": "data/world", "mode": "baseline"}
+    assert Train.build(settings, None).usual_name == "baseline"
+    assert Train.build(settings | {"augment": "mask"}, None).usual_name == "baseline-mask"

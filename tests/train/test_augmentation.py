@@ -425,6 +425,39 @@ def test_without_parts_of_speech_one_line_says_so(corpus: Path, labelled: list[S
         augmentation(kind, corpus, bare)[0].twins(0)
 
 
+def test_tags_that_say_nothing_of_the_words_are_refused(
+    corpus: Path, labelled: list[Sentence]
+) -> None:
+    """Tags that are not Penn's, of which no class is known; and classes that no word of L has."""
+    universal = [replace(s, tags=("NOUN",) * len(s.words)) for s in labelled]
+    for sentences, mask_tags, why in (
+        (
+            universal,
+            "all-VERB",
+            r"goes by Penn tags, and most tags .* are none \(NOUN\); say --mask-tags all",
+        ),
+        (labelled, "CONJ", "no word of the labelled sentences may change by --mask-tags CONJ"),
+    ):
+        with pytest.raises(InputError, match=why):
+            augmentation("mask", corpus, sentences, mask_tags=mask_tags)
+    augmentation("mask", corpus, universal, mask_tags="all")
+
+
+def test_substitution_tells_of_structures_that_stay(corpus: Path, labelled: list[Sentence]) -> None:
+    """Those without a conjunct that may give way are counted before training; else nothing is said."""
+    odd = [
+        replace(s, coordinations=tuple(replace(c, label="UCP") for c in s.coordinations))
+        for s in labelled[:2]
+    ]
+    count = sum(len(s.coordinations) for s in odd)
+    total = sum(len(s.coordinations) for s in labelled)
+    told = augmentation("substitute", corpus, [*odd, *labelled[2:]])[0].note
+    assert told.startswith(
+        f"{count} of {total} labelled structures have no conjunct that may give way"
+    )
+    assert augmentation("substitute", corpus, labelled)[0].note == ""
+
+
 def test_without_an_lm_head_one_line_says_so(corpus: Path, tmp_path: Path) -> None:
     """Fill and substitute need one of the encoder, or another model; mask and copy do not."""
     bare = tmp_path / "encoder"

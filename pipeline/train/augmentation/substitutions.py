@@ -70,7 +70,14 @@ class Substitutions:
             self._ranker = load_ranker(family, material.lm, Task(), device=material.device)
         self._pool = parsed_pool(material.corpus, tokenizer)
         self.facts = {"language model": identity(material.lm), "pool": self._pool.digest}
-        self.note = ""
+        structures = [(e, c) for e in material.labelled for c in e.sentence.coordinations]
+        fixed = sum(not replaceable(each, coordination) for each, coordination in structures)
+        self.note = (
+            f"{fixed:,} of {len(structures):,} labelled structures have no conjunct that may give way: they "
+            "stay as they are"
+            if fixed
+            else ""
+        )
 
     def twins(self, epoch: int) -> list[Example]:
         """Each example with its substitutions."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pipeline.core.errors import InputError
 from pipeline.core.types import COORDINATORS, Sentence
 from pipeline.infill.decoding import uniform
-from pipeline.text.coarse_tags import classes_of, coarse
+from pipeline.text.coarse_tags import classes_of, coarse, is_penn
 from pipeline.text.coordinations import PRECONJUNCTIONS
 from pipeline.train.augmentation.protocol import Labelled
 
@@ -62,14 +62,15 @@ class WordDraw:
         """The draw of a run.
 
         Raises:
-            InputError: a sentence has no parts of speech, and ``mask_tags`` needs them.
+            InputError: ``mask_tags`` needs parts of speech, and a sentence has none, most are no Penn
+                tags, or they leave no word to change.
         """
         classes = classes_of(mask_tags)
         sentences = [each.sentence for each in labelled]
-        return cls(
-            seed, alpha, [s.sentence_id for s in sentences],
-            [_changeable(s, classes, mask_tags) for s in sentences],
-        )  # fmt: skip
+        changeable = [_changeable(s, classes, mask_tags) for s in sentences]
+        if classes is not None:
+            _require_classes(sentences, changeable, mask_tags)
+        return cls(seed, alpha, [s.sentence_id for s in sentences], changeable)
 
     def facts(self) -> list[list[int]]:
         """What the draws depend on beyond the settings."""
@@ -81,6 +82,29 @@ class WordDraw:
             [i for i in places if happens(self.alpha, self.seed, epoch, name, i)]
             for name, places in zip(self.names, self.changeable, strict=True)
         ]
+
+
+def _require_classes(
+    sentences: Sequence[Sentence], changeable: Sequence[Sequence[int]], wanted: str
+) -> None:
+    """Check that the tags of L say which words are meant.
+
+    Raises:
+        InputError: most are no Penn tags, whose class nobody knows; or no word of L may change.
+    """
+    tags = [tag for sentence in sentences for tag in sentence.tags or ()]
+    foreign = [tag for tag in tags if not is_penn(tag)]
+    if 2 * len(foreign) > len(tags):
+        raise InputError(
+            f"--mask-tags {wanted} goes by Penn tags, and most tags of the labelled sentences are none "
+            f"({foreign[0]})",
+            remedy="say --mask-tags all, or ingest a treebank with Penn tags (docs/augmentation.md)",
+        )
+    if not any(changeable):
+        raise InputError(
+            f"no word of the labelled sentences may change by --mask-tags {wanted}, so all twins were copies",
+            remedy="name other classes (docs/augmentation.md), or say --augment copy",
+        )
 
 
 def _changeable(sentence: Sentence, classes: frozenset[str] | None, wanted: str) -> list[int]:
