@@ -92,7 +92,7 @@ class Study:
         if mean is None:
             return "–"
         spread = "" if sd is None else f" ± {100 * sd:.2f}"
-        short = "" if len(runs) == len(wanted) else f" ({len(runs)} seeds)"
+        short = "" if len(runs) == len(wanted) else f" ({len(runs)} of {len(wanted)} seeds)"
         return f"{100 * mean:.2f}{spread}{short}"
 
     def gain(self, system: str, against: str, size: str, seeds: Iterable[int]) -> str:
