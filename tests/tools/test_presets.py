@@ -202,7 +202,7 @@ def test_genia_chooses_candidates_by_predictors_of_the_same_seed(
     assert made_by("mixed", "candidates/attested-bert/seed-3 ")
     assert made_by("both", "candidates/harvest-labelled/seed-3 ")
     long = {c.name for c in members if c.stage == "train" and "--steps 4000 " in c.command}
-    assert len(long) == 3
+    assert len(long) == 4
 
 
 def test_an_adapted_model_comes_after_what_it_is_made_of(
