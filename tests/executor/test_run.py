@@ -72,11 +72,15 @@ def slowly(rank: int) -> None:
         time.sleep(0.5)  # so that every worker comes to take a unit
 
 
-def stop(rank: int) -> None:
-    """Let worker 1 stand still with a unit in hand."""
+def stop(stands: Path, rank: int) -> None:
+    """Let worker 1 stand still with a unit in hand; the others leave it one, however late it comes."""
     slowly(rank)
     if rank == 1:
+        stands.touch()
         os.kill(os.getpid(), signal.SIGSTOP)
+    until = time.monotonic() + 2  # less than after what the others would be given up
+    while not stands.exists() and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -92,7 +96,7 @@ def test_worker_0_makes_the_units_of_a_worker_that_is_not_heard_of(
 ) -> None:
     """A worker that stands still with a unit in hand is named, and the folder becomes complete."""
     out = tmp_path / "out"
-    one, other = start(*[partial(make_units, out, stop)] * 2)
+    one, other = start(*[partial(make_units, out, partial(stop, tmp_path / "stands"))] * 2)
     assert forks.end(one) == 0, (tmp_path / "log-0").read_text()
     os.kill(other, signal.SIGKILL)
     assert forks.end(other) == -signal.SIGKILL
@@ -108,7 +112,7 @@ def test_a_worker_lost_in_a_first_run_does_not_stop_the_second(
 ) -> None:
     """Stores are opened by all at once, so before anyone can be lost."""
     out = tmp_path / "out"
-    children = start(*[partial(make_two, out, stop)] * 4)
+    children = start(*[partial(make_two, out, partial(stop, tmp_path / "stands"))] * 4)
     for child in (*children[:1], *children[2:]):
         assert forks.end(child) == 0, (tmp_path / "log-0").read_text()
     os.kill(children[1], signal.SIGKILL)
