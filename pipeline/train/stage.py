@@ -14,7 +14,7 @@ from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.last_resort import is_short_of_memory
-from pipeline.core.runs import System
+from pipeline.core.runs import NO_TWINS, System
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints, TrainingState
@@ -235,7 +235,7 @@ class _Run:
     def _augmentation(self, data: TrainData, predictor: Predictor) -> Augmentation | None:
         """What makes the twins of L; None: nothing does."""
         settings = self.settings
-        if settings.augment == "none":
+        if settings.augment == NO_TWINS:
             return None
         lm = settings.augment_lm
         labelled = map(Labelled, data.sources, data.learned)
@@ -302,7 +302,7 @@ class _Run:
         }  # fmt: skip
         if settings.mode == "baseline":
             apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
-        if settings.augment == "none":
+        if settings.augment == NO_TWINS:
             apart |= TWIN_SETTINGS
         else:
             apart |= TWIN_SETTINGS - KINDS[settings.augment].takes - {"augment"}

@@ -17,6 +17,7 @@ from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_i
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
+from pipeline.core.runs import NO_TWINS
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.evaluate.settings import Evaluate
@@ -79,7 +80,7 @@ class TrainingSpeed:
             rounds, update = int(settings.needs_scores), self.full
         elif settings.accept == "quantile":
             update = self.full
-        warm_update, twins = self.full, settings.augment != "none"
+        warm_update, twins = self.full, settings.augment != NO_TWINS
         if twins:  # of each labelled example of a batch
             warm_update *= 2
             update += self.full if settings.mode == "baseline" else self.least
