@@ -1,5 +1,6 @@
 """`train --augment`: which words change, what they become, where labels then are."""
 
+import json
 import math
 import os
 import shutil
@@ -189,6 +190,23 @@ def test_fills_are_whole_words(corpus: Path, labelled: list[Sentence], mode: str
         assert word.lower() not in COORDINATORS
     assert {i for i, w in filler._words.items() if w.startswith("##")} == set()
     assert not set(tokenizer.all_special_ids) & filler._words.keys()
+
+
+def test_a_fill_is_a_word_that_the_encoder_knows(
+    corpus: Path, labelled: list[Sentence], tmp_path: Path
+) -> None:
+    """Another language model may have words that the predictor would read as unknown."""
+    own = augmentation("fill", corpus, labelled)[0]._filler._words  # type: ignore[attr-defined]
+    place, word = next((i, word) for i, word in own.items() if word.isalpha())
+    other = shutil.copytree(corpus / "models/bert", tmp_path / "other")
+    tokenizer = read_json(other / "tokenizer.json")
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary["\u03c8\u03c8"] = vocabulary.pop(word)
+    (other / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    made = augmentation("fill", corpus, labelled, lm=str(other))[0]
+    words = made._filler._words  # type: ignore[attr-defined]
+    assert own.keys() - words.keys() == {place}
+    assert "\u03c8\u03c8" not in words.values()
 
 
 def test_multi_hides_all_words_and_single_one(corpus: Path, labelled: list[Sentence]) -> None:

@@ -49,12 +49,13 @@ class WordFiller:
     Args:
         where: what to hand to ``from_pretrained``.
         device: where it runs.
+        reader: the predictor's tokenizer, which must know a word that is filled in.
 
     Raises:
         ModelError: it is no masked LM: the checkpoint has no LM head, say.
     """
 
-    def __init__(self, where: str, device: torch.device) -> None:
+    def __init__(self, where: str, device: torch.device, reader: WordEncoding) -> None:
         with needed_by("fill", "a masked LM"):
             model, tokenizer = load_language_model("bert", where)
             self._encoding = WordEncoding(tokenizer, length_limit(model.config, tokenizer))
@@ -63,7 +64,7 @@ class WordFiller:
         self._end = positionwise_end(model.base_model)
         embeddings: Any = model.get_input_embeddings()
         self._banned = torch.ones(int(embeddings.weight.shape[0]), dtype=torch.bool, device=device)
-        self._words = _whole_words(self._encoding, len(self._banned))
+        self._words = _whole_words(self._encoding, len(self._banned), reader)
         if not self._words:
             raise ModelError(
                 f"no token of {where!r} is a whole word", remedy="name another by --augment-lm"
@@ -135,8 +136,12 @@ class WordFiller:
         return tuple(self._words[token] for token in tokens.tolist())
 
 
-def _whole_words(encoding: WordEncoding, rows: int) -> dict[int, str]:
-    """The tokens that may be fills, with their words: read as a word, such a word is that token."""
+def _whole_words(encoding: WordEncoding, rows: int, reader: WordEncoding) -> dict[int, str]:
+    """The tokens that may be fills, with their words: read as a word, such a word is that token.
+
+    Control characters, which a vocabulary of bytes has, are no words, nor is what ``reader`` takes for
+    unknown.
+    """
     tokenizer = encoding.tokenizer
     special = set(tokenizer.all_special_ids)
     ids = [i for i in sorted(tokenizer.get_vocab().values()) if i < rows and i not in special]
@@ -146,13 +151,18 @@ def _whole_words(encoding: WordEncoding, rows: int) -> dict[int, str]:
             i: str(tokenizer.decode([i], clean_up_tokenization_spaces=False)).strip()
             for i in ids[begin : begin + _PIECE]
         }
-        usable = {i: t for i, t in texts.items() if t and not any(c.isspace() for c in t)}
-        read = encoding.encode([("a", text) for text in usable.values()])
-        for (i, text), each in zip(usable.items(), read, strict=True):
+        usable = {
+            i: t for i, t in texts.items() if t.isprintable() and t and not any(map(str.isspace, t))
+        }
+        pairs = [("a", text) for text in usable.values()]
+        read = zip(encoding.encode(pairs), reader.encode(pairs), strict=True)
+        for (i, text), (each, other) in zip(usable.items(), read, strict=True):
             own = each.ids[each.last[0] + 1 : each.last[1] + 1]
-            if own == (i,) and text.lower() not in COORDINATORS:
+            known = reader.tokenizer.unk_token_id not in other.ids[other.last[0] + 1 :]
+            if own == (i,) and known and text.lower() not in COORDINATORS:
                 found[i] = text
         encoding.forget()
+        reader.forget()
     return found
 
 
@@ -172,7 +182,7 @@ class Fills:
         self._draw = WordDraw.of(
             material.labelled, material.seed, material.alpha, material.mask_tags
         )
-        self._filler = WordFiller(material.lm, material.device)
+        self._filler = WordFiller(material.lm, material.device, material.encoding)
         examples = [each.example for each in material.labelled]
         self._long = {n for n, each in enumerate(examples) if not self._filler.reads(each.words)}
         self.facts = {
