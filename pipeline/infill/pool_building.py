@@ -22,18 +22,19 @@ from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
 from pipeline.core.types import SourceSentence, Span, holds_coordinator
-from pipeline.text.constituents import constituent_spans
+from pipeline.text.constituents import capital_of_place, constituent_spans
 from pipeline.text.gapping import CLAUSE, Clause, clauses_in
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
 from pipeline.text.trees import leaves, parse_tree
 
 COORDINATED = "constituents not in the pool: a coordinator in them"
+CAPITAL = "constituents not in the pool: a capital that only begins their sentence"
 NO_TOKENS = "constituents not in the pool: no tokens, or a special token of the model"
 NO_TREE = "sentences not in the pool: no tree of their words"
 NO_TAGS = "constituents not in the pool: no part of speech of their head"
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when a pool is made or written in another way, so that older ones are not read."""
 
 ARRAYS = {
@@ -196,6 +197,7 @@ class _Writer(ExitStack):
             self._left_out[NO_TREE] += 1
             return
         gaps = self._gaps(tree) if self._plan.gaps else {}
+        capital = capital_of_place(source.words[0], tree.pos()[0][1])
         for span, label in constituent_spans(source.words, tree):
             words = source.words[span.start : span.end]
             gap, staying = Span(0, 0), None
@@ -204,17 +206,22 @@ class _Writer(ExitStack):
                     continue
                 gap, staying = gaps[span].verbs, gaps[span].staying
                 words = (*source.words[span.start : gap.start], *source.words[gap.end : span.end])
-            if not self._plan.coordinators and holds_coordinator(words):
-                self._left_out[COORDINATED] += 1
-            elif heads and not tags:
-                self._left_out[NO_TAGS] += 1
-            else:
-                own_tags = tags[span.start : span.end] if heads else None
-                category = category_of(label, own_tags, staying)
-                text = join_words(words).text
-                self._waiting.append((row, span, gap, category, text))
+            if reason := self._against(words, capital and not span.start, heads and not tags):
+                self._left_out[reason] += 1
+                continue
+            own_tags = tags[span.start : span.end] if heads else None
+            category = category_of(label, own_tags, staying)
+            self._waiting.append((row, span, gap, category, join_words(words).text))
         if len(self._waiting) >= _PIECE:
             self._measure()
+
+    def _against(self, words: Sequence[str], capital: bool, untagged: bool) -> str | None:
+        """Why a constituent is not taken; None: it is."""
+        if not self._plan.coordinators and holds_coordinator(words):
+            return COORDINATED
+        if capital:
+            return CAPITAL
+        return NO_TAGS if untagged else None
 
     def _gaps(self, tree: Tree) -> dict[Span, Clause]:
         """The clauses that can do without their verb; of the others the reason is counted."""

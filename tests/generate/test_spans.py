@@ -14,7 +14,7 @@ from pipeline.generate.spans import (
     read_given_spans,
 )
 from pipeline.infill.base import make_twins
-from pipeline.text.constituents import constituent_spans
+from pipeline.text.constituents import capital_of_place, constituent_spans
 from pipeline.text.trees import parse_tree
 
 BRACKETS = (
@@ -49,6 +49,27 @@ def test_unary_chain_takes_the_topmost_label_once() -> None:
     spans = dict(constituent_spans(words, parse_tree(tree)))
     assert spans[Span(2, 5)] == "S"
     assert len(spans) == 5
+
+
+@pytest.mark.parametrize(
+    ("word", "tag", "of_place"),
+    [
+        ("The", "DT", True),
+        ("A", "DT", True),
+        ("the", "DT", False),
+        ("Antigen-specific", "JJ", True),
+        ("Alice", "NNP", False),
+        ("Alice", "XX", True),
+        ("I", "PRP", False),
+        ("DNA", "NN", False),
+        ("IL-2", "NN", False),
+        ("1,000", "CD", False),
+        ("``", "``", False),
+    ],
+)
+def test_a_capital_is_of_the_place_or_of_the_word(word: str, tag: str, of_place: bool) -> None:
+    """Only the first kind makes a constituent unfit for the middle of a sentence."""
+    assert capital_of_place(word, tag) is of_place
 
 
 def test_draw_is_a_function_of_seed_and_sentence_id() -> None:

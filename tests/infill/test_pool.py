@@ -22,6 +22,7 @@ from pipeline.generate.infilling import inputs_of
 from pipeline.infill import pool_building
 from pipeline.infill.pool import _PATIENCE, Pool, _shuffled, open_pool
 from pipeline.infill.pool_building import (
+    CAPITAL,
     COORDINATED,
     NO_TAGS,
     NO_TOKENS,
@@ -108,11 +109,16 @@ def by_hand(every: Sequence[Sentence]) -> dict[tuple[str, int], set[tuple[str, i
                 top.setdefault(node.span, node.label)
         for span, label in top.items():
             words = s.words[span.start : span.end]
-            if "and" not in words and "blank" not in words:
+            if "and" not in words and "blank" not in words and not _begins(span, words):
                 # None of these words is spelt otherwise in natural text.
                 size = math.ceil(len(" ".join(words)) / 3)
                 found[label, size].add((s.sentence_id, span.start, span.end))
     return found
+
+
+def _begins(span: Span, words: Sequence[str]) -> bool:
+    """Whether a constituent has the capital of its sentence's beginning: *King* is no name in these trees."""
+    return not span.start and words[0] == "King"
 
 
 @pytest.fixture
@@ -174,8 +180,10 @@ def _left_out(every: Sequence[Sentence]) -> Counter[str]:
         }
         for span in spans:
             words = s.words[span.start : span.end]
-            found[COORDINATED] += "and" in words
-            found[NO_TOKENS] += "and" not in words and "blank" in words
+            coordinated, capital = "and" in words, _begins(span, words)
+            found[COORDINATED] += coordinated
+            found[CAPITAL] += capital and not coordinated
+            found[NO_TOKENS] += "blank" in words and not capital and not coordinated
     return +found
 
 
