@@ -36,8 +36,12 @@ class Shards:
     manifest: Mapping[str, Any] | None
 
 
-def find_shards(place: Path) -> Shards:
+def find_shards(place: Path, also: str = "") -> Shards:
     """The files of a corpus. They are not opened, so they may be damaged, or be of other columns.
+
+    Args:
+        place: the folder, or the file.
+        also: what else the caller takes, for the remedy where there is nothing: ", or ...".
 
     Raises:
         InputError: there is nothing, generation was interrupted here, a shard is a pipe or a device, a
@@ -48,11 +52,13 @@ def find_shards(place: Path) -> Shards:
     if place.is_file():
         return Shards(place, "file", (place,), (), None)
     if not place.is_dir():
-        raise InputError("no such file or folder", path=place, remedy=_REMEDY)
+        raise InputError("no such file or folder", path=place, remedy=_REMEDY + also)
     shards = lying_in(place, read_manifest(place))
     candidate_shards(place)  # refuses a folder in which generation was interrupted
     if not shards.accepted and not shards.rejects:
-        raise InputError("neither candidates nor a release of them", path=place, remedy=_REMEDY)
+        raise InputError(
+            "neither candidates nor a release of them", path=place, remedy=_REMEDY + also
+        )
     for path in (*shards.accepted, *shards.rejects):
         require_regular(path)
     if shards.kind != "candidates":

@@ -208,6 +208,7 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
     for place, why in (
         (tmp_path / "stand-off", "rehydrate"), (tmp_path / "bad.parquet", "inside a conjunct"),
         (next((tmp_path / "stand-off/data").iterdir()), "rehydrate"), (rejects, "these are rejects"),
+        (tmp_path / "none", "or a corpus folder"), (tmp_path, "or a corpus folder"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=why):
             exported(place, "jsonl", tmp_path / "out.jsonl")

@@ -60,7 +60,7 @@ class Items(ExitStack):
                 drawn, _ = read_draw(sentences.parent, settings.seed, settings.labelled)
                 self._drawn, self.total = {s.sentence_id for s in drawn}, len(drawn)
             return
-        self.shards = find_shards(settings.place)
+        self.shards = find_shards(settings.place, f", or a corpus folder ({SENTENCES_FILE})")
         self.place, self.what = self.shards.place, "candidate"
         if not self.shards.accepted:
             raise InputError(
