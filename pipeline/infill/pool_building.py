@@ -197,7 +197,8 @@ class _Writer(ExitStack):
             self._left_out[NO_TREE] += 1
             return
         gaps = self._gaps(tree) if self._plan.gaps else {}
-        capital = capital_of_place(source.words[0], tree.pos()[0][1])
+        first_tag = tree[tree.leaf_treeposition(0)[:-1]].label()
+        capital = capital_of_place(source.words[0], first_tag)
         for span, label in constituent_spans(source.words, tree):
             words = source.words[span.start : span.end]
             gap, staying = Span(0, 0), None

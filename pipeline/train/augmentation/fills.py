@@ -151,9 +151,8 @@ def _whole_words(encoding: WordEncoding, rows: int, reader: WordEncoding) -> dic
             i: str(tokenizer.decode([i], clean_up_tokenization_spaces=False)).strip()
             for i in ids[begin : begin + _PIECE]
         }
-        usable = {
-            i: t for i, t in texts.items() if t.isprintable() and t and not any(map(str.isspace, t))
-        }
+        # Of blanks only the plain one counts as printable.
+        usable = {i: t for i, t in texts.items() if t and t.isprintable() and " " not in t}
         pairs = [("a", text) for text in usable.values()]
         read = zip(encoding.encode(pairs), reader.encode(pairs), strict=True)
         for (i, text), (each, other) in zip(usable.items(), read, strict=True):
