@@ -1,15 +1,16 @@
 """The tables of docs/augmentation.md, from the runs of the preset augment: the embedded world or GENIA.
 
 Usage, after `conjoin evaluate DATA`:
-    python benchmarks/augmentation_tables.py DATA
+    python benchmarks/augmentation_tables.py DATA [SEEDS]
 
-DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there.
+DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there. SEEDS,
+a number: of the runs of seeds 0 up to that, if more were made than the preset names.
 Gains are computed as for the embedded world's tables (study_tables.py): over the baseline, over the copies
 of the same recipe, and of what stands on candidates over the recipe alone.
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from study_tables import Study, print_table
@@ -139,11 +140,13 @@ class Tables:
             print_table(["", "alone", "over `copy`", "beside", *recipe], rows)
 
 
-def main(corpus: Path) -> None:
+def main(corpus: Path, seeds: int | None) -> None:
     """Print the tables."""
     if corpus.name not in GRIDS:
         sys.exit(f"{corpus}: not of this study, whose corpora are {' and '.join(GRIDS)}")
     grid = GRIDS[corpus.name]
+    if seeds:
+        grid = replace(grid, seeds=range(seeds))
     tables = Tables(corpus, grid)
     tables.print("Twins of L alone", grid.baseline, "baseline", "")
     tables.print(f"Beside {grid.recipe}", grid.best, grid.recipe, grid.head)
@@ -152,6 +155,10 @@ def main(corpus: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    match sys.argv[1:]:
+        case [folder]:
+            main(Path(folder), None)
+        case [folder, count] if count.isdecimal():
+            main(Path(folder), int(count))
+        case _:
+            sys.exit(__doc__)
