@@ -6,7 +6,7 @@ the filled sentence, and natural text is its own tree. Each part is the treebank
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -257,11 +257,13 @@ class CandidateTrees(ExitStack):
                 row.parse = NO_TAGGER
             else:
                 tagged.append((row, tags))
-        for start in range(0, len(tagged), _AT_ONCE):
-            batch = tagged[start : start + _AT_ONCE]
-            trees = parser.parse([row.candidate.words for row, _ in batch], [t for _, t in batch])
-            for (row, _), tree in zip(batch, trees, strict=True):
-                row.parse = UNPARSED if tree is None else tree
+        with _one_thread():
+            for start in range(0, len(tagged), _AT_ONCE):
+                batch = tagged[start : start + _AT_ONCE]
+                words = [row.candidate.words for row, _ in batch]
+                trees = parser.parse(words, [tags for _, tags in batch])
+                for (row, _), tree in zip(batch, trees, strict=True):
+                    row.parse = UNPARSED if tree is None else tree
 
     def _folder(self, row: _Row) -> Path | None:
         """The folder of the parser for a row: that which found natural text, else the corpus's."""
@@ -282,6 +284,19 @@ class CandidateTrees(ExitStack):
                 found = corpus_parser(folder)
             self._parsers[folder] = found
         return self._parsers[folder]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for torch, as ``preparse`` has by default: a small parser only waits for a second one."""
+    import torch  # noqa: PLC0415 - as above
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:
