@@ -349,7 +349,8 @@ def test_augmentations_of_genia_have_equal_updates_and_a_baseline_with_as_many(
     assert {t.steps for t in trained} == {1000}
     names = {t.system for t in trained if t.augment == "none"}
     assert names == {"baseline-short", "both-short"}
-    assert len([t for t in trained if t.augment != "none"]) == 9 + 5 + 1  # alone, beside the harvest, with the α of dev
+    # Alone, beside the harvest, and with the α that dev chose.
+    assert len([t for t in trained if t.augment != "none"]) == 9 + 5 + 1
     assert {t.mode for t in trained if t.system.startswith("both-")} == {"no-filter"}
 
 
