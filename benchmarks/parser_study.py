@@ -13,7 +13,6 @@ order, ``parser_tables.py`` prints what came of them.
 """
 
 import argparse
-import os
 import resource
 import shutil
 import subprocess
@@ -157,9 +156,7 @@ def _copy(corpus: Path, copy: Path) -> None:
 def _conjoin(*command: object) -> None:
     line = [sys.executable, "-m", "pipeline", *map(str, command)]
     print("+ conjoin", *line[3:], flush=True)
-    # A unit has one core: a second thread of torch's would wait for it, four times as long as it works.
-    alone = os.environ | {"OMP_NUM_THREADS": "1"}
-    if subprocess.run(line, check=False, env=alone).returncode:  # noqa: S603 - our own command
+    if subprocess.run(line, check=False).returncode:  # noqa: S603 - our own command
         raise SystemExit("that command failed: mend what it says and call this unit again")
 
 

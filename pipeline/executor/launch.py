@@ -188,6 +188,17 @@ def _join() -> PartialState:
     )
 
 
+@contextmanager
+def threads_of_torch(count: int) -> Iterator[None]:
+    """As many threads in torch's operators, for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def pin(threads: int) -> None:
     """Fix the thread counts, whatever the environment says: sums would round otherwise."""
     torch.set_num_threads(threads)

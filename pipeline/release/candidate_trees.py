@@ -6,7 +6,7 @@ the filled sentence, and natural text is its own tree. Each part is the treebank
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -250,6 +250,8 @@ class CandidateTrees(ExitStack):
             self._run(parser, group)
 
     def _run(self, parser: "Parser", rows: Sequence[_Row]) -> None:
+        from pipeline.executor.launch import threads_of_torch  # noqa: PLC0415 - as above
+
         tagged: list[tuple[_Row, list[str]]] = []
         for row in rows:
             tags = _tags(parser, row)
@@ -257,7 +259,8 @@ class CandidateTrees(ExitStack):
                 row.parse = NO_TAGGER
             else:
                 tagged.append((row, tags))
-        with _one_thread():
+        # As preparse has by default: a small parser only waits for a second one.
+        with threads_of_torch(1):
             for start in range(0, len(tagged), _AT_ONCE):
                 batch = tagged[start : start + _AT_ONCE]
                 words = [row.candidate.words for row, _ in batch]
@@ -284,19 +287,6 @@ class CandidateTrees(ExitStack):
                 found = corpus_parser(folder)
             self._parsers[folder] = found
         return self._parsers[folder]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread for torch, as ``preparse`` has by default: a small parser only waits for a second one."""
-    import torch  # noqa: PLC0415 - as above
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:

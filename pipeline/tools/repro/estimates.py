@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
@@ -21,6 +20,7 @@ from pipeline.core.runs import NO_TWINS
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.evaluate.settings import Evaluate
+from pipeline.executor.launch import threads_of_torch
 from pipeline.generate.settings import Generate
 from pipeline.generate.sources import source_of
 from pipeline.harvest.settings import Harvest
@@ -105,9 +105,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
     sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
     size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
     chosen = draw(sentences, size, settings.seed)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(settings.threads)
-    try:
+    with threads_of_torch(settings.threads):
         predictor = fresh_predictor(settings, settings.seed, best_device())
         learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
         _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
@@ -135,8 +133,6 @@ def probe_training(settings: Train) -> TrainingSpeed:
         validation = _seconds(look)
         weights = sum(p.numel() * p.element_size() for p in predictor.parameters())
         return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def probe_generation(settings: Generate) -> tuple[Probe, int]:
