@@ -120,6 +120,26 @@ class Outcomes:
             chain.from_iterable(unpacked(run["right"][n], self.instances[n]) for n in shown)
         )
 
+    def by_instance(self, run: Outcome, labels: Sequence[str]) -> list[bool]:
+        """The same of all, in the order of the corpus, whose instances have these labels.
+
+        Raises:
+            ValueError: the file has other instances.
+        """
+        right = [False] * len(labels)
+        for name, places in members(labels).items():
+            bits = unpacked(run["right"][name], self.instances[name])
+            for place, bit in zip(places, bits, strict=True):
+                right[place] = bit
+        return right
+
+
+def members(labels: Sequence[str]) -> dict[str, list[int]]:
+    """The instances of each category, by their places among the labels; each is in one."""
+    found = categories(labels)
+    found[OTHER] = sorted(set(found.pop("overall")).difference(*found.values()))
+    return found
+
 
 def packed(bits: Sequence[bool]) -> str:
     """Bits in hexadecimal, the first one highest."""
@@ -144,9 +164,8 @@ def evaluated(corpus: Path) -> Outcomes:
     split = metrics["split"]
     sentences = read_sentences(corpus / SENTENCES_FILE, lambda each: each.split == split)
     gold = (c for sentence in sentences for c in sentence.coordinations if c.is_evaluable)
-    members = categories([each.label for each in gold])
-    members[OTHER] = sorted(set(members.pop("overall")).difference(*members.values()))
-    found = Outcomes(split, {name: len(each) for name, each in members.items()})
+    places = members([each.label for each in gold])
+    found = Outcomes(split, {name: len(each) for name, each in places.items()})
     for run in metrics["runs"]:
         name = f"{run['system']}-{run['labelled']}-{run['seed']}.parquet"
         rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
@@ -164,7 +183,7 @@ def evaluated(corpus: Path) -> Outcomes:
                 accepted=run["accepted"],
                 seconds=round(read_json(folder / "timing.json", _Timing)["seconds"], 1),
                 encoder=hashlib.sha256(json.dumps(card["model"]).encode()).hexdigest()[:8],
-                right={n: packed([right[index] for index in each]) for n, each in members.items()},
+                right={n: packed([right[index] for index in each]) for n, each in places.items()},
             )
         )
     return found

@@ -53,11 +53,10 @@ class Result(TypedDict):
     parsing_cpu_s: NotRequired[float]
     brackets: NotRequired[list[list[int]]]
     found: NotRequired[list[list[Structure]]]
-    spans: NotRequired[list[list[int] | None]]
     packed: NotRequired[str]
 
 
-_PACKED = ("brackets", "found", "spans")
+_PACKED = ("brackets", "found")
 """What a kept result has together, compressed."""
 
 
@@ -90,16 +89,12 @@ def read_kept(path: Path = KEPT) -> list[Result]:
 
 
 def keep(results: Iterable[Result], path: Path = KEPT) -> int:
-    """Add results of what was learned or predicted, each in the place of one of the same unit.
+    """Add results of what was learned, each in the place of one of the same unit.
 
     Returns:
         How many are kept now.
     """
-    every = {
-        unit_name(each): each
-        for each in [*read_kept(path), *results]
-        if "found" in each or "spans" in each
-    }
+    every = {unit_name(each): each for each in [*read_kept(path), *results] if "found" in each}
     lines = (json.dumps(packed(each)) for _, each in sorted(every.items()))
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return len(every)

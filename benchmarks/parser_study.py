@@ -30,7 +30,6 @@ from parser_results import (
     ALONE,
     Result,
     Unit,
-    evaluable,
     held_out,
     read_kept,
     structure_row,
@@ -54,7 +53,6 @@ from pipeline.parsing.measures import read_coordinations
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.tagging import TAGGER, train_tagger
 from pipeline.parsing.training import MODEL, bracket_counts, train_parser, training_tree
-from pipeline.predictor.model import Predictor
 from pipeline.text.trees import leaves, parse_tree
 
 LM = "bert"
@@ -82,7 +80,7 @@ def main(options: argparse.Namespace) -> None:
         options.work, options.corpus, options.gold, options.seed, options.arm, options.teacher,
         options.equal, options.command == "candidates",
     )  # fmt: skip
-    {"candidates": candidates, "train": train, "predict": predict}[options.command](unit, options)
+    {"candidates": candidates, "train": train}[options.command](unit, options)
 
 
 def once(unit: Unit, settings: dict[str, Any], make: Callable[[], dict[str, Any]]) -> None:
@@ -240,18 +238,6 @@ def _parsed(parser: Path, sentences: Sequence[Sentence]) -> list[Tree | None]:
     return trees
 
 
-def predict(unit: Unit, options: argparse.Namespace) -> None:
-    """Write the boundaries that a run's predictor finds at the gold coordinators."""
-
-    def make() -> dict[str, Any]:
-        asked = [(s.words, c.coordinator) for s in held_out(unit.corpus) for c in evaluable(s)]
-        words, places = zip(*asked, strict=True)
-        found = Predictor.load(options.predictor).predict(words, places)
-        return {"spans": [each and [each.span.start, each.span.end] for each in found]}
-
-    once(unit, {"predictor": str(options.predictor)}, make)
-
-
 def units(options: argparse.Namespace) -> None:
     """Print the command of every unit whose result is not kept, those that others need first.
 
@@ -287,7 +273,6 @@ def _options() -> argparse.Namespace:
     for name, what in (
         ("candidates", "make and export candidates of one source"),
         ("train", "train and measure one parser"),
-        ("predict", "let a run's predictor predict the same instances"),
         ("units", "print the commands of all units"),
     ):
         command = kinds.add_parser(name, help=what)
@@ -309,7 +294,7 @@ def _options() -> argparse.Namespace:
         command.add_argument("--seed", type=int, required=True)
         if name == "candidates":
             command.add_argument("--arm", choices=(TREES, *SOURCES), required=True)
-        elif name == "train":
+        else:
             command.add_argument(
                 "--arm", required=True, help="gold, a source, or several: attested+harvest"
             )
@@ -321,9 +306,6 @@ def _options() -> argparse.Namespace:
                 "--updates", type=int, default=720, help=f"batches of {TREES_OF_UPDATE}"
             )
             command.add_argument("--epochs", type=int, default=6, help="choices of the best by dev")
-        else:
-            command.add_argument("--predictor", type=Path, required=True, help="RUN/predictor")
-            command.set_defaults(arm="predictor")
     return parser.parse_args()
 
 

@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/parser_tables.py --corpus data/genia data/gum
 
-The results are those that parser_results.py keeps; of a corpus no more is needed than `conjoin ingest` makes.
+The results are those that parser_results.py keeps, and outcomes.py for predictors of the same draws; of a
+corpus no more is needed than `conjoin ingest` makes.
 
 F1 with 95 % intervals of the paired difference to ``gold``: seeds and test sentences are resampled together,
 as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what reading the gold trees finds.
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from outcomes import FOLDER, Outcomes
 from parser_results import ALONE, Result, evaluable, held_out, read_kept, structures
 
 from pipeline.core.metrics import Difference, compare, resamples
@@ -34,6 +36,9 @@ Array = NDArray[np.int64]
 
 LABELS = ("NP", "VP", "PP", "S", "ADJP")
 CEILING = "by a tree's rule"
+COMBINED = "the parser's, else the predictor's"
+PREDICTORS = ("baseline", "harvest-labelled")
+"""Systems of benchmarks/outcomes that parsers are set beside: of L alone, and of L's own harvest."""
 
 
 def array(counts: Sequence[Sequence[Counts]]) -> Array:
@@ -76,11 +81,8 @@ class Table:
         self._gold = [evaluable(sentence) for sentence in test]
         self._rule = [read_coordinations(parse_tree(s.tree or "")) for s in test]
         self.arms: defaultdict[str, dict[int, Result]] = defaultdict(dict)
-        self.predicted: dict[int, Result] = {}
         for each in results:
-            if "spans" in each:
-                self.predicted[each["seed"]] = each
-            elif "found" in each:
+            if "found" in each:
                 after = "" if each["teacher"] == ALONE else f", taught by {each['teacher']}"
                 self.arms[each["arm"] + ", as many" * each["equal"] + after][each["seed"]] = each
 
@@ -120,21 +122,31 @@ class Table:
         every = self.arms[arm][seed].get("found", [])
         return [structures(rows, words) for rows, words in zip(every, self._words, strict=True)]
 
-    def beside_predictor(self, arm: str) -> dict[str, dict[int, list[bool]]]:
-        """By system and seed, for each gold coordinator, whether its outer boundary was found."""
+    @property
+    def labels(self) -> list[str]:
+        """Of the gold coordinations, in order."""
+        return [each.label for gold in self._gold for each in gold]
+
+    def beside_predictor(
+        self, arm: str, predicted: Mapping[int, Sequence[bool]]
+    ) -> dict[str, dict[int, list[bool]]]:
+        """By system and seed, for each gold coordinator, whether its outer boundary was found.
+
+        Args:
+            arm: whose parsers.
+            predicted: the same of a predictor, by seed.
+        """
         told: defaultdict[str, dict[int, list[bool]]] = defaultdict(dict)
-        for seed in sorted(self.arms[arm].keys() & self.predicted.keys()):
-            spans = iter(self.predicted[seed].get("spans", []))
+        for seed in sorted(self.arms[arm].keys() & predicted.keys()):
+            rights = iter(predicted[seed])
             for gold, found in zip(self._gold, self._found(arm, seed), strict=True):
-                for name, right in verdicts(gold, found, spans):
+                for name, right in verdicts(gold, found, rights):
                     told[name].setdefault(seed, []).append(right)
         return told
 
 
 def verdicts(
-    gold: Sequence[Coordination],
-    found: Sequence[Coordination],
-    spans: Iterator[Sequence[int] | None],
+    gold: Sequence[Coordination], found: Sequence[Coordination], predicted: Iterator[bool]
 ) -> Iterator[tuple[str, bool]]:
     """For each gold coordinator, which system has its outer boundary.
 
@@ -142,14 +154,12 @@ def verdicts(
     predictor's.
     """
     at = {each.coordinator: (each.start, each.end) for each in found}
-    for each in gold:
-        truth = (each.start, each.end)
-        parser, predicted = at.get(each.coordinator), next(spans)
-        predictor = predicted and (predicted[0], predicted[1])
-        yield "parser", parser == truth
-        yield "predictor", predictor == truth
-        yield "either (oracle)", truth in (parser, predictor)
-        yield "the parser's, else the predictor's", (parser or predictor) == truth
+    for each, predictor in zip(gold, predicted, strict=False):
+        parser = at.get(each.coordinator) == (each.start, each.end)
+        yield "parser", parser
+        yield "predictor", predictor
+        yield "either (oracle)", parser or predictor
+        yield COMBINED, parser if each.coordinator in at else predictor
 
 
 def _signed(of: Difference) -> str:
@@ -194,7 +204,6 @@ def print_table(title: str, table: Table) -> None:
     )
     parts.append(_by_group(table, CEILING, [0], groups))
     _print(["coordination F1", *(name for name, _ in groups)], parts)
-    _print_predictor(table)
 
 
 def _by_group(
@@ -208,18 +217,23 @@ def _mean(by_seed: Mapping[int, Result], of: Callable[[Result], float]) -> str:
     return f"{np.mean([of(each) for each in by_seed.values()]):,.0f}"
 
 
-def _print_predictor(table: Table) -> None:
+def _print_predictors(table: Table, outcomes: Outcomes, size: str) -> None:
     rows = []
-    for arm in table.arms:
-        told = table.beside_predictor(arm)
-        if not told:
-            continue
-        means = [f"{100 * np.mean([*by_seed.values()]):.1f}" for by_seed in told.values()]
-        both = compare(told["the parser's, else the predictor's"], told["predictor"], (0,))
-        rows.append([arm, *means, _signed(both) if both else ""])
+    for system in PREDICTORS:
+        for arm, by_seed in table.arms.items():
+            runs = outcomes.of(system, size, by_seed)
+            told = table.beside_predictor(
+                arm, {s: outcomes.by_instance(run, table.labels) for s, run in runs.items()}
+            )
+            if not told:
+                continue
+            means = [f"{100 * np.mean([*rights.values()]):.1f}" for rights in told.values()]
+            more = (compare(told[COMBINED], told[each], (0,)) for each in ("parser", "predictor"))
+            rows.append([system, arm, *means, *(_signed(each) if each else "" for each in more)])
     if rows:
-        names = ("parser", "predictor", "either (oracle)", "the parser's, else the predictor's")
-        _print(["outer boundary by coordinator", *names, "gain over the predictor"], rows)
+        names = ("parser", "predictor", "either (oracle)", COMBINED)
+        gains = ("gain over the parser", "and over the predictor")
+        _print(["outer boundary by coordinator: predictor", "arm", *names, *gains], rows)
 
 
 def main(options: argparse.Namespace) -> None:
@@ -230,7 +244,10 @@ def main(options: argparse.Namespace) -> None:
         own = [each for each in results if each["corpus"] == corpus.name]
         for gold in sorted({each["gold"] for each in own}):
             some = [each for each in own if each["gold"] == gold]
-            print_table(f"{corpus.name}, {gold} gold trees", Table(test, some))
+            table = Table(test, some)
+            print_table(f"{corpus.name}, {gold} gold trees", table)
+            if (kept := FOLDER / f"{corpus.name}.jsonl").is_file():
+                _print_predictors(table, Outcomes.read(kept), str(gold))
     print(f"CPU of parsers: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
 
 

@@ -21,10 +21,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-# Off a terminal rich would wrap tables at 80 columns, too narrow for a log file.
-_out = Console(
-    highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120
-)
+# Off a terminal rich would wrap tables at 80 columns, too narrow for a log file. Who uses conjoin from
+# Python may have no standard output at all.
+_on_terminal = sys.stdout is not None and sys.stdout.isatty()
+_out = Console(highlight=False, markup=False, emoji=False, width=None if _on_terminal else 120)
 _err = Console(stderr=True, highlight=False, markup=False, emoji=False)
 _EVERY = 10.0  # seconds between two plain lines
 _T = TypeVar("_T")

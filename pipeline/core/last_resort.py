@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.core.console import one_line, plain
-from pipeline.core.errors import ConjoinError
+from pipeline.core.errors import ConjoinError, SettingsError
 
 DEBUG = "CONJOIN_DEBUG"
 """Environment variable: anything but empty or 0 shows tracebacks."""
@@ -40,6 +40,10 @@ def ending_in_one_line() -> Iterator[None]:
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
+        if sys.stdout is None:  # the next file that is opened would get its number, and what is printed
+            raise SettingsError(
+                "standard output is closed", remedy="send it to a file or to /dev/null"
+            )
         yield
         sys.stdout.flush()
     except BrokenPipeError as error:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -134,3 +135,15 @@ def test_a_typo_with_markup_is_told(
         main()
     assert ending.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_closed_standard_output_is_told() -> None:
+    """`conjoin corpora >&-`, where the next file opened would get what is printed."""
+    script = f"exec {shlex.quote(sys.executable)} -m pipeline corpora >&-"
+    ended = subprocess.run(  # noqa: S603 - our own command
+        ["/bin/sh", "-c", script], stderr=subprocess.PIPE, cwd=ROOT, check=False
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.decode().splitlines() == [
+        "conjoin: standard output is closed; send it to a file or to /dev/null"
+    ]
