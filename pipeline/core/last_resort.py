@@ -40,7 +40,9 @@ def ending_in_one_line() -> Iterator[None]:
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
-        if sys.stdout is None:  # the next file that is opened would get its number, and what is printed
+        if (
+            sys.stdout is None
+        ):  # the next file that is opened would get its number, and what is printed
             raise SettingsError(
                 "standard output is closed", remedy="send it to a file or to /dev/null"
             )

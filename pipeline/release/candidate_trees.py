@@ -252,21 +252,23 @@ class CandidateTrees(ExitStack):
     def _run(self, parser: "Parser", rows: Sequence[_Row]) -> None:
         from pipeline.executor.launch import threads_of_torch  # noqa: PLC0415 - as above
 
-        tagged: list[tuple[_Row, list[str]]] = []
+        # A sentence in which several coordinations were found is parsed once.
+        asked: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Row]] = {}
         for row in rows:
             tags = _tags(parser, row)
             if tags is None:
                 row.parse = NO_TAGGER
             else:
-                tagged.append((row, tags))
+                asked.setdefault((row.candidate.words, tuple(tags)), []).append(row)
         # As preparse has by default: a small parser only waits for a second one.
         with threads_of_torch(1):
-            for start in range(0, len(tagged), _AT_ONCE):
-                batch = tagged[start : start + _AT_ONCE]
-                words = [row.candidate.words for row, _ in batch]
-                trees = parser.parse(words, [tags for _, tags in batch])
-                for (row, _), tree in zip(batch, trees, strict=True):
-                    row.parse = UNPARSED if tree is None else tree
+            for start in range(0, len(asked), _AT_ONCE):
+                batch = list(asked.items())[start : start + _AT_ONCE]
+                words, tags_of_all = zip(*(sentence for sentence, _ in batch), strict=True)
+                trees = parser.parse(words, tags_of_all)
+                for (_, alike), tree in zip(batch, trees, strict=True):
+                    for row in alike:
+                        row.parse = UNPARSED if tree is None else tree
 
     def _folder(self, row: _Row) -> Path | None:
         """The folder of the parser for a row: that which found natural text, else the corpus's."""

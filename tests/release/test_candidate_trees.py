@@ -132,16 +132,19 @@ class _Parser:
 
     def __init__(self, shape: str, *, needs_tags: bool, tagger: Any) -> None:
         self.shape, self.needs_tags, self.tagger = shape, needs_tags, tagger
+        self.asked = 0
 
     def parse(self, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> list[Any]:
+        self.asked += len(sentences)
         leaves_ = [[f"({t} {w})" for t, w in zip(*pair, strict=True)]
                    for pair in zip(tags, sentences, strict=True)]  # fmt: skip
         return [parse_tree(self.shape.format(*each)) for each in leaves_]
 
 
-def knowing(monkeypatch: pytest.MonkeyPatch, shape: str, **more: Any) -> None:
+def knowing(monkeypatch: pytest.MonkeyPatch, shape: str, **more: Any) -> _Parser:
     parser = _Parser(shape, **({"needs_tags": True, "tagger": _Tagger()} | more))
     monkeypatch.setattr(CandidateTrees, "_parser", lambda *_: parser)
+    return parser
 
 
 FULL = "(ROOT (S (NP (NP {0} {1}) {2} (NP {3} {4})) (VP {5} (NP {6}))))"
@@ -201,8 +204,9 @@ def test_natural_text_is_its_own_tree(
     assert made(tmp_path, row, of="treebank")[0].reason == OTHER_CONJUNCTS
     (found,) = made(tmp_path, row, runs=runs)
     assert (found.text, found.origin) == (tagged, "parser")
-    knowing(monkeypatch, FULL, needs_tags=False)
-    (found,) = made(tmp_path, row, runs=runs)
+    parser = knowing(monkeypatch, FULL, needs_tags=False)
+    found, again = made(tmp_path, row, row, runs=runs)
+    assert (found, parser.asked) == (again, 1)
     assert one_line(found.tree).count("TG") == 6  # type: ignore[arg-type]
     assert "(CC and)" in one_line(found.tree)  # type: ignore[arg-type]
     runs["r" * 16]["model"] = "stanza:train:dd sha256:ee"
