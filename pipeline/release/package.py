@@ -142,7 +142,7 @@ def write_release(
     }
     manifest |= _before(shards)
     if trees is not None:
-        manifest["trees"] = told_of_trees(grown)
+        manifest["trees"] = told_of_trees(settings.trees_of, grown)
     if hiding is not None:
         manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.schema import candidate_of
+from pipeline.core.settings import TreesOf
 from pipeline.corpus.rows import TREE_COLUMNS, WITH_TREES
 from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.release.candidate_trees import PARSER, CandidateTrees
@@ -30,11 +31,12 @@ def with_trees(
         yield pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=WITH_TREES)
 
 
-def told_of_trees(counts: Counter[str]) -> dict[str, Any]:
-    """What a manifest says of the trees: rows by where theirs is from, and by the reason for none."""
+def told_of_trees(trees_of: TreesOf, counts: Counter[str]) -> dict[str, Any]:
+    """What a manifest says of the trees: whose were wanted, and the rows by whose theirs is, or why not."""
     whole = (TREEBANK, PARSER)
     without = sorted(counts.keys() - set(whole))
     return {
+        "of": trees_of,
         **{name: counts[name] for name in whole},
         "without": {why: counts[why] for why in without},
     }

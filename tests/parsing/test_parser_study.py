@@ -64,7 +64,6 @@ def test_a_result_is_read_as_it_was_written(
     made = {
         "brackets": [[1, 2, 3]],
         "found": [[study.structure_row(found)]],
-        "spans": [[0, 3], None],
     }
     study.once(unit, {}, lambda: made)
     study.once(unit, {}, lambda: pytest.fail("it was finished"))
@@ -88,9 +87,9 @@ def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
 
     gold = [structure(1, 0, 3), structure(5, 4, 7), structure(9, 8, 12)]
     found = [structure(1, 0, 3), structure(9, 8, 11)]
-    spans = iter([None, (4, 7), (8, 12)])
+    predicted = iter([False, True, True])
     told: dict[str, list[bool]] = {}
-    for name, right in tables.verdicts(gold, found, spans):
+    for name, right in tables.verdicts(gold, found, predicted):
         told.setdefault(name, []).append(right)
     assert told == {
         "parser": [True, False, False],

@@ -11,6 +11,7 @@ from with_trees import attested, candidate_folder, world
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.files import write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import RELEASED, WITH_TREES, read_accepted
 from pipeline.release import stage as release
@@ -43,7 +44,12 @@ def test_a_release_with_trees_loads(released: Path, tmp_path: Path) -> None:
         assert leaves(parse_tree(row["tree"])) == row["words"]
         assert row["tree_from"] == "treebank"
     manifest = read_json(released / "manifest.json")
-    assert manifest["trees"] == {"treebank": len(loaded), "parser": 0, "without": {}}
+    assert manifest["trees"] == {
+        "of": "best",
+        "treebank": len(loaded),
+        "parser": 0,
+        "without": {},
+    }
     card = (released / "README.md").read_text()
     assert "| `tree`" in card
     assert "| `tree_from`" in card
@@ -93,8 +99,20 @@ def test_export_goes_by_the_trees_of_a_release(
         "a conjunct that is no constituent",
     ):
         assert f"1 with {why}" in told
+
+
+def test_export_takes_a_release_s_word_for_trees_of_a_parser_alone(
+    released: Path, tmp_path: Path
+) -> None:
+    """A row's ``parser`` means that a part is a parser's, so the release must have been made so."""
+    settings = Export(place=released, format="ptb", out=tmp_path / "o.mrg", trees_of="parser")
+    with pytest.raises(SettingsError, match="may be the treebank's in part; release it again with"):
+        export.run(settings)
+    manifest = read_json(released / "manifest.json")
+    manifest["trees"]["of"] = "parser"
+    write_json(released / "manifest.json", manifest)
     with pytest.raises(InputError, match="with a tree of the treebank"):
-        export.run(Export(place=shard, format="ptb", out=tmp_path / "o.mrg", trees_of="parser"))
+        export.run(settings)
 
 
 def test_a_tree_that_is_not_its_row_s_is_found(

@@ -1,7 +1,9 @@
 """What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,13 +25,15 @@ from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generatio
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.text.columns import with_text
 from pipeline.text.splicing import NoTree, require_sound
-from pipeline.text.trees import leaves, parse_tree
+from pipeline.text.trees import leaves, one_line, parse_tree
 from pipeline.tools.export.protocol import Item
 from pipeline.tools.settings import Export
 
 Row = dict[str, Any]
 
 _TOGETHER = 2048  # rows whose trees are looked up at once
+
+SAME_TREE = "a tree that is written already"
 
 
 class Items(ExitStack):
@@ -74,12 +78,17 @@ class Items(ExitStack):
         if self.shards is None:
             return map(_of_sentence, islice(self._sentences(), limit))
         rows = islice(rows_to_export(self.shards), limit)
-        if _schema(self.shards.accepted[0]) is WITH_TREES and self._settings.corpus is None:
+        items = self._of_candidates(self.shards, rows)
+        return _each_tree_once(items) if self._trees else items
+
+    def _of_candidates(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
+        if _schema(shards.accepted[0]) is WITH_TREES and self._settings.corpus is None:
             wanted = self._settings.trees_of
+            _require_of_parser(shards, wanted)
             return (_of_candidate(row, *_released_tree(row, wanted)) for row in rows)
         if not self._trees:
             return (_of_candidate(row) for row in rows)
-        return self._with_trees(self.shards, rows)
+        return self._with_trees(shards, rows)
 
     def _sentences(self) -> Iterator[Sentence]:
         split, drawn = self._settings.split, self._drawn
@@ -177,6 +186,36 @@ def _structure(row: Row) -> Coordination:
     """The coordination of a row whose spans are pairs."""
     k, spans = row["coordinator"], tuple(Span(*span) for span in row["conjuncts"])
     return Coordination(k, row["words"][k], row["label"], spans)
+
+
+def _each_tree_once(items: Iterable[Item]) -> Iterator[Item]:
+    """The same without trees that were there: the natural coordinations of a sentence share one."""
+    seen: set[int] = set()
+    for item in items:
+        if item.tree is not None:
+            # 64 bits: among a billion trees the chance that two are taken for one is 1 in 37.
+            bits = int.from_bytes(blake2b(one_line(item.tree).encode(), digest_size=8).digest())
+            if bits in seen:
+                yield replace(item, tree=None, no_tree=SAME_TREE)
+                continue
+            seen.add(bits)
+        yield item
+
+
+def _require_of_parser(shards: Shards, wanted: TreesOf) -> None:
+    """Check that the trees of a release have nothing of the treebank's where that is wanted.
+
+    A row says ``parser`` where a part is a parser's, so only the manifest tells.
+
+    Raises:
+        SettingsError: they may.
+    """
+    told = (shards.manifest or {}).get("trees")
+    if wanted == "parser" and not (isinstance(told, dict) and told.get("of") == wanted):
+        raise SettingsError(
+            "export.trees_of: trees of this release may be the treebank's in part",
+            remedy="release it again with --trees-of parser, or name its corpus folder with --corpus",
+        )
 
 
 def _released_tree(row: Row, wanted: TreesOf) -> tuple[Tree | None, str]:
