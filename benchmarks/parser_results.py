@@ -22,6 +22,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.parsing.training import BATCH
 
 KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
 """Results that outlive the folder they were made in."""
@@ -29,6 +30,12 @@ KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
 ALONE = "gold"
 """The arm of L's trees alone, and the teacher of the first round."""
 
+
+TREES = "trees"
+"""What is made of a teacher before its candidates: the trees of U."""
+
+TREES_OF_UPDATE = BATCH
+"""How many trees an update is of."""
 
 Structure = list[Any]
 """A coordination in a result: the coordinator's place, the label, the conjuncts."""
@@ -89,12 +96,12 @@ def read_kept(path: Path = KEPT) -> list[Result]:
 
 
 def keep(results: Iterable[Result], path: Path = KEPT) -> int:
-    """Add results of what was learned, each in the place of one of the same unit.
+    """Add results, each in the place of one of the same unit.
 
     Returns:
         How many are kept now.
     """
-    every = {unit_name(each): each for each in [*read_kept(path), *results] if "found" in each}
+    every = {unit_name(each): each for each in [*read_kept(path), *results]}
     lines = (json.dumps(packed(each)) for _, each in sorted(every.items()))
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return len(every)
@@ -104,7 +111,8 @@ def unit_name(result: Result) -> str:
     """The name of the unit that a result is of, as that of its file."""
     folder = Path(result["corpus"])
     return Unit(
-        Path(), folder, result["gold"], result["seed"], result["arm"], result["teacher"], result["equal"]
+        Path(), folder, result["gold"], result["seed"], result["arm"], result["teacher"], result["equal"],
+        making="found" not in result,
     ).result.stem  # fmt: skip
 
 

@@ -28,6 +28,8 @@ import torch
 from nltk.tree import Tree
 from parser_results import (
     ALONE,
+    TREES,
+    TREES_OF_UPDATE,
     Result,
     Unit,
     held_out,
@@ -56,9 +58,6 @@ from pipeline.parsing.training import MODEL, bracket_counts, train_parser, train
 from pipeline.text.trees import leaves, parse_tree
 
 LM = "bert"
-TREES = "trees"
-"""What is made of a teacher before its candidates: the trees of U."""
-
 SOURCES: dict[str, tuple[str, ...]] = {
     "attested": ("generate", "--lm", LM, "--sync", "--fills", "attested"),
     "unranked": ("generate", "--lm", LM, "--sync", "--fills", "attested", "--pool", "1"),
@@ -197,9 +196,6 @@ def _trained(unit: Unit, hidden: int, updates: int, epochs: int) -> dict[str, An
     }
 
 
-TREES_OF_UPDATE = 10  # the batches of train_parser
-
-
 def _gold_tree(sentence: Sentence) -> str:
     return training_tree(parse_tree(sentence.tree or ""), sentence.words, None)
 
@@ -239,7 +235,7 @@ def _parsed(parser: Path, sentences: Sequence[Sentence]) -> list[Tree | None]:
 
 
 def units(options: argparse.Namespace) -> None:
-    """Print the command of every unit whose result is not kept, those that others need first.
+    """Print the command of every unit whose result is not kept, those that others need first, kept or not.
 
     All sources have an arm with as many candidates as the fewest have; those of ``--whole`` one with
     all of theirs, too.
@@ -257,8 +253,12 @@ def units(options: argparse.Namespace) -> None:
         arms = [(arm, False) for arm in options.whole] + [(arm, True) for arm in options.equal_arms]
         wanted = [(arm, equal) for arm, equal in arms if is_wanted(arm, seed, equal=equal)]
         # Who parses U is its parser, so it is trained again where that was lost.
-        if not teach and (wanted or is_wanted(ALONE, seed, equal=False)):
+        if wanted or (not teach and is_wanted(ALONE, seed, equal=False)):
             print(f"{begin} train --arm {ALONE} {end}")
+        if wanted and teach:
+            for source in (TREES, options.teacher):
+                print(f"{begin} candidates --arm {source} {end}")
+            print(f"{begin} train --arm {options.teacher} {end}")
         equal_too = any(equal for _, equal in wanted)
         sources = SOURCES if equal_too else [s for s in SOURCES if (s, False) in wanted]
         for source in (TREES, *sources) if wanted else ():

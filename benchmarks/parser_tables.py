@@ -10,6 +10,7 @@ as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what readi
 """
 
 import argparse
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from outcomes import FOLDER, Outcomes
-from parser_results import ALONE, Result, evaluable, held_out, read_kept, structures
+from parser_results import (
+    ALONE,
+    TREES,
+    TREES_OF_UPDATE,
+    Result,
+    evaluable,
+    held_out,
+    read_kept,
+    structures,
+)
 
 from pipeline.core.metrics import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
@@ -29,6 +39,7 @@ from pipeline.parsing.measures import (
     coordination_counts,
     read_coordinations,
 )
+from pipeline.parsing.training import training_tree
 from pipeline.text.trees import parse_tree
 
 Array = NDArray[np.int64]
@@ -65,7 +76,7 @@ def gain(first: Array, second: Array, seed: tuple[int, ...] = (0,)) -> Differenc
         drawn.append(((one - other) * of_seeds).sum(1) / of_seeds.sum(1))
     low, high = np.quantile(np.concatenate(drawn), [0.025, 0.975])
     return Difference(
-        tuple(range(seeds)),
+        tuple(range(seeds)),  # by place
         float(by_seed.mean()),
         float(low),
         float(high),
@@ -79,17 +90,39 @@ class Table:
     def __init__(self, test: Sequence[Sentence], results: Sequence[Result]) -> None:
         self._words = [sentence.words for sentence in test]
         self._gold = [evaluable(sentence) for sentence in test]
-        self._rule = [read_coordinations(parse_tree(s.tree or "")) for s in test]
+        # Without tags, as parsers' trees are read.
+        bare = (training_tree(parse_tree(s.tree or ""), s.words, None) for s in test)
+        self._rule = [read_coordinations(parse_tree(each)) for each in bare]
         self.arms: defaultdict[str, dict[int, Result]] = defaultdict(dict)
+        self._made: dict[tuple[str, str, int], float] = {}
         for each in results:
             if "found" in each:
-                after = "" if each["teacher"] == ALONE else f", taught by {each['teacher']}"
-                self.arms[each["arm"] + ", as many" * each["equal"] + after][each["seed"]] = each
+                name = each["arm"] + ", as many" * each["equal"] + taught_by(each["teacher"])
+                self.arms[name][each["seed"]] = each
+            else:
+                self._made[each["arm"], each["teacher"], each["seed"]] = each["cpu_s"]
+        settings = {
+            json.dumps(each["settings"]) for arm in self.arms.values() for each in arm.values()
+        }
+        if len(settings) > 1:
+            raise SystemExit(f"results of several settings do not compare: {', '.join(settings)}")
+
+    def making_cpu_s(self, result: Result) -> float:
+        """Processor time of parsing U and of making what an arm learned from, as far as it is kept."""
+        arm, teacher, seed = result["arm"], result["teacher"], result["seed"]
+        return sum(self._made.get((each, teacher, seed), 0.0) for each in (TREES, *arm.split("+")))
 
     def measured(self, arm: str, seeds: Sequence[int]) -> list[Array]:
         """Constituents, coordinations with all conjuncts, and outer boundaries that an arm found."""
         found = (self.coordinations(arm, seeds, measure) for measure in (CONJUNCTS, OUTER))
         return [self.brackets(arm, seeds), *found]
+
+    def base_of(self, arm: str) -> str | None:
+        """What an arm's gains are over: its first round, or L alone; None: that lacks one of its seeds."""
+        teacher = next(iter(self.arms[arm].values()))["teacher"]
+        base = ALONE if teacher == ALONE else arm.removesuffix(taught_by(teacher))
+        has_all = self.arms[arm].keys() <= self.arms.get(base, {}).keys()
+        return base if base != arm and has_all else None
 
     def brackets(self, arm: str, seeds: Sequence[int]) -> Array:
         """The constituents that an arm found."""
@@ -162,6 +195,17 @@ def verdicts(
         yield COMBINED, parser if each.coordinator in at else predictor
 
 
+def taught_by(teacher: str) -> str:
+    """What an arm's name says of its teacher."""
+    return "" if teacher == ALONE else f", taught by {teacher}"
+
+
+def seen(result: Result) -> float:
+    """How many candidates an arm saw: half of the trees of its updates are candidates, none twice."""
+    half = result["settings"]["updates"] * TREES_OF_UPDATE // 2
+    return min(half, result.get("trees", {})["candidates"])
+
+
 def _signed(of: Difference) -> str:
     return f"{100 * of.gain:+.1f} [{100 * of.low:+.1f}, {100 * of.high:+.1f}]"
 
@@ -189,28 +233,36 @@ def print_table(title: str, table: Table) -> None:
     rows, parts = [], []
     for arm, by_seed in table.arms.items():
         seeds = sorted(by_seed)
-        paired = arm != ALONE and set(seeds) <= table.arms.get(ALONE, {}).keys()
-        cells = [arm, str(len(seeds)), _mean(by_seed, lambda r: r.get("trees", {})["candidates"])]
-        for own, alone in zip(
-            table.measured(arm, seeds), table.measured(ALONE if paired else arm, seeds), strict=True
-        ):
-            cells += [_percent(own), _signed(gain(own, alone)) if paired else ""]
+        base = table.base_of(arm)
+        cells = [arm, base or "", " ".join(map(str, seeds))]
+        cells += [_mean(by_seed, of) for of in (lambda r: r.get("trees", {})["candidates"], seen)]
+        alone = table.measured(base or arm, seeds)
+        for own, other in zip(table.measured(arm, seeds), alone, strict=True):
+            cells += [_percent(own), _signed(gain(own, other)) if base else ""]
+        cells += [_mean(by_seed, table.making_cpu_s)]
         rows.append([*cells, _mean(by_seed, lambda r: r.get("training_cpu_s", 0.0))])
-        parts.append(_by_group(table, arm, seeds, groups))
+        parts.append(_by_group(table, arm, base, seeds, groups))
     kinds = ("bracket F1", "coordination F1", "outer boundary F1")
-    _print(
-        ["arm", "seeds", "candidates", *(f for kind in kinds for f in (kind, "gain")), "CPU s"],
-        rows,
-    )
-    parts.append(_by_group(table, CEILING, [0], groups))
+    measures = [name for kind in kinds for name in (kind, "gain")]
+    times = ("making, CPU s", "training, CPU s")
+    _print(["arm", "gain over", "seeds", "candidates", "seen", *measures, *times], rows)
+    parts.append(_by_group(table, CEILING, None, [0], groups))
     _print(["coordination F1", *(name for name, _ in groups)], parts)
 
 
 def _by_group(
-    table: Table, arm: str, seeds: Sequence[int], groups: Sequence[tuple[str, Key | None]]
+    table: Table,
+    arm: str,
+    base: str | None,
+    seeds: Sequence[int],
+    groups: Sequence[tuple[str, Key | None]],
 ) -> list[str]:
-    counts = (table.coordinations(arm, seeds, CONJUNCTS, key, name) for name, key in groups)
-    return [arm, *map(_percent, counts)]
+    cells = [arm]
+    for name, key in groups:
+        own = table.coordinations(arm, seeds, CONJUNCTS, key, name)
+        more = base and gain(own, table.coordinations(base, seeds, CONJUNCTS, key, name))
+        cells.append(_percent(own) + (f" {_signed(more)}" if more else ""))
+    return cells
 
 
 def _mean(by_seed: Mapping[int, Result], of: Callable[[Result], float]) -> str:
@@ -230,7 +282,9 @@ def _print_predictors(table: Table, outcomes: Outcomes, size: str) -> None:
             means = [f"{100 * np.mean([*rights.values()]):.1f}" for rights in told.values()]
             more = (compare(told[COMBINED], told[each], (0,)) for each in ("parser", "predictor"))
             rows.append([system, arm, *means, *(_signed(each) if each else "" for each in more)])
-    if rows:
+    if not rows:
+        print(f"No predictor of {size} sentences is kept in {FOLDER.name}.\n")
+    else:
         names = ("parser", "predictor", "either (oracle)", COMBINED)
         gains = ("gain over the parser", "and over the predictor")
         _print(["outer boundary by coordinator: predictor", "arm", *names, *gains], rows)
@@ -246,8 +300,9 @@ def main(options: argparse.Namespace) -> None:
             some = [each for each in own if each["gold"] == gold]
             table = Table(test, some)
             print_table(f"{corpus.name}, {gold} gold trees", table)
-            if (kept := FOLDER / f"{corpus.name}.jsonl").is_file():
-                _print_predictors(table, Outcomes.read(kept), str(gold))
+            kept = FOLDER / f"{corpus.name}.jsonl"
+            outcomes = Outcomes.read(kept) if kept.is_file() else Outcomes("test", {})
+            _print_predictors(table, outcomes, str(gold))
     print(f"CPU of parsers: {sum(each['cpu_s'] for each in results) / 3600:.1f} h")
 
 
