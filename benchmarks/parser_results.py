@@ -22,7 +22,6 @@ from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
-from pipeline.parsing.training import BATCH
 
 KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
 """Results that outlive the folder they were made in."""
@@ -30,12 +29,8 @@ KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
 ALONE = "gold"
 """The arm of L's trees alone, and the teacher of the first round."""
 
-
 TREES = "trees"
 """What is made of a teacher before its candidates: the trees of U."""
-
-TREES_OF_UPDATE = BATCH
-"""How many trees an update is of."""
 
 Structure = list[Any]
 """A coordination in a result: the coordinator's place, the label, the conjuncts."""

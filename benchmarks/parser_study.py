@@ -29,7 +29,6 @@ from nltk.tree import Tree
 from parser_results import (
     ALONE,
     TREES,
-    TREES_OF_UPDATE,
     Result,
     Unit,
     held_out,
@@ -54,7 +53,7 @@ from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.measures import read_coordinations
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.tagging import TAGGER, train_tagger
-from pipeline.parsing.training import MODEL, bracket_counts, train_parser, training_tree
+from pipeline.parsing.training import BATCH, MODEL, bracket_counts, train_parser, training_tree
 from pipeline.text.trees import leaves, parse_tree
 
 LM = "bert"
@@ -175,7 +174,7 @@ def _trained(unit: Unit, hidden: int, updates: int, epochs: int) -> dict[str, An
     best = train_parser(
         parser, mixed(gold, more), dev, epochs=epochs, hidden=hidden, tagged=False,
         seed=unit.seed, encoder=words_encoder(locate_lm(LM, None, unit.corpus, unit.seed)),
-        per_epoch=updates * TREES_OF_UPDATE // epochs,
+        per_epoch=updates * BATCH // epochs,
     )  # fmt: skip
     # Writes the tags of its trees, for it reads none itself.
     train_tagger(parser / TAGGER, ((s.words, s.tags) for s in drawn), unit.seed)
@@ -302,9 +301,7 @@ def _options() -> argparse.Namespace:
                 "--equal", action="store_true", help="as many candidates as the fewest"
             )
             command.add_argument("--hidden", type=int, default=128)
-            command.add_argument(
-                "--updates", type=int, default=720, help=f"batches of {TREES_OF_UPDATE}"
-            )
+            command.add_argument("--updates", type=int, default=720, help=f"batches of {BATCH}")
             command.add_argument("--epochs", type=int, default=6, help="choices of the best by dev")
     return parser.parse_args()
 

@@ -21,7 +21,6 @@ from outcomes import FOLDER, Outcomes
 from parser_results import (
     ALONE,
     TREES,
-    TREES_OF_UPDATE,
     Result,
     evaluable,
     held_out,
@@ -39,7 +38,7 @@ from pipeline.parsing.measures import (
     coordination_counts,
     read_coordinations,
 )
-from pipeline.parsing.training import training_tree
+from pipeline.parsing.training import BATCH, training_tree
 from pipeline.text.trees import parse_tree
 
 Array = NDArray[np.int64]
@@ -202,7 +201,7 @@ def taught_by(teacher: str) -> str:
 
 def seen(result: Result) -> float:
     """How many candidates an arm saw: half of the trees of its updates are candidates, none twice."""
-    half = result["settings"]["updates"] * TREES_OF_UPDATE // 2
+    half = result["settings"]["updates"] * BATCH // 2
     return min(half, result.get("trees", {})["candidates"])
 
 

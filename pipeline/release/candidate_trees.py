@@ -261,9 +261,10 @@ class CandidateTrees(ExitStack):
             else:
                 asked.setdefault((row.candidate.words, tuple(tags)), []).append(row)
         # As preparse has by default: a small parser only waits for a second one.
+        every = list(asked.items())
         with threads_of_torch(1):
-            for start in range(0, len(asked), _AT_ONCE):
-                batch = list(asked.items())[start : start + _AT_ONCE]
+            for start in range(0, len(every), _AT_ONCE):
+                batch = every[start : start + _AT_ONCE]
                 words, tags_of_all = zip(*(sentence for sentence, _ in batch), strict=True)
                 trees = parser.parse(words, tags_of_all)
                 for (_, alike), tree in zip(batch, trees, strict=True):
