@@ -29,6 +29,9 @@ KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
 ALONE = "gold"
 """The arm of L's trees alone, and the teacher of the first round."""
 
+TREEBANK = "treebank"
+"""The teacher that knows the gold trees of U: no parser, but what a faultless one would teach."""
+
 TREES = "trees"
 """What is made of a teacher before its candidates: the trees of U."""
 

@@ -6,7 +6,8 @@ that are harvested, and parses what a language model wrote. All arms of a size a
 settings, word vectors (the corpus's language model, as it is, from raw text), dev trees (the draw's
 validation sentences) and number of updates; half of what an arm with candidates sees is L. With ``--equal``
 all have as many candidates as the smallest has. ``--teacher ARM`` makes the candidates with that arm's
-parser: a second round.
+parser: a second round. ``--teacher treebank`` takes the gold trees of U instead: a control, for what the
+parser's mistakes cost.
 
 Every command is a unit that is not done again. See benchmarks/README.md; ``units`` lists all commands in
 order, ``parser_tables.py`` prints what came of them.
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from random import Random
@@ -28,6 +30,7 @@ import torch
 from nltk.tree import Tree
 from parser_results import (
     ALONE,
+    TREEBANK,
     TREES,
     Result,
     Unit,
@@ -111,13 +114,14 @@ def _cpu_s() -> float:
 def candidates(unit: Unit, options: argparse.Namespace) -> None:
     """Make and export the candidates of one source, or parse U, with the parser of the teacher."""
     del options
-    corpus = unit.copy
+    corpus, of_treebank = unit.copy, unit.teacher == TREEBANK
 
     def make() -> dict[str, Any]:
         if not corpus.exists():
             _copy(unit.corpus, corpus)
         if unit.arm == TREES:
-            _conjoin("preparse", corpus, "--parser", unit.parser_of(unit.teacher).resolve() / MODEL)
+            parser = unit.parser_of(unit.teacher).resolve() / MODEL
+            _conjoin("preparse", corpus, "--parser", TREEBANK if of_treebank else parser)
             return {}
         made = corpus / "candidates" / unit.arm
         command, *flags = SOURCES[unit.arm]
@@ -129,7 +133,7 @@ def candidates(unit: Unit, options: argparse.Namespace) -> None:
             "--format",
             "ptb",
             "--trees-of",
-            "parser",
+            "treebank" if of_treebank else "parser",
             "--overwrite",
             "--out",
             unit.trees(unit.arm),
@@ -205,7 +209,8 @@ def exported(unit: Unit) -> list[str]:
         return []
     every = {name: _lines(unit.trees(name)) for name in unit.arm.split("+")}
     if unit.equal:
-        least = min(len(_lines(unit.trees(name))) for name in SOURCES)
+        first = replace(unit, teacher=ALONE)
+        least = min(len(_lines(first.trees(name))) for name in SOURCES)
         joined = [line for lines in every.values() for line in lines]
         drawn = Random(f"equal/{unit.seed}").sample(joined, least)
     else:
@@ -236,8 +241,8 @@ def _parsed(parser: Path, sentences: Sequence[Sentence]) -> list[Tree | None]:
 def units(options: argparse.Namespace) -> None:
     """Print the command of every unit whose result is not kept, those that others need first, kept or not.
 
-    All sources have an arm with as many candidates as the fewest have; those of ``--whole`` one with
-    all of theirs, too.
+    All sources have an arm with as many candidates as the fewest of the first round have; those of
+    ``--whole`` one with all of theirs, too.
     """
     kept = {unit_name(each) for each in read_kept()}
 
@@ -251,17 +256,26 @@ def units(options: argparse.Namespace) -> None:
         teach = "" if options.teacher == ALONE else f" --teacher {options.teacher}"
         arms = [(arm, False) for arm in options.whole] + [(arm, True) for arm in options.equal_arms]
         wanted = [(arm, equal) for arm, equal in arms if is_wanted(arm, seed, equal=equal)]
+        arms_of = {arm for arm, _ in wanted}
+        # Of the first round: what is learned from, what the teacher learned from, or, of equal arms,
+        # all, of which the fewest are counted.
+        first = [
+            source
+            for source in SOURCES
+            if any(equal for _, equal in wanted)
+            or (source == options.teacher and wanted)
+            or (source in arms_of and not teach)
+        ]
         # Who parses U is its parser, so it is trained again where that was lost.
-        if wanted or (not teach and is_wanted(ALONE, seed, equal=False)):
+        if first or (not teach and is_wanted(ALONE, seed, equal=False)):
             print(f"{begin} train --arm {ALONE} {end}")
-        if wanted and teach:
-            for source in (TREES, options.teacher):
-                print(f"{begin} candidates --arm {source} {end}")
-            print(f"{begin} train --arm {options.teacher} {end}")
-        equal_too = any(equal for _, equal in wanted)
-        sources = SOURCES if equal_too else [s for s in SOURCES if (s, False) in wanted]
-        for source in (TREES, *sources) if wanted else ():
-            print(f"{begin} candidates --arm {source} {end}{teach}")
+        for source in (TREES, *first) if first else ():
+            print(f"{begin} candidates --arm {source} {end}")
+        if teach and wanted:
+            if options.teacher != TREEBANK:
+                print(f"{begin} train --arm {options.teacher} {end}")
+            for source in (TREES, *(source for source in SOURCES if source in arms_of)):
+                print(f"{begin} candidates --arm {source} {end}{teach}")
         for arm, equal in wanted:
             print(f"{begin} train --arm {arm} {end}{teach}{' --equal' * equal}")
 
@@ -280,7 +294,9 @@ def _options() -> argparse.Namespace:
             "--corpus", type=Path, required=True, help="with models/bert and draws"
         )
         command.add_argument("--gold", type=int, required=True, help="|L|: a draw's number")
-        command.add_argument("--teacher", default=ALONE, help="whose parser makes the candidates")
+        command.add_argument(
+            "--teacher", default=ALONE, help="whose parser makes the candidates; or treebank"
+        )
         command.set_defaults(equal=False)
         if name == "units":
             command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

@@ -35,10 +35,58 @@ def test_equal_arms_have_as_many_candidates_as_the_fewest(
         lines = [f"(ROOT (S (NN w{n})))\n" for n in range(number)]
         unit.trees(source).write_text("".join(lines), encoding="utf-8")
     assert len(study.exported(unit)) == 3
+    taught = study.Unit(tmp_path, tmp_path / "genia", 250, 0, source, "treebank", equal=True)
+    taught.trees(source).parent.mkdir(parents=True)
+    taught.trees(source).write_bytes(unit.trees(source).read_bytes())
+    assert len(study.exported(taught)) == 3  # of those of the first round
     several = study.Unit(tmp_path, tmp_path / "genia", 250, 0, "attested+harvest")
     assert len(study.exported(several)) == 3 + 6
     assert study.exported(several)[0] == "(ROOT (S (XX w0)))"
     assert study.exported(study.Unit(tmp_path, tmp_path / "genia", 250, 0, "gold")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ["--equal-arms", "--whole", "harvest"],
+            ["train gold", "trees", "harvest", "train harvest"],
+        ),
+        (
+            ["--equal-arms", "--whole", "harvest", "--teacher", "harvest"],
+            [
+                *("train gold", "trees", "harvest", "train harvest"),
+                *("trees by harvest", "harvest by harvest", "train harvest by harvest"),
+            ],
+        ),
+        (
+            ["--equal-arms", "attested", "--teacher", "treebank"],
+            [
+                *("train gold", "trees", "attested", "unranked", "free", "harvest"),
+                *("trees by treebank", "attested by treebank", "train attested by treebank equal"),
+            ],
+        ),
+    ],
+)
+def test_units_has_what_others_need_first(
+    modules: tuple[ModuleType, ModuleType],
+    options: list[str],
+    expected: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, _ = modules
+    monkeypatch.setattr(study, "read_kept", list)
+    line = ["units", "--corpus", "data/gum", "--gold", "250", "--seeds", "0", *options]
+    monkeypatch.setattr("sys.argv", ["parser_study.py", *line])
+    study.main(study._options())
+    told = []
+    for line_ in capsys.readouterr().out.splitlines():
+        words = line_.split()
+        arm = words[words.index("--arm") + 1]
+        by = f" by {words[words.index('--teacher') + 1]}" if "--teacher" in words else ""
+        told.append("train " * (words[2] == "train") + arm + by + " equal" * ("--equal" in words))
+    assert told == expected
 
 
 def test_rounds_and_comparisons_do_not_overwrite_each_other(
