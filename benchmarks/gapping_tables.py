@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from parser_tables import f1, gain
-from study_tables import print_table
+from study_tables import print_table, signed
 from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
@@ -106,10 +106,7 @@ def difference(
     own = [each for each in found[arm] if each["seed"] in alone]
     if arm == ALONE or not own:
         return ""
-    told = gain(kind(own, name), kind([alone[each["seed"]] for each in own], name))
-    cell = f"{100 * told.gain:+.2f} [{100 * told.low:+.2f}, {100 * told.high:+.2f}]"
-    cell = cell.replace("-", "−")
-    return f"**{cell}**" if told.low > 0 or told.high < 0 else cell
+    return signed(gain(kind(own, name), kind([alone[each["seed"]] for each in own], name)))
 
 
 def las(every: Runs, name: str) -> Array:

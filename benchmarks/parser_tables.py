@@ -27,6 +27,7 @@ from parser_results import (
     read_kept,
     structures,
 )
+from study_tables import print_table, signed
 
 from pipeline.core.metrics import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
@@ -45,6 +46,7 @@ Array = NDArray[np.int64]
 """Right, found and wanted: ``[seeds, sentences, 3]``."""
 
 LABELS = ("NP", "VP", "PP", "S", "ADJP")
+ORDER = (ALONE, "attested", "unranked", "free", "harvest")
 CEILING = "by a tree's rule"
 COMBINED = "the parser's, else the predictor's"
 PREDICTORS = ("baseline", "harvest-labelled")
@@ -94,7 +96,7 @@ class Table:
         self._rule = [read_coordinations(parse_tree(each)) for each in bare]
         self.arms: defaultdict[str, dict[int, Result]] = defaultdict(dict)
         self._made: dict[tuple[str, str, int], float] = {}
-        for each in results:
+        for each in sorted(results, key=_place):
             if "found" in each:
                 name = each["arm"] + ", as many" * each["equal"] + taught_by(each["teacher"])
                 self.arms[name][each["seed"]] = each
@@ -194,6 +196,15 @@ def verdicts(
         yield COMBINED, parser if each.coordinator in at else predictor
 
 
+def _place(of: Result) -> tuple[object, ...]:
+    """Where a result stands in a table: rounds one after another, equal arms first, L alone before them."""
+    arm = of["arm"]
+    return (
+        *(of["teacher"] != ALONE, of["teacher"], arm != ALONE, not of["equal"]),
+        *(ORDER.index(arm) if arm in ORDER else len(ORDER), arm, of["seed"]),
+    )
+
+
 def taught_by(teacher: str) -> str:
     """What an arm's name says of its teacher."""
     return "" if teacher == ALONE else f", taught by {teacher}"
@@ -205,63 +216,58 @@ def seen(result: Result) -> float:
     return min(half, result.get("trees", {})["candidates"])
 
 
-def _signed(of: Difference) -> str:
-    return f"{100 * of.gain:+.1f} [{100 * of.low:+.1f}, {100 * of.high:+.1f}]"
-
-
-def _percent(of: Array) -> str:
-    return f"{100 * float(f1(of.sum(1)).mean()):.1f}"
-
-
-def _print(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    for row in (head, ["---"] * len(head), *rows):
-        print("| " + " | ".join(row) + " |")
-    print()
+def _mean_sd(of: Array) -> str:
+    each = 100 * f1(of.sum(1))
+    return f"{each.mean():.1f}" + (f" ± {each.std(ddof=1):.1f}" if len(each) > 1 else "")
 
 
 def _size(each: Coordination) -> str:
     return "2" if len(each.conjuncts) == 2 else "3 or more"
 
 
-def print_table(title: str, table: Table) -> None:
+GROUPS: dict[str, Key] = dict.fromkeys(("2", "3 or more"), _size) | dict.fromkeys(
+    LABELS, lambda c: c.label
+)
+"""Coordinations of which F1 is told apart: by number of conjuncts, and by label."""
+
+
+def print_tables(title: str, table: Table) -> None:
     """All tables of a corpus and size."""
     print(f"### {title}\n")
-    groups: list[tuple[str, Key | None]] = [("all", None)]
-    groups += [(size, _size) for size in ("2", "3 or more")]
-    groups += [(label, lambda c: c.label) for label in LABELS]
-    rows, parts = [], []
+    rows, gains = [], []
     for arm, by_seed in table.arms.items():
-        seeds = sorted(by_seed)
-        base = table.base_of(arm)
-        cells = [arm, base or "", " ".join(map(str, seeds))]
-        cells += [_mean(by_seed, of) for of in (lambda r: r.get("trees", {})["candidates"], seen)]
-        alone = table.measured(base or arm, seeds)
-        for own, other in zip(table.measured(arm, seeds), alone, strict=True):
-            cells += [_percent(own), _signed(gain(own, other)) if base else ""]
-        cells += [_mean(by_seed, table.making_cpu_s)]
-        rows.append([*cells, _mean(by_seed, lambda r: r.get("training_cpu_s", 0.0))])
-        parts.append(_by_group(table, arm, base, seeds, groups))
-    kinds = ("bracket F1", "coordination F1", "outer boundary F1")
-    measures = [name for kind in kinds for name in (kind, "gain")]
-    times = ("making, CPU s", "training, CPU s")
-    _print(["arm", "gain over", "seeds", "candidates", "seen", *measures, *times], rows)
-    parts.append(_by_group(table, CEILING, None, [0], groups))
-    _print(["coordination F1", *(name for name, _ in groups)], parts)
+        seeds, base = sorted(by_seed), table.base_of(arm)
+        brackets, whole, outer = table.measured(arm, seeds)
+        groups = [table.coordinations(arm, seeds, CONJUNCTS, key, g) for g, key in GROUPS.items()]
+        more = [""] * (3 + len(groups))
+        if base is not None:
+            others = [
+                *table.measured(base, seeds),
+                *(table.coordinations(base, seeds, CONJUNCTS, key, g) for g, key in GROUPS.items()),
+            ]
+            own = (brackets, whole, outer, *groups)
+            more = [signed(gain(*pair), 1) for pair in zip(own, others, strict=True)]
+            gains.append([arm, base, *more[2:]])
+        rows.append(
+            [
+                *(arm, ", ".join(map(str, seeds)), _mean(by_seed, seen)),
+                *(_mean_sd(brackets), more[0], _mean_sd(whole), more[1], _mean_sd(outer)),
+                *(f"{100 * f1(each.sum(1)).mean():.1f}" for each in groups),
+                *(_mean(by_seed, of) for of in (table.making_cpu_s, _training_cpu_s)),
+            ]
+        )
+    of_rule = (table.coordinations(CEILING, [0], CONJUNCTS, key, g) for g, key in GROUPS.items())
+    every, outer = (table.coordinations(CEILING, [0], measure) for measure in (CONJUNCTS, OUTER))
+    percents = [f"{100 * float(f1(each.sum(1)).mean()):.1f}" for each in (every, outer, *of_rule)]
+    rows.append([CEILING, "", "", "", "", percents[0], "", *percents[1:], "", ""])
+    scores = ("bracket F1", "gain", "coordination F1", "gain", "outer boundary F1")
+    spent = ("making, CPU s", "training, CPU s")
+    print_table(["trained on", "seeds", "candidates seen", *scores, *GROUPS, *spent], rows)
+    print_table(["gain in", "over", "outer boundary F1", *GROUPS], gains)
 
 
-def _by_group(
-    table: Table,
-    arm: str,
-    base: str | None,
-    seeds: Sequence[int],
-    groups: Sequence[tuple[str, Key | None]],
-) -> list[str]:
-    cells = [arm]
-    for name, key in groups:
-        own = table.coordinations(arm, seeds, CONJUNCTS, key, name)
-        more = base and gain(own, table.coordinations(base, seeds, CONJUNCTS, key, name))
-        cells.append(_percent(own) + (f" {_signed(more)}" if more else ""))
-    return cells
+def _training_cpu_s(result: Result) -> float:
+    return result.get("training_cpu_s", 0.0)
 
 
 def _mean(by_seed: Mapping[int, Result], of: Callable[[Result], float]) -> str:
@@ -280,13 +286,13 @@ def _print_predictors(table: Table, outcomes: Outcomes, size: str) -> None:
                 continue
             means = [f"{100 * np.mean([*rights.values()]):.1f}" for rights in told.values()]
             more = (compare(told[COMBINED], told[each], (0,)) for each in ("parser", "predictor"))
-            rows.append([system, arm, *means, *(_signed(each) if each else "" for each in more)])
+            rows.append([system, arm, *means, *(signed(each, 1) if each else "" for each in more)])
     if not rows:
         print(f"No predictor of {size} sentences is kept in {FOLDER.name}.\n")
     else:
         names = ("parser", "predictor", "either (oracle)", COMBINED)
         gains = ("gain over the parser", "and over the predictor")
-        _print(["outer boundary by coordinator: predictor", "arm", *names, *gains], rows)
+        print_table(["outer boundary by coordinator: predictor", "arm", *names, *gains], rows)
 
 
 def main(options: argparse.Namespace) -> None:
@@ -298,7 +304,7 @@ def main(options: argparse.Namespace) -> None:
         for gold in sorted({each["gold"] for each in own}):
             some = [each for each in own if each["gold"] == gold]
             table = Table(test, some)
-            print_table(f"{corpus.name}, {gold} gold trees", table)
+            print_tables(f"{corpus.name}, {gold} gold trees", table)
             kept = FOLDER / f"{corpus.name}.jsonl"
             outcomes = Outcomes.read(kept) if kept.is_file() else Outcomes("test", {})
             _print_predictors(table, outcomes, str(gold))

@@ -99,7 +99,7 @@ class Study:
         """Mean paired difference with its interval, in points, bold where that leaves 0 out."""
         wanted = list(seeds)
         found = compare(self.right(system, size, wanted), self.right(against, size, wanted), (0,))
-        return "–" if found is None else _told(found)
+        return "–" if found is None else signed(found)
 
     def accepted(self, system: str, size: str, seeds: Iterable[int]) -> str:
         """The share of examined candidates that were accepted, of all seeds together."""
@@ -109,9 +109,10 @@ class Study:
         return f"{sum(run['accepted'] for run in runs) / seen:.0%}" if seen else "–"
 
 
-def _told(found: Difference) -> str:
+def signed(found: Difference, digits: int = 2) -> str:
+    """A difference with its interval, in points, bold where that leaves 0 out."""
     gain, low, high = (100 * value for value in (found.gain, found.low, found.high))
-    text = f"{gain:+.2f} [{low:+.2f}, {high:+.2f}]".replace("-", "−")
+    text = f"{gain:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
     return f"**{text}**" if low > 0 or high < 0 else text
 
 
