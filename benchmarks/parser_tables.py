@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from outcomes import FOLDER, Outcomes
 from parser_results import (
     ALONE,
+    TREEBANK,
     TREES,
     Result,
     evaluable,
@@ -113,17 +114,19 @@ class Table:
         arm, teacher, seed = result["arm"], result["teacher"], result["seed"]
         return sum(self._made.get((each, teacher, seed), 0.0) for each in (TREES, *arm.split("+")))
 
-    def measured(self, arm: str, seeds: Sequence[int]) -> list[Array]:
-        """Constituents, coordinations with all conjuncts, and outer boundaries that an arm found."""
-        found = (self.coordinations(arm, seeds, measure) for measure in (CONJUNCTS, OUTER))
-        return [self.brackets(arm, seeds), *found]
+    def bases_of(self, arm: str) -> list[str]:
+        """What an arm is held against, of those that have its seeds: L alone, and an arm's first round.
 
-    def base_of(self, arm: str) -> str | None:
-        """What an arm's gains are over: its first round, or L alone; None: that lacks one of its seeds."""
+        The first round comes first for the second, which is to show what the loop gains.
+        """
         teacher = next(iter(self.arms[arm].values()))["teacher"]
-        base = ALONE if teacher == ALONE else arm.removesuffix(taught_by(teacher))
-        has_all = self.arms[arm].keys() <= self.arms.get(base, {}).keys()
-        return base if base != arm and has_all else None
+        round_one = arm.removesuffix(taught_by(teacher))
+        bases = [ALONE, round_one] if teacher in (ALONE, TREEBANK) else [round_one, ALONE]
+        return [
+            base
+            for base in dict.fromkeys(bases)
+            if base != arm and self.arms[arm].keys() <= self.arms.get(base, {}).keys()
+        ]
 
     def brackets(self, arm: str, seeds: Sequence[int]) -> Array:
         """The constituents that an arm found."""
@@ -216,6 +219,10 @@ def seen(result: Result) -> float:
     return min(half, result.get("trees", {})["candidates"])
 
 
+def _percent(of: Array) -> str:
+    return f"{100 * float(f1(of.sum(1)).mean()):.1f}"
+
+
 def _mean_sd(of: Array) -> str:
     each = 100 * f1(of.sum(1))
     return f"{each.mean():.1f}" + (f" ± {each.std(ddof=1):.1f}" if len(each) > 1 else "")
@@ -236,34 +243,51 @@ def print_tables(title: str, table: Table) -> None:
     print(f"### {title}\n")
     rows, gains = [], []
     for arm, by_seed in table.arms.items():
-        seeds, base = sorted(by_seed), table.base_of(arm)
-        brackets, whole, outer = table.measured(arm, seeds)
-        groups = [table.coordinations(arm, seeds, CONJUNCTS, key, g) for g, key in GROUPS.items()]
-        more = [""] * (3 + len(groups))
-        if base is not None:
-            others = [
-                *table.measured(base, seeds),
-                *(table.coordinations(base, seeds, CONJUNCTS, key, g) for g, key in GROUPS.items()),
-            ]
-            own = (brackets, whole, outer, *groups)
-            more = [signed(gain(*pair), 1) for pair in zip(own, others, strict=True)]
-            gains.append([arm, base, *more[2:]])
+        seeds, own = sorted(by_seed), _all_counts(table, arm, sorted(by_seed))
+        told = []
+        for base in table.bases_of(arm):
+            pairs = zip(own, _all_counts(table, base, seeds), strict=True)
+            told.append([signed(gain(*pair), 1) for pair in pairs])
+            gains.append([arm, base, *told[-1]])
+        more = told[0] if told else ["", ""]
+        brackets, whole, outer, *groups = own
         rows.append(
             [
                 *(arm, ", ".join(map(str, seeds)), _mean(by_seed, seen)),
                 *(_mean_sd(brackets), more[0], _mean_sd(whole), more[1], _mean_sd(outer)),
-                *(f"{100 * f1(each.sum(1)).mean():.1f}" for each in groups),
+                *map(_percent, groups),
                 *(_mean(by_seed, of) for of in (table.making_cpu_s, _training_cpu_s)),
             ]
         )
-    of_rule = (table.coordinations(CEILING, [0], CONJUNCTS, key, g) for g, key in GROUPS.items())
-    every, outer = (table.coordinations(CEILING, [0], measure) for measure in (CONJUNCTS, OUTER))
-    percents = [f"{100 * float(f1(each.sum(1)).mean()):.1f}" for each in (every, outer, *of_rule)]
-    rows.append([CEILING, "", "", "", "", percents[0], "", *percents[1:], "", ""])
-    scores = ("bracket F1", "gain", "coordination F1", "gain", "outer boundary F1")
+    whole, outer, *groups = map(_percent, _counts_of_coordinations(table, CEILING, [0]))
+    rows.append([CEILING, "", "", "", "", whole, "", outer, *groups, "", ""])
+    scores = ("bracket F1", "coordination F1", "outer boundary F1")
     spent = ("making, CPU s", "training, CPU s")
-    print_table(["trained on", "seeds", "candidates seen", *scores, *GROUPS, *spent], rows)
-    print_table(["gain in", "over", "outer boundary F1", *GROUPS], gains)
+    head = (
+        "trained on",
+        "seeds",
+        "candidates seen",
+        scores[0],
+        "gain",
+        scores[1],
+        "gain",
+        scores[2],
+    )
+    print_table([*head, *GROUPS, *spent], rows)
+    print_table(["gain in", "over", *scores, *GROUPS], gains)
+
+
+def _all_counts(table: Table, arm: str, seeds: Sequence[int]) -> list[Array]:
+    """Constituents that an arm found, and coordinations in all ways in which they are counted."""
+    return [table.brackets(arm, seeds), *_counts_of_coordinations(table, arm, seeds)]
+
+
+def _counts_of_coordinations(table: Table, arm: str, seeds: Sequence[int]) -> Iterator[Array]:
+    """Coordinations with all conjuncts, outer boundaries, and the first by group."""
+    for measure in (CONJUNCTS, OUTER):
+        yield table.coordinations(arm, seeds, measure)
+    for group, key in GROUPS.items():
+        yield table.coordinations(arm, seeds, CONJUNCTS, key, group)
 
 
 def _training_cpu_s(result: Result) -> float:
