@@ -5,8 +5,9 @@ Usage: python benchmarks/parser_tables.py --corpus data/genia data/gum
 The results are those that parser_results.py keeps, and outcomes.py for predictors of the same draws; of a
 corpus no more is needed than `conjoin ingest` makes.
 
-F1 with 95 % intervals of the paired difference to ``gold``: seeds and test sentences are resampled together,
-as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what reading the gold trees finds.
+F1 with 95 % intervals of the paired difference to ``gold``, of a second round to its first: seeds and test
+sentences are resampled together, as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what
+reading the gold trees finds.
 """
 
 import argparse
