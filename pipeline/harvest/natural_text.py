@@ -93,6 +93,11 @@ class NaturalText:
         trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm"}
         self.inert: Set[str] = trained if own else frozenset()
 
+    @property
+    def knows_what_was_learned(self) -> bool:
+        """Whether sentences that the parser learned from are left out; those of a ready one are not known."""
+        return bool(self._learned)
+
     def inputs(self) -> dict[str, Any]:
         """The sentences, the draw, and what the parser learned from."""
         draw = draw_file(self._settings.seed, self._settings.labelled)

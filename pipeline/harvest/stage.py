@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.console import warn
 from pipeline.harvest.labelled_parser import parser_name
 from pipeline.harvest.natural_text import NaturalText
 from pipeline.harvest.settings import Harvest
@@ -26,8 +27,13 @@ def run(settings: Harvest) -> None:
         ConjoinError: as ``NaturalText``.
         InputError: another run writes to the output folder.
     """
-    out = settings.out or default_out(settings)
-    make_candidates(settings, NaturalText(settings), out, _MAKING)
+    source = NaturalText(settings)
+    if not source.knows_what_was_learned:
+        warn(
+            "nothing says which sentences this ready parser learned from: those among these it may know "
+            "by heart"
+        )
+    make_candidates(settings, source, settings.out or default_out(settings), _MAKING)
 
 
 def default_out(settings: Harvest) -> Path:

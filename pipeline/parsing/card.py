@@ -56,7 +56,7 @@ LEARNED = "learned.json"
 def learned_from(folder: Path) -> frozenset[str]:
     """Ids of the sentences that the parser of a folder learned from or chose its epoch by.
 
-    Of a ready one there is none.
+    Of a ready one none is known.
 
     Args:
         folder: such as CORPUS/parser.

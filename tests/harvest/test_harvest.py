@@ -86,7 +86,9 @@ def test_rows_are_the_coordinations_of_the_sentences_outside_l(
     assert manifest["settings"]["fills"] == "harvested"
     assert manifest["command"].startswith("conjoin harvest data/corpus ")
     assert "--seed 0 --labelled 10 --parser corpus" in manifest["command"]
-    assert f"{len(DRAWN):,} {natural_text.OF_L}" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert f"{len(DRAWN):,} {natural_text.OF_L}" in told.out
+    assert "nothing says which sentences this ready parser learned from" in told.err
 
 
 def test_gold_annotation_is_not_looked_at(corpus: Path, tmp_path: Path) -> None:
@@ -204,6 +206,7 @@ def test_a_parser_of_ls_trees_learns_from_nothing_else(
         run(settings(corpus, **given, dry_run=True))
     assert not (corpus / "parsers").exists()
     run(settings(corpus, **given))
+    assert "warning" not in capsys.readouterr().err
     folder = corpus / "parsers/labelled-10/seed-0"
     assert read_json(folder / LEARNED) == {
         "trees": sorted(s.sentence_id for s in LABELLED),
