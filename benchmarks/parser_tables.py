@@ -14,6 +14,7 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -244,7 +245,8 @@ def print_tables(title: str, table: Table) -> None:
     print(f"### {title}\n")
     rows, gains = [], []
     for arm, by_seed in table.arms.items():
-        seeds, own = sorted(by_seed), _all_counts(table, arm, sorted(by_seed))
+        seeds = tuple(sorted(by_seed))
+        own = _all_counts(table, arm, seeds)
         told = []
         for base in table.bases_of(arm):
             pairs = zip(own, _all_counts(table, base, seeds), strict=True)
@@ -264,21 +266,13 @@ def print_tables(title: str, table: Table) -> None:
     rows.append([CEILING, "", "", "", "", whole, "", outer, *groups, "", ""])
     scores = ("bracket F1", "coordination F1", "outer boundary F1")
     spent = ("making, CPU s", "training, CPU s")
-    head = (
-        "trained on",
-        "seeds",
-        "candidates seen",
-        scores[0],
-        "gain",
-        scores[1],
-        "gain",
-        scores[2],
-    )
-    print_table([*head, *GROUPS, *spent], rows)
+    about = ("trained on", "seeds", "candidates seen")
+    print_table([*about, scores[0], "gain", scores[1], "gain", scores[2], *GROUPS, *spent], rows)
     print_table(["gain in", "over", *scores, *GROUPS], gains)
 
 
-def _all_counts(table: Table, arm: str, seeds: Sequence[int]) -> list[Array]:
+@cache  # every arm is held against the same one
+def _all_counts(table: Table, arm: str, seeds: tuple[int, ...]) -> list[Array]:
     """Constituents that an arm found, and coordinations in all ways in which they are counted."""
     return [table.brackets(arm, seeds), *_counts_of_coordinations(table, arm, seeds)]
 
