@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
-from nltk.tree import Tree
-from parser_results import evaluable
+from harvest_precision import gold_of
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
@@ -62,12 +61,12 @@ class Gold:
     """What the treebank knows of the training sentences of a corpus folder."""
 
     def __init__(self, corpus: Path) -> None:
-        self._trees, self._conjuncts = dict[str, Tree](), dict[tuple[str, int], tuple[Span, ...]]()
-        for each in read_sentences(corpus / SENTENCES_FILE, lambda s: s.split == "train"):
-            if each.tree is not None:
-                self._trees[each.sentence_id] = parse_tree(each.tree)
-            for found in evaluable(each):
-                self._conjuncts[each.sentence_id, found.coordinator] = found.conjuncts
+        self._coordinations, _ = gold_of(corpus)
+        self._trees = {
+            each.sentence_id: parse_tree(each.tree)
+            for each in read_sentences(corpus / SENTENCES_FILE, lambda s: s.split == "train")
+            if each.tree is not None
+        }
 
     def f1_of_trees(self, corpus: Path) -> float:
         """Bracket F1 of the trees of U, of sentences that the treebank has a tree of."""
@@ -82,8 +81,10 @@ class Gold:
     def shares(self, source: str, rows: list[Candidate]) -> Shares:
         """What is right of some candidates, in per cent."""
         if source == HARVEST:
+            gold = [self._coordinations.get((r.sentence_id, r.coordinator)) for r in rows]
             right = [
-                self._conjuncts.get((r.sentence_id, r.coordinator)) == r.conjuncts for r in rows
+                known is not None and known.conjuncts == row.conjuncts
+                for known, row in zip(gold, rows, strict=True)
             ]
             return {"candidates": len(rows), "gold conjuncts": 100 * fmean(right)}
         spans = [self._has(row.sentence_id, row.reference, row.label) for row in rows]
