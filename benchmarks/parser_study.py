@@ -241,10 +241,10 @@ def _parsed(parser: Path, sentences: Sequence[Sentence]) -> list[Tree | None]:
 def units(options: argparse.Namespace) -> None:
     """Print the command of every unit whose result is not kept, those that others need first, kept or not.
 
-    All sources have an arm with as many candidates as the fewest of the first round have; those of
-    ``--whole`` one with all of theirs, too.
+    With ``--again`` of every unit. All sources have an arm with as many candidates as the fewest of the
+    first round have; those of ``--whole`` one with all of theirs, too.
     """
-    kept = {unit_name(each) for each in read_kept()}
+    kept = set() if options.again else {unit_name(each) for each in read_kept()}
 
     def is_wanted(arm: str, seed: int, *, equal: bool) -> bool:
         about = options.work, options.corpus, options.gold, seed, arm, options.teacher, equal
@@ -300,6 +300,9 @@ def _options() -> argparse.Namespace:
         command.set_defaults(equal=False)
         if name == "units":
             command.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+            command.add_argument(
+                "--again", action="store_true", help="also units whose results are kept"
+            )
             arms = {"nargs": "*", "choices": tuple(SOURCES)}
             command.add_argument("--whole", **arms, default=[], help="with all candidates")
             command.add_argument(

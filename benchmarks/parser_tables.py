@@ -1,6 +1,6 @@
 """The tables of docs/results.md on parsers, from the results of parser_study.py.
 
-Usage: python benchmarks/parser_tables.py --corpus data/genia data/gum
+Usage: python benchmarks/parser_tables.py --corpus data/parsers/genia data/parsers/gum
 
 The results are those that parser_results.py keeps, and outcomes.py for predictors of the same draws; of a
 corpus no more is needed than `conjoin ingest` makes.
@@ -112,8 +112,10 @@ class Table:
             raise SystemExit(f"results of several settings do not compare: {', '.join(settings)}")
 
     def making_cpu_s(self, result: Result) -> float:
-        """Processor time of parsing U and of making what an arm learned from, as far as it is kept."""
+        """Processor time of parsing U and making what an arm learned from, without training the teacher."""
         arm, teacher, seed = result["arm"], result["teacher"], result["seed"]
+        if arm == ALONE:
+            return 0.0
         return sum(self._made.get((each, teacher, seed), 0.0) for each in (TREES, *arm.split("+")))
 
     def bases_of(self, arm: str) -> list[str]:

@@ -89,6 +89,30 @@ def test_units_has_what_others_need_first(
     assert told == expected
 
 
+def test_units_leaves_out_what_is_kept_but_not_with_again(
+    modules: tuple[ModuleType, ModuleType],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, _ = modules
+    about = {
+        "corpus": "gum",
+        "gold": 250,
+        "seed": 0,
+        "teacher": "gold",
+        "equal": False,
+        "found": [],
+    }
+    monkeypatch.setattr(study, "read_kept", lambda: [{**about, "arm": a} for a in ("gold", "free")])
+    line = ["units", "--corpus", "data/gum", "--gold", "250", "--seeds", "0", "--equal-arms"]
+    printed = []
+    for more in ([], ["--again"]):
+        monkeypatch.setattr("sys.argv", ["parser_study.py", *line, "--whole", "free", *more])
+        study.main(study._options())
+        printed.append(len(capsys.readouterr().out.splitlines()))
+    assert printed == [0, 4]
+
+
 def test_rounds_and_comparisons_do_not_overwrite_each_other(
     modules: tuple[ModuleType, ModuleType], tmp_path: Path
 ) -> None:
