@@ -92,9 +92,12 @@ def test_all_of_gum(tmp_path: Path) -> None:
     for document, licence in LICENCES.items():
         assert {s.license for s in found if s.doc_id == document} == {licence}
     some = tmp_path / "some"
-    with tarfile.open(ARCHIVE) as archive:
-        names = [f"const/{name}.ptb" for name in list(LICENCES)[:6]]
-        archive.extractall(some, [archive.getmember(name) for name in names], filter="data")
+    (some / "const").mkdir(parents=True)
+    with tarfile.open(ARCHIVE) as archive:  # extractall has no filter before Python 3.11.4
+        for name in list(LICENCES)[:6]:
+            member = archive.extractfile(f"const/{name}.ptb")
+            assert member is not None
+            (some / f"const/{name}.ptb").write_bytes(member.read())
     few = {f"gum/{name}" for name in list(LICENCES)[:6]}
     wanted = [s for s in found if s.sentence_id.rpartition("/")[0] in few]
     assert ingested(some, tmp_path / "again" / "gum") == wanted
