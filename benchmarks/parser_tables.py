@@ -255,17 +255,17 @@ def print_tables(title: str, table: Table) -> None:
             told.append([signed(gain(*pair), 1) for pair in pairs])
             gains.append([arm, base, *told[-1]])
         more = told[0] if told else ["", ""]
-        brackets, whole, outer, *groups = own
+        brackets, exact, outer, *groups = own
         rows.append(
             [
                 *(arm, ", ".join(map(str, seeds)), _mean(by_seed, seen)),
-                *(_mean_sd(brackets), more[0], _mean_sd(whole), more[1], _mean_sd(outer)),
+                *(_mean_sd(brackets), more[0], _mean_sd(exact), more[1], _mean_sd(outer)),
                 *map(_percent, groups),
                 *(_mean(by_seed, of) for of in (table.making_cpu_s, _training_cpu_s)),
             ]
         )
-    whole, outer, *groups = map(_percent, _counts_of_coordinations(table, CEILING, [0]))
-    rows.append([CEILING, "", "", "", "", whole, "", outer, *groups, "", ""])
+    exact, outer, *groups = map(_percent, _counts_of_coordinations(table, CEILING, [0]))
+    rows.append([CEILING, "", "", "", "", exact, "", outer, *groups, "", ""])
     scores = ("bracket F1", "coordination F1", "outer boundary F1")
     spent = ("making, CPU s", "training, CPU s")
     about = ("trained on", "seeds", "candidates seen")
