@@ -9,29 +9,34 @@ row wrong.
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
+from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.schema import read_candidates, read_sentences
-from pipeline.core.types import Candidate, Coordination
+from pipeline.core.types import Candidate, Coordination, Sentence
 from pipeline.predictor.model import Predictor
 
 Gold = dict[tuple[str, int], Coordination]
 
 
-def gold_of(corpus: Path) -> tuple[Gold, dict[str, tuple[str, ...]]]:
-    """The evaluable coordinations of training sentences, and the words of these."""
-    found, words = Gold(), dict[str, tuple[str, ...]]()
-    for sentence in read_sentences(corpus / "sentences.parquet", lambda s: s.split == "train"):
-        words[sentence.sentence_id] = sentence.words
-        for each in sentence.coordinations:
-            if each.is_evaluable:
-                found[sentence.sentence_id, each.coordinator] = each
-    return found, words
+def training_sentences(corpus: Path) -> list[Sentence]:
+    """The training sentences of a corpus folder."""
+    return list(read_sentences(corpus / SENTENCES_FILE, lambda each: each.split == "train"))
+
+
+def gold_of(sentences: Iterable[Sentence]) -> Gold:
+    """The evaluable coordinations of sentences, by sentence and coordinator."""
+    return {
+        (sentence.sentence_id, each.coordinator): each
+        for sentence in sentences
+        for each in sentence.coordinations
+        if each.is_evaluable
+    }
 
 
 def agreeing(rows: Sequence[Candidate], predictors: Sequence[Predictor]) -> list[bool]:
@@ -49,7 +54,8 @@ def agreeing(rows: Sequence[Candidate], predictors: Sequence[Predictor]) -> list
 def main(arguments: argparse.Namespace) -> None:
     """Print what is right of each, by label."""
     torch.set_num_threads(1)
-    gold, words = gold_of(arguments.corpus)
+    sentences = training_sentences(arguments.corpus)
+    gold, words = gold_of(sentences), {each.sentence_id: each.words for each in sentences}
     predictors = [Predictor.load(each) for each in arguments.predictor]
     rows = [row for shard in candidate_shards(arguments.folder) for row in read_candidates(shard)]
     agrees = agreeing(rows, predictors) if predictors else [False] * len(rows)

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
-from harvest_precision import gold_of
+from harvest_precision import gold_of, training_sentences
 
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees
-from pipeline.core.schema import read_candidates, read_sentences
+from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate, Donor, Span
 from pipeline.parsing.measures import NOTHING
 from pipeline.parsing.training import bracket_counts
@@ -61,11 +61,10 @@ class Gold:
     """What the treebank knows of the training sentences of a corpus folder."""
 
     def __init__(self, corpus: Path) -> None:
-        self._coordinations, _ = gold_of(corpus)
+        sentences = training_sentences(corpus)
+        self._coordinations = gold_of(sentences)
         self._trees = {
-            each.sentence_id: parse_tree(each.tree)
-            for each in read_sentences(corpus / SENTENCES_FILE, lambda s: s.split == "train")
-            if each.tree is not None
+            each.sentence_id: parse_tree(each.tree) for each in sentences if each.tree is not None
         }
 
     def f1_of_trees(self, corpus: Path) -> float:
@@ -81,12 +80,8 @@ class Gold:
     def shares(self, source: str, rows: list[Candidate]) -> Shares:
         """What is right of some candidates, in per cent."""
         if source == HARVEST:
-            gold = [self._coordinations.get((r.sentence_id, r.coordinator)) for r in rows]
-            right = [
-                known is not None and known.conjuncts == row.conjuncts
-                for known, row in zip(gold, rows, strict=True)
-            ]
-            return {"candidates": len(rows), "gold conjuncts": 100 * fmean(right)}
+            right = fmean(map(self._has_conjuncts, rows))
+            return {"candidates": len(rows), "gold conjuncts": 100 * right}
         spans = [self._has(row.sentence_id, row.reference, row.label) for row in rows]
         shares = {"candidates": len(rows), "gold reference": 100 * fmean(spans)}
         if all(row.donor for row in rows):
@@ -99,6 +94,10 @@ class Gold:
             )
             shares["all conjuncts are constituents"] = 100 * fmean(both)
         return shares
+
+    def _has_conjuncts(self, row: Candidate) -> bool:
+        known = self._coordinations.get((row.sentence_id, row.coordinator))
+        return known is not None and known.conjuncts == row.conjuncts
 
     def _has(self, sentence_id: str, span: Span, label: str) -> bool:
         tree = self._trees.get(sentence_id)
