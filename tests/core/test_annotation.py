@@ -1,0 +1,79 @@
+"""The record of what was annotated: unions, levels, and the words of a table's column."""
+
+from pipeline.core.annotation import (
+    LABELLED,
+    OTHERS,
+    as_json,
+    described,
+    from_json,
+    joined,
+    level,
+    of_draw,
+    part_of,
+    unknown,
+)
+from pipeline.core.types import Coordination, Sentence, Span
+
+
+def sentence(name: str) -> Sentence:
+    coordination = Coordination(3, "and", "NP", (Span(1, 3), Span(4, 5)))
+    words = ("the", "old", "man", "and", "wife")
+    return Sentence(
+        name, "doc", "train", words, None, "(S1 (NP (X x)))", (coordination,), "CC0-1.0"
+    )
+
+
+FEW = [sentence(f"l{n}") for n in range(4)]
+VALID = [sentence("v0")]
+MORE = [sentence(f"o{n}") for n in range(6)]
+
+
+def test_a_parser_of_ls_trees_and_a_predictor_of_ls_boundaries_have_one_record_of_l() -> None:
+    """The union has each set once, with the most that was read of it."""
+    boundaries = of_draw("genia", "4/seed-0", FEW, VALID, trees=False)
+    trees = of_draw("genia", "4/seed-0", FEW, VALID, trees=True)
+    assert joined([*boundaries, *trees]) == joined([*trees, *boundaries]) == trees
+    assert [(part.trees, part.coordinations) for part in trees] == [(4, 4), (1, 1)]
+
+
+def test_levels_differ_by_what_was_read_and_not_by_seed() -> None:
+    """Boundaries, trees, and further sentences are three levels; two seeds are one."""
+    boundaries, other = (
+        of_draw("genia", f"4/seed-{seed}", FEW, VALID, trees=False) for seed in (0, 1)
+    )
+    trees = of_draw("genia", "4/seed-0", FEW, VALID, trees=True)
+    more = joined([*trees, part_of("genia", OTHERS, MORE, trees=True)])
+    assert level(boundaries) == level(other)
+    assert len({level(boundaries), level(trees), level(more), level(unknown("ready"))}) == 4
+
+
+def test_words_say_whose_trees_and_how_many() -> None:
+    """L is told with its validation sentences, other sentences apart, another corpus by its name."""
+    drawn = of_draw("genia", "4/seed-0", FEW, VALID, trees=True)
+    more = (
+        part_of("gum", OTHERS, MORE, trees=True),
+        part_of("gum", OTHERS, VALID, trees=True, use="chosen"),
+    )
+    record = joined([*drawn, *more, *unknown("stanza:ptb3")])
+    assert described(record, "genia") == (
+        "trees of 4 + 1; trees of 6 + 1 others of gum; what stanza:ptb3 learned from (not known)"
+    )
+
+
+def test_what_a_parser_learned_from_a_draw_is_counted() -> None:
+    """Sentences of L among a parser's are told by draw, and a draw without any is not."""
+    draws = {"4/seed-0": ["l0", "l1", "elsewhere"], "4/seed-1": ["o9"]}
+    part = part_of("genia", OTHERS, [*FEW, *MORE], trees=True, draws=draws)
+    assert part.among == {"4/seed-0": 2}
+
+
+def test_a_record_survives_json() -> None:
+    """What is written is read again."""
+    record = joined(
+        [
+            *of_draw("genia", "4/seed-0", FEW, VALID, trees=True),
+            part_of("gum", OTHERS, MORE, trees=True),
+        ]
+    )
+    assert from_json(as_json(record)) == record
+    assert {part.part for part in record} == {LABELLED, "validation", OTHERS}
