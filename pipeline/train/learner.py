@@ -334,8 +334,8 @@ class Learner:
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
             f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
-            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if the accuracy is low, and "
-            "at the candidates themselves (conjoin report)"
+            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if the accuracy "
+            "is low, and at the candidates themselves (conjoin report)"
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any], pa.Table]:
