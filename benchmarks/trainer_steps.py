@@ -152,7 +152,11 @@ def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
         drawn = bench.sample(first + len(trials))
         verdict = bench.calc_score([drawn])[0]
         trials.append(
-            Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score, best=verdict.best))
+            Trial(
+                drawn,
+                verdict,
+                rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share),
+            )
         )
     return trials
 
@@ -165,7 +169,11 @@ def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
         if sum(t.accepted for t in trials) == PAPER.K:
             break
         trials.append(
-            Trial(each, verdict, rule.accepts(each.label, verdict.score, best=verdict.best))
+            Trial(
+                each,
+                verdict,
+                rule.accepts(each.label, verdict.score, best=verdict.best, share=verdict.share),
+            )
         )
     return trials
 

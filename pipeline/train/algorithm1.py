@@ -44,13 +44,15 @@ class Verdict:
     ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
     the boundary is the predictor's own. ``score`` is its probability, NaN where nobody asked for it;
     ``reason``, if any, is why it has none, and then the score is -inf, which no rule accepts. ``best``:
-    no other boundary of the coordinator is more probable.
+    no other boundary of the coordinator is more probable. ``share``: the probability over that of the most
+    probable one, NaN where nobody asked, 0 where there is none.
     """
 
     example: Example
     score: float
     reason: str | None = None
     best: bool = False
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ def inspect(
         round_size = min(constants.K - len(B), constants.K_max - k)
         drawn = [U.sample(first + k + ahead) for ahead in range(round_size)]  # 6, 7
         for candidate, verdict in zip(drawn, M.calc_score(drawn), strict=True):
-            accepted = rule.accepts(candidate.label, verdict.score, best=verdict.best)  # 8
+            accepted = rule.accepts(
+                candidate.label, verdict.score, best=verdict.best, share=verdict.share
+            )  # 8
             if accepted:
                 B.append(verdict.example)  # 9
             trials.append(Trial(candidate, verdict, accepted))

@@ -244,11 +244,12 @@ class Learner:
         opinions: list[Opinion | None]
         if self.ensemble is None:
             reasons = self.predictor.obstacles(words, ks, extents)
-            opinions = [None if reason else Opinion(math.nan, best=False) for reason in reasons]
+            unasked = Opinion(math.nan, math.nan, best=False)
+            opinions = [None if reason else unasked for reason in reasons]
         elif self._self_train:
             found = self.ensemble.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
-            opinions = [Opinion(p.probability, best=True) if p else None for p in found]
+            opinions = [Opinion(p.probability, 1.0, best=True) if p else None for p in found]
         else:
             opinions = self.ensemble.opinions(words, ks, extents)
         if None in opinions and not any(reasons):
@@ -259,6 +260,7 @@ class Learner:
                 -float("inf") if opinion is None else opinion.probability,
                 reasons[m],
                 best=opinion is not None and opinion.best,
+                share=0.0 if opinion is None else opinion.share,
             )
             for m, opinion in enumerate(opinions)
         ]
@@ -332,8 +334,8 @@ class Learner:
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
             f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
-            "Look at δ (--delta, or --accept quantile or agree), at --warm-steps if the accuracy is low, and "
-            "at the candidates themselves (conjoin report)"
+            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if the accuracy "
+            "is low, and at the candidates themselves (conjoin report)"
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any], pa.Table]:

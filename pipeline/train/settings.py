@@ -67,6 +67,12 @@ class Train(Settings):
     )
     delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
     share: float = Field(0.5, gt=0, le=1, description="quantile: share of each label to accept.")
+    relative: float = Field(
+        0.001,
+        gt=0,
+        le=1,
+        description="relative: least probability to accept, over that of the best boundary.",
+    )
     temperature: str = Field(
         "1",
         description="Candidates' scores are softmax(scores / T): a number, or 'fit' for the T that "
@@ -222,8 +228,9 @@ class Train(Settings):
             raise ValueError(f"K must not exceed N_batch, was {self.k} > {self.n_batch}")
         if self.mode != "baseline" and self.candidates is None:
             raise ValueError(f"mode {self.mode} needs --candidates")
-        if self.mode == "self-train" and self.accept == "agree":
+        if self.mode == "self-train" and self.accept in ("agree", "relative"):
             raise ValueError(
-                "in self-training every boundary is the predictor's own: accept agree asks nothing"
+                "in self-training every boundary is the predictor's own: "
+                f"accept {self.accept} asks nothing"
             )
         return self

@@ -302,6 +302,8 @@ class _Run:
         }  # fmt: skip
         if settings.mode == "baseline":
             apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
+        if settings.mode != "filter" or settings.accept != "relative":
+            apart |= {"relative"}  # which came later, and changes no run made before
         if settings.augment == NO_TWINS:
             apart |= TWIN_SETTINGS
         else:

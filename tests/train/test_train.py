@@ -236,7 +236,7 @@ def one_by_one(
     while sum(t.accepted for t in trials) < constants.K and len(trials) < constants.K_max:
         drawn = U.sample(first + len(trials))
         (verdict,) = M.calc_score([drawn])
-        accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best)
+        accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share)
         trials.append(algorithm1.Trial(drawn, verdict, accepted))
     return trials
 
