@@ -92,6 +92,10 @@ class Bench:
         """SAMPLE(U, 1)."""
         return self.candidates[index % len(self.candidates)]
 
+    def together(self, index: int) -> list[Drawn]:
+        """The same, alone in its words."""
+        return [self.sample(index)]
+
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]

@@ -283,7 +283,11 @@ class Learner:
         """
         # Every candidate examined is ranked, so that a rank does not depend on who was accepted.
         weights = [self._weighting.weigh(t.drawn, t.verdict.score) for t in trials]
-        accepted = [w for w, trial in zip(weights, trials, strict=True) if trial.accepted]
+        turns: dict[int, list[float]] = {}
+        for weight, trial in zip(weights, trials, strict=True):
+            if trial.accepted:
+                turns.setdefault(trial.turn, []).append(weight)
+        accepted = [sum(own) / len(own) for own in turns.values()]
         if self._weight == 0:
             B, accepted = [], []  # noqa: N806
         if batch := [*B, *sampled]:

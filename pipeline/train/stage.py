@@ -36,7 +36,7 @@ from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream, TwinnedStream
 from pipeline.train.weighting import WEIGHTINGS
 
-ALGORITHM = 3
+ALGORITHM = 5
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
@@ -206,14 +206,12 @@ class _Run:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         # Of a run without twins it is what it was before there were any.
         twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
-        # In 3 the gradient of a frozen encoder counted in the norm that is clipped.
-        algorithm = ALGORITHM + (self.settings.encoder_rate == 0)
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
             inputs=data.about(scores=self.settings.weigh != "none") | twins,
             model=identity(self.encoder),
-            algorithm=algorithm,
+            algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
             machine={"device": ", ".join(devices), "processes": self.group.world},
         )
