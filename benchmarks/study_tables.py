@@ -111,9 +111,14 @@ class Study:
 
 def signed(found: Difference, digits: int = 2) -> str:
     """A difference with its interval, in points, bold where that leaves 0 out."""
-    gain, low, high = (100 * value for value in (found.gain, found.low, found.high))
-    text = f"{gain:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]".replace("-", "−")
-    return f"**{text}**" if low > 0 or high < 0 else text
+    gain = f"{100 * found.gain:+.{digits}f}".replace("-", "−")
+    text = f"{gain} {interval(found, digits)}"
+    return f"**{text}**" if found.low > 0 or found.high < 0 else text
+
+
+def interval(found: Difference, digits: int = 2) -> str:
+    """The interval of a difference, in points."""
+    return f"[{100 * found.low:+.{digits}f}, {100 * found.high:+.{digits}f}]".replace("-", "−")
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
