@@ -1,9 +1,9 @@
 """The head of a masked LM for an encoder that was pretrained without one, such as one of sentence vectors.
 
-The head begins where it says nothing but how frequent tokens are, and lets the encoder's states through: its
-output layer is the table of embeddings, its bias the log-frequencies of the text, its transform the identity,
-GELU and a layer norm whose weight scales the scores. A head alone on a frozen encoder does not learn; both are
-trained together, the encoder more slowly (``pretrain``).
+The head begins where it says little but how frequent tokens are, and lets the encoder's states through: the
+output layer is the table of embeddings, its bias the log-frequencies of the text, the transform is the
+identity, GELU and a layer norm, whose weight is the scale of the scores. A head alone on a frozen encoder
+does not learn; both are trained together, the encoder more slowly (``pretrain``).
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,6 @@ from torch import Tensor
 from transformers import BertForMaskedLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
-
-_SCALE = 0.3
-"""Of the scores in the beginning: how frequent tokens are outweighs what the head cannot say yet."""
 
 _UNSEEN = 0.1  # count of a token that the text does not have
 
@@ -85,7 +82,7 @@ def begin_head(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, where
     with torch.no_grad():
         head.transform.dense.weight.copy_(torch.eye(table.shape[1]))
         head.transform.dense.bias.zero_()
-        head.transform.LayerNorm.weight.fill_(_SCALE)
+        head.transform.LayerNorm.weight.fill_(1.0)
         head.transform.LayerNorm.bias.zero_()
         head.bias.zero_()
         table[tokenizer.mask_token_id] = table[~special].mean(0)

@@ -52,7 +52,8 @@ def run(settings: Pretrain) -> None:
     Raises:
         InputError: there is no training text, the checkpoint is of another run, or a ready model is
             to take the place of a trained one.
-        ModelError: the base or ready model is missing, or the base lacks a mask token or sentinels.
+        ModelError: the base or ready model is missing, the base lacks a mask token or sentinels, or a
+            head where none can be learnt.
         SettingsError: the heads do not divide the width.
     """
     out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
@@ -87,7 +88,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     base, new_head = load_base(settings.family, where) if where else (None, False)
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
-        if new_head:
+        if new_head:  # twins are too few to learn one from
             raise no_head(base[0], str(where))
         twins = twin_material(settings, base)
         digest, gather = twins.digest, lambda: twins
