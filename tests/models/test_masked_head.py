@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny import build, settings
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, BertConfig, BertModel, DistilBertConfig, DistilBertModel
 
@@ -17,6 +18,8 @@ from pipeline.models.loading import load_encoder, load_tokenizer
 from pipeline.models.masked_head import set_frequencies
 from pipeline.models.tokenizers import train_wordpiece
 from pipeline.predictor.encoding import WordEncoding
+from pipeline.predictor.model import Predictor
+from pipeline.train import stage as train
 
 
 @pytest.fixture
@@ -153,3 +156,18 @@ def test_a_tokenizer_that_cuts_and_fills_up_does_neither_here(tmp_path: Path) ->
     tokenizer.save_pretrained(tmp_path / "saved")
     saved = json.loads((tmp_path / "saved/tokenizer.json").read_text())
     assert (saved["truncation"], saved["padding"]) == (None, None)
+
+
+def test_a_predictor_begins_from_the_untouched_encoder(encoder: Path, tmp_path: Path) -> None:
+    """`train --encoder FOLDER` needs no head, and its tokenizer's cutting makes no sentence too long."""
+    backend = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    backend.enable_truncation(6)
+    backend.enable_padding(length=6)
+    backend.save(str(encoder / "tokenizer.json"))
+    corpus = build(tmp_path / "tiny")
+    run = tmp_path / "run"
+    train.run(settings(corpus, mode="baseline", encoder=str(encoder), steps=4, out=run))
+    tokenizer = Predictor.load(run / "predictor").encoding.tokenizer
+    saved = json.loads((run / "predictor/tokenizer.json").read_text())
+    assert (saved["truncation"], saved["padding"]) == (None, None)
+    assert len(tokenizer.backend_tokenizer.encode("a dog saw the old man").ids) > 6
