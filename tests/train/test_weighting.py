@@ -163,7 +163,11 @@ def shares_of(
     update = Optimizer.update
 
     def noting(
-        self: Optimizer, batch: Sequence[Example], step: int, shares: Any = None, brackets: Any = None
+        self: Optimizer,
+        batch: Sequence[Example],
+        step: int,
+        shares: Any = None,
+        brackets: Any = None,
     ) -> float:
         noted.append((len(batch), shares))
         return update(self, batch, step, shares, brackets)
