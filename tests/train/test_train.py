@@ -241,7 +241,15 @@ def one_by_one(
     return trials
 
 
-@pytest.mark.parametrize("given", [{}, {"accept": "quantile", "average": 0.9}, {"accept": "agree"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"accept": "quantile", "average": 0.9},
+        {"accept": "agree"},
+        {"accept": "relative", "relative": 0.2},
+    ],
+)
 def test_a_run_is_the_loop_that_takes_one_candidate_at_a_time(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
