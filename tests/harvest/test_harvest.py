@@ -16,13 +16,13 @@ import pytest
 import torch
 from harvested import COORDINATED, LABELLED, SENTENCES_THERE, VALIDATION, settings
 
+from pipeline.core.corpus_folder import PARSERS_FOLDER
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows
 from pipeline.core.schema import REJECTS, read_candidates
 from pipeline.core.types import Candidate, Reject, Sentence
-from pipeline.core.corpus_folder import PARSERS_FOLDER
 from pipeline.harvest import natural_text
 from pipeline.harvest.natural_text import rows_of
 from pipeline.harvest.settings import Harvest
