@@ -11,7 +11,6 @@ from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     TreesManifest,
     find_trees,
-    tree_set,
     tree_sets,
     trees_digest,
     trees_folder,
@@ -60,20 +59,19 @@ def trees_behind(corpus: Path, run: Mapping[str, Any]) -> str | None:
     name = settings.get("trees")
     if name in (None, "parsed", TREEBANK):
         return None
-    said = tree_set(str(name), str(settings.get("labelled")), int(settings.get("seed") or 0))
-    sets = tree_sets(corpus)
-    # A harvest has no trees of U: its parser tells whether it is the one.
-    if digest is None or (said in sets and trees_digest(trees_folder(corpus, said)) == digest):
-        return said
-    for each in sets:  # they were called otherwise since
+    said, sets = f"{name}/{settings.get('labelled')}/seed-{settings.get('seed')}", tree_sets(corpus)
+    if digest is None:  # a harvest has no trees of U: its parser is known by what it is
+        return said if said in sets else None
+    # They may have another name now.
+    for each in sorted(sets, key=lambda each: each != said):
         if trees_digest(trees_folder(corpus, each)) == digest:
             return each
     raise InputError(
-        f"candidates were made of the trees {said}, which are not there any more"
-        + " in that form" * (said in sets),
-        path=trees_folder(corpus, said), remedy="run `conjoin preparse` as it was then, or name others "
-        "with --trees",
-    )  # fmt: skip
+        f"these candidates were made of the trees {said[:100]}, which are not there"
+        + " as they were" * (said in sets),
+        path=corpus,
+        remedy="run `conjoin preparse` as it was then, or name others with `export --trees`",
+    )
 
 
 class SentenceTrees(ExitStack):

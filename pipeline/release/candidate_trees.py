@@ -5,7 +5,7 @@ corpus. An attested conjunct has the donor's own subtree, one that a language mo
 the filled sentence, and natural text is its own tree. Each part is the treebank's or the parser's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from nltk.tree import Tree
 
-from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder
+from pipeline.core.console import warn
+from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder, trees_digest, trees_folder
 from pipeline.core.documents import read_json
+from pipeline.core.parquet import MANIFEST
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
+from pipeline.corpus.origin import trees_used
 from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees, trees_behind
 from pipeline.text.coordinations import UNTAGGED, clear_tag
 from pipeline.text.splicing import (
@@ -115,6 +118,11 @@ class CandidateTrees(ExitStack):
         self._models = {key: str(run.get("model")) for key, run in (runs or {}).items()}
         self._named = named
         self._sets = {} if named else {k: trees_behind(corpus, r) for k, r in (runs or {}).items()}
+        if not named and _replaced(corpus, (runs or {}).values()):
+            warn(
+                "these candidates were made of other trees than preparse has without a name now, of which "
+                "their trees are made; `preparse --name` keeps trees apart"
+            )
         self._sentences = {
             each: self.enter_context(SentenceTrees(corpus, each))
             for each in (set(self._sets.values()) if self._sets else {named})
@@ -311,6 +319,13 @@ class CandidateTrees(ExitStack):
                 found = corpus_parser(folder)
             self._parsers[folder] = found
         return self._parsers[folder]
+
+
+def _replaced(corpus: Path, runs: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the trees without a name are others than some generations were made of."""
+    folder = trees_folder(corpus)
+    used = trees_used(run for run in runs if trees_behind(corpus, run) is None)
+    return bool(used) and (folder / MANIFEST).is_file() and used != {trees_digest(folder)}
 
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:
