@@ -9,6 +9,7 @@ and releases carry the record, tables show it, and a gain is a difference betwee
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -123,8 +124,24 @@ def part_of(
 
 
 def unknown(name: str) -> Annotation:
-    """The record of a ready model, which does not say what it learned from."""
+    """The record of a ready model, or of an earlier version's output, which does not say it."""
     return (Part(corpus=name, part=UNKNOWN),)
+
+
+def recorded(document: Mapping[str, Any], name: str) -> Annotation:
+    """The record of a document whose form has been checked; not known where it has none.
+
+    Args:
+        document: with ``as_json`` under the key ``annotation``, or of an earlier version.
+        name: of what it is about.
+    """
+    return from_json(document["annotation"]) if "annotation" in document else unknown(name)
+
+
+def place_name(folder: Path) -> str:
+    """What is not known is called by its folder, alike for all seeds: ``attested-bert-sync``."""
+    own = folder.resolve()
+    return own.parent.name if own.name.startswith("seed-") else own.name
 
 
 def _digest(ids: Iterable[str]) -> str:

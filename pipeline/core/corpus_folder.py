@@ -4,6 +4,7 @@
 files change and written after them. Who reads one of them calls ``require_ingested`` first.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -12,9 +13,10 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from pipeline.core.documents import Count, FileName, read_json
+from pipeline.core.annotation import Annotation, Part, recorded
+from pipeline.core.documents import Count, FileName, PlaceName, read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import sha256_of
+from pipeline.core.files import json_text, sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, read_rows
@@ -38,6 +40,70 @@ TREES_FOLDER = "trees"
 
 COORDINATED_FOLDER = "coordinated"
 """Folder with trees of sentences that hold a coordinator: ``pretrain`` reads it."""
+
+PARSERS_FOLDER = "parsers"
+"""Folder of the parsers that have a name, and of those that ``harvest`` trains on trees of L."""
+
+
+def tree_set(name: str, labelled: str, seed: int) -> str:
+    """What trees with a name, and their parser, are called in a corpus: ``l-trees/250/seed-0``.
+
+    Args:
+        name: of `preparse --name`.
+        labelled: size of the draw of L that they go with, or ``full``.
+        seed: of the draw.
+    """
+    return f"{name}/{labelled}/seed-{seed}"
+
+
+def trees_folder(corpus: Path, named: str | None = None) -> Path:
+    """The folder of the trees of U: those of a ``tree_set``, or the ones without a name."""
+    folder = corpus / TREES_FOLDER
+    return folder / named if named else folder
+
+
+def parser_folder(corpus: Path, named: str | None = None) -> Path:
+    """The folder of the parser that made them."""
+    return corpus / PARSERS_FOLDER / named if named else corpus / "parser"
+
+
+def tree_sets(corpus: Path) -> list[str]:
+    """The trees with a name that a corpus has, in the order of their names."""
+    root = corpus / TREES_FOLDER
+    found = root.glob(f"*/*/seed-*/{MANIFEST}")
+    return sorted(path.parent.relative_to(root).as_posix() for path in found)
+
+
+def require_tree_set(corpus: Path, named: str) -> None:
+    """Check that a corpus has the trees of a ``tree_set``.
+
+    Raises:
+        InputError: ``preparse`` did not finish them; those that are there are named.
+    """
+    there = tree_sets(corpus)
+    if named in there:
+        return
+    name, labelled, seed = named.split("/")
+    others = f"; there are: {', '.join(there)}" if there else ""
+    raise InputError(
+        f"there are no trees {named}{others}",
+        path=trees_folder(corpus, named),
+        remedy=f"run `conjoin preparse` with --name {name} --labelled {labelled} --seed "
+        + seed.removeprefix("seed-"),
+    )
+
+
+class _Ingested(TypedDict, total=False):
+    """What is read of ``ingest.json``."""
+
+    name: PlaceName
+
+
+def corpus_name(corpus: Path) -> str:
+    """What ``ingest`` called a corpus, with which its sentence ids begin; else its folder's name."""
+    record = corpus / INGEST_RECORD
+    card = read_json(record, _Ingested) if record.is_file() else _Ingested()
+    return card.get("name", corpus.resolve().name)
 
 
 def corpus_around(place: Path) -> Path | None:
@@ -147,6 +213,7 @@ class TreesManifest(TypedDict):
     shards: list[_Shard]
     inputs: _Inputs
     settings: NotRequired[dict[str, object]]
+    annotation: NotRequired[list[Part]]
 
 
 class SeedsManifest(TypedDict):
@@ -183,6 +250,47 @@ class TreeRows:
                 )
 
 
+class _ToldTrees(TypedDict):
+    """The same, where its parser and its record are asked for."""
+
+    model: NotRequired[dict[str, str | None] | None]
+    annotation: NotRequired[list[Part]]
+
+
+def trees_digest(folder: Path) -> str:
+    """SHA-256 that tells trees from others: of the manifest without what was annotated for them.
+
+    So trees of an earlier version, whose manifest does not say that, are the same.
+
+    Raises:
+        InputError: preparse has not run.
+    """
+    path = folder / MANIFEST
+    manifest = read_json(path, remedy=_PARSE)
+    if manifest.pop("annotation", None) is None:
+        return sha256_of(path)
+    return hashlib.sha256(json_text(manifest).encode()).hexdigest()
+
+
+def parser_of_trees(folder: Path) -> str | None:
+    """The name of the parser that made the trees of a folder; None where nothing says it."""
+    manifest: _ToldTrees = read_json(folder / MANIFEST, _ToldTrees, remedy=_PARSE)
+    return (manifest.get("model") or {}).get("name")
+
+
+def annotation_of_trees(folder: Path) -> Annotation:
+    """What people had annotated for the trees of a folder; not known where an earlier version made them.
+
+    Raises:
+        InputError: preparse has not run.
+    """
+    manifest: _ToldTrees = read_json(folder / MANIFEST, _ToldTrees, remedy=_PARSE)
+    return recorded(manifest, parser_of_trees(folder) or "a parser")
+
+
+_PARSE = "run `conjoin preparse` first"
+
+
 def find_trees(folder: Path, sentences: Path) -> TreeRows:
     """The trees of a corpus.
 
@@ -190,9 +298,7 @@ def find_trees(folder: Path, sentences: Path) -> TreeRows:
         InputError: preparse has not run or was interrupted, its shards are damaged, or the trees are
             of other sentences than the corpus has now.
     """
-    manifest: TreesManifest = read_json(
-        folder / MANIFEST, TreesManifest, remedy="run `conjoin preparse` first"
-    )
+    manifest: TreesManifest = read_json(folder / MANIFEST, TreesManifest, remedy=_PARSE)
     shards = [each for each in manifest["shards"] if each["file"].startswith("trees-")]
     for shard in shards:
         if not (path := folder / shard["file"]).is_file() or sha256_of(path) != shard["sha256"]:

@@ -3,7 +3,15 @@
 from collections.abc import Set
 from pathlib import Path
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, Draw, draw_file, require_ingested
+from pipeline.core.annotation import LABELLED, Annotation, joined, of_draw, part_of
+from pipeline.core.corpus_folder import (
+    DRAWS_FOLDER,
+    SENTENCES_FILE,
+    Draw,
+    corpus_name,
+    draw_file,
+    require_ingested,
+)
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
@@ -34,6 +42,47 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
     found = gold_of(corpus, ids, path, "the draw names", "run `conjoin ingest` again")
     drawn, validation = ([found[i] for i in part] for part in wanted)
     return drawn, validation
+
+
+def draw_name(seed: int, labelled: str) -> str:
+    """What records of annotation call a draw: ``250/seed-0``."""
+    return f"{labelled}/seed-{seed}"
+
+
+def every_draw(corpus: Path) -> dict[str, frozenset[str]]:
+    """Ids of the labelled and validation sentences of each draw of a corpus, by ``draw_name``.
+
+    Raises:
+        InputError: the file of a draw is damaged.
+    """
+    found = {}
+    for path in sorted((corpus / DRAWS_FOLDER).glob("seed-*/*.json")):
+        draw = read_json(path, Draw, remedy="run `conjoin ingest` again")
+        found[f"{path.stem}/{path.parent.name}"] = frozenset(
+            (*draw["labelled"], *draw["validation"])
+        )
+    return found
+
+
+def annotation_of_draw(
+    corpus: Path, seed: int, labelled: str, *, validation: bool = True
+) -> Annotation:
+    """The record of who learns from the boundaries of L, and chooses by its validation sentences.
+
+    Args:
+        corpus: the corpus folder.
+        seed: of the draw.
+        labelled: its size, or ``full``.
+        validation: whether its validation sentences are looked at, too.
+
+    Raises:
+        InputError: as ``read_draw``.
+    """
+    name, draw = corpus_name(corpus), draw_name(seed, labelled)
+    own, watched = read_draw(corpus, seed, labelled)
+    if not validation:
+        return joined([part_of(name, LABELLED, own, trees=False, draw=draw)])
+    return of_draw(name, draw, own, watched, trees=False)
 
 
 def _remedy(path: Path, seed: int, labelled: str) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, Self
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Part
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.documents import (
     Count,
@@ -186,6 +187,7 @@ class Card(TypedDict):
     seen: NotRequired[Count | None]
     distinct: NotRequired[Count | None]
     accepted: NotRequired[Count | None]
+    annotation: NotRequired[list[Part]]
 
 
 class Timing(TypedDict):

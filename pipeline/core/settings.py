@@ -27,7 +27,7 @@ from pydantic import (
 
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
-from pipeline.core.names import nearest
+from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 
 Family = Literal["bert", "t5"]
 """``bert``: a masked LM; ``t5``: an encoder-decoder with sentinels."""
@@ -59,6 +59,26 @@ def _draw_size(value: Any) -> str:
 
 DrawSize = Annotated[str, BeforeValidator(_draw_size)]
 """|L|: which labelled draw to use, a number or ``full``."""
+
+
+_TAKEN = ("corpus", "labelled", "parsed", "train", "treebank")
+"""Words that stand for other trees and parsers."""
+
+
+def trees_name(name: str) -> str:
+    """The name, if trees and their parser may be called so.
+
+    Raises:
+        ValueError: it is no plain name, or stands for other trees.
+    """
+    # Beside the folders of trees with a name lie the files of those without.
+    if not is_plain_name(name) or name in _TAKEN or Path(name).suffix in (".json", ".parquet"):
+        raise ValueError(f"must be {PLAIN_NAME}; and not {', '.join(_TAKEN[:-1])} or {_TAKEN[-1]}")
+    return name
+
+
+TreesName = Annotated[str, AfterValidator(trees_name)]
+"""What `preparse --name` calls trees and their parser."""
 
 
 def family_of(name: str) -> Family:
@@ -357,6 +377,12 @@ class ParserSettings(Settings):
     )
     parser_epochs: int = Field(5, ge=1, description="train: passes over the trees.")
     parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
+    parser_lm: str | None = Field(
+        None,
+        min_length=1,
+        description="train: encoder whose layers the parser reads; bert: CORPUS/models/bert; a folder in the "
+        "corpus, any folder, or a hub name; unset: it learns words from the trees alone.",
+    )
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     seed: int = Field(0, ge=0, description="Seed of parser training.")
     threads: int = Field(

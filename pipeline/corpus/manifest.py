@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
@@ -93,12 +94,14 @@ class _Source(_Shape):
     sentences: dict[str, Count]
     sha256: str
     trees: _Trees | None = None
+    named_trees: dict[str, _Trees] = {}
 
 
 class _Candidates(_Run):
     """What ``generate``, ``merge`` and ``select`` write."""
 
     fingerprint: str = ""
+    annotation: list[Part] = []
     generations: dict[str, _Run] = {}
     merged: list[_Merged] = []
     selection: _Selection | None = None
@@ -146,6 +149,7 @@ class _Release(_Shape):
     shards: list[_ReleasedShard]
     generations: dict[str, _ReleasedRun]
     sources: list[_Source]
+    annotation: list[Part] = []
     merged: list[_Merged] = []
     selection: _Selection | None = None
     selections: list[_Earlier] = []

@@ -1,6 +1,7 @@
 """The corpus that candidates were made from: where it is, and what a release says of it."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ from typing_extensions import TypedDict
 from pipeline.core.corpus_folder import (
     INGEST_RECORD,
     SENTENCES_FILE,
-    TREES_FOLDER,
     corpus_around,
+    corpus_name,
+    parser_of_trees,
     require_ingested,
+    tree_sets,
+    trees_digest,
+    trees_folder,
 )
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -27,7 +32,6 @@ from pipeline.corpus.licences import combined
 class _Ingested(TypedDict, total=False):
     """What is read of ``ingest.json``."""
 
-    name: str
     reader: str
 
 
@@ -60,8 +64,12 @@ def sentences_of(place: Path, what: str = "corpus") -> Path:
     return path
 
 
-def facts(corpus: Path) -> dict[str, Any]:
+def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
     """What a manifest says of a source: name, licence, sentences by split, checksum.
+
+    Args:
+        corpus: the corpus folder.
+        used: checksums of trees, of which those with a name are told.
 
     Raises:
         InputError: its ``sentences.parquet`` is damaged, or two sentences have the same id.
@@ -86,17 +94,29 @@ def facts(corpus: Path) -> dict[str, Any]:
     card = read_json(record, _Ingested) if record.is_file() else _Ingested()
     found: dict[str, Any] = {
         # Sentence ids begin with it.
-        "corpus": card.get("name", path.resolve().parent.name),
+        "corpus": corpus_name(path.parent),
         **({"reader": card["reader"]} if "reader" in card else {}),
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
     }
-    trees = path.parent / TREES_FOLDER / MANIFEST
-    if trees.is_file():  # those that lie there now; a generation names its own by this checksum
-        parser = (read_json(trees).get("model") or {}).get("name")
-        found["trees"] = {"sha256": sha256_of(trees), "parser": parser}
+    trees = trees_folder(path.parent)
+    if (trees / MANIFEST).is_file():  # those there now; a generation names its own by this checksum
+        found["trees"] = _told(trees)
+    named = {name: _told(trees_folder(path.parent, name)) for name in tree_sets(path.parent)}
+    if own := {name: told for name, told in named.items() if told["sha256"] in used}:
+        found["named_trees"] = own
     return found
+
+
+def _told(trees: Path) -> dict[str, str | None]:
+    return {"sha256": trees_digest(trees), "parser": parser_of_trees(trees)}
+
+
+def trees_used(runs: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Checksums of the trees that generations, as manifests have them, were made of."""
+    found = ((run.get("inputs") or {}).get("trees") for run in runs)
+    return frozenset(each for each in found if isinstance(each, str))
 
 
 def foreign_rows(shards: Shards, corpus: Path) -> tuple[int, str]:

@@ -65,7 +65,8 @@ STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))
 """``rejected/train-*.parquet`` of a stand-off release."""
 
 
-_OF_FOLDER = {"shards", "fingerprint"}  # of a manifest of ``generate``: not about the rows' making
+_OF_FOLDER = {"annotation", "shards", "fingerprint"}
+"""Of a manifest of ``generate``: not about the rows' making; what was annotated is told of a whole corpus."""
 
 
 def generation_key(fingerprint: str) -> str:

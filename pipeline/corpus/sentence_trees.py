@@ -1,18 +1,22 @@
 """The trees of a corpus by sentence: the treebank's and those of ``preparse``, looked up when wanted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
-    TREES_FOLDER,
     TreesManifest,
     find_trees,
+    tree_sets,
+    trees_digest,
+    trees_folder,
 )
 from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 from pipeline.corpus.engine import engine, fetched, parquet
 
@@ -39,22 +43,56 @@ class KnownSentence:
     parser: str | None
 
 
+def trees_behind(corpus: Path, run: Mapping[str, Any]) -> str | None:
+    """The name of the trees that a generation's rows are made of, as ``tree_set`` has it; None: without one.
+
+    Of trees without a name the corpus has one kind: whoever parses again replaces them.
+
+    Args:
+        corpus: the corpus folder.
+        run: the generation, as manifests have it.
+
+    Raises:
+        InputError: trees with a name are not there any more, or others are.
+    """
+    settings, digest = run.get("settings") or {}, (run.get("inputs") or {}).get("trees")
+    name = settings.get("trees")
+    if name in (None, "parsed", TREEBANK):
+        return None
+    said, sets = f"{name}/{settings.get('labelled')}/seed-{settings.get('seed')}", tree_sets(corpus)
+    if digest is None:  # a harvest has no trees of U: its parser is known by what it is
+        return said if said in sets else None
+    # They may have another name now.
+    for each in sorted(sets, key=lambda each: each != said):
+        if trees_digest(trees_folder(corpus, each)) == digest:
+            return each
+    raise InputError(
+        f"these candidates were made of the trees {said[:100]}, which are not there"
+        + " as they were" * (said in sets),
+        path=corpus,
+        remedy="run `conjoin preparse` as it was then, or name others with `export --trees`",
+    )
+
+
 class SentenceTrees(ExitStack):
     """Looks sentences up, in memory that does not grow with the corpus; a context.
 
     Args:
         corpus: the corpus folder.
+        named: the trees' name, as ``tree_set`` has it; None: those without one, of U and with coordinator.
 
     Raises:
         InputError: its trees are damaged, or of other sentences than it has now.
     """
 
-    def __init__(self, corpus: Path) -> None:
+    def __init__(self, corpus: Path, named: str | None = None) -> None:
         super().__init__()
         self._sentences = corpus / SENTENCES_FILE
         self._shards: list[Path] = []
-        for name in (TREES_FOLDER, COORDINATED_FOLDER):
-            folder = corpus / name
+        folders = [trees_folder(corpus, named)]
+        if named is None:
+            folders.append(corpus / COORDINATED_FOLDER)
+        for folder in folders:
             if not (folder / MANIFEST).is_file():
                 continue
             manifest: TreesManifest = read_json(folder / MANIFEST, TreesManifest)

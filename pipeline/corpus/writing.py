@@ -10,16 +10,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.core.annotation import Part, as_json, joined
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import column_names, regroup
 from pipeline.core.schema import CANDIDATES, REJECTS
 from pipeline.core.tally import Tally
+from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import columns_of
 from pipeline.corpus.layout import Shards, apart
-from pipeline.corpus.origin import facts, find_corpus, foreign_rows
+from pipeline.corpus.origin import facts, find_corpus, foreign_rows, trees_used
 from pipeline.corpus.rows import (
     RELEASED,
     RELEASED_REJECTS,
@@ -162,16 +164,20 @@ def told_of(
     runs: Mapping[str, Mapping[str, Any]],
     written: Mapping[str, Written],
     counts: Survey,
+    asked: Iterable[Part] = (),
 ) -> dict[str, Any]:
-    """What every such folder's manifest says: runs, sources, and counts and files of its rows.
+    """What every such folder's manifest says: runs, sources, annotation, and counts and files of its rows.
 
     Args:
         corpora: what it was made of.
         runs: of ``united_runs``.
         written: by kind.
         counts: of the rows that were written.
+        asked: what was annotated for those who chose among the rows.
     """
+    parts = (part for shards in corpora for part in annotation_of(shards))
     return {
+        "annotation": as_json(joined([*parts, *asked])),
         "generations": {
             key: {**runs.get(key, {}), "rows": {part: rows[part] for part in written}}
             for key in sorted({*runs, *counts.generations})
@@ -202,12 +208,13 @@ def selections(corpora: Sequence[Shards]) -> dict[str, Any]:
 def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
     """The source corpora behind the rows, each once, as releases tell them or as they are at hand."""
     found: dict[str, Mapping[str, Any]] = {}
+    used = trees_used(run for shards in corpora for run in generations(shards).values())
     for shards in corpora:
         told = (shards.manifest or {}).get("sources")
         if told is None:
             corpus = find_corpus(shards.place, None)
             at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
-            told = [facts(corpus)] if corpus is not None and at_hand else []
+            told = [facts(corpus, used)] if corpus is not None and at_hand else []
         for source in told:
             found.setdefault(str(source.get("sha256")), source)
     return list(found.values())

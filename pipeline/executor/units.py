@@ -8,7 +8,7 @@ the same for any number of processes.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ class UnitFolder:
         schemas: the schema of each kind of file, by its name (``candidates``, ``rejects``).
         fingerprint: what the rows depend on.
         command: what makes such rows, for the manifest; they do not depend on it.
+        facts: what else the manifest says, JSON-ready; they do not depend on that either.
     """
 
     folder: Path
@@ -87,6 +88,7 @@ class UnitFolder:
     schemas: Mapping[str, pa.Schema]
     fingerprint: Fingerprint
     command: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def path(self, kind: str, index: int) -> Path:
         """File of one kind of a unit."""
@@ -199,7 +201,7 @@ class UnitFolder:
         body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
         command = {"command": self.command} if self.command else {}
         about = {**self.fingerprint.to_dict(), "fingerprint": digest}
-        write_json(self.folder / MANIFEST, {**about, **body, **command})
+        write_json(self.folder / MANIFEST, {**about, **body, **command, **self.facts})
 
     def _facts(self, index: int) -> Mapping[str, Any]:
         facts = self._output(index).require().facts

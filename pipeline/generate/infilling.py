@@ -8,17 +8,21 @@ from typing import Any
 
 import torch
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER
+from pipeline.core.annotation import Annotation, joined
+from pipeline.core.corpus_folder import SENTENCES_FILE, annotation_of_trees, trees_folder
+from pipeline.core.draws import annotation_of_draw
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
-from pipeline.generate.plan import make_plan, seeds_of
-from pipeline.generate.settings import Generate
+from pipeline.generate.plan import GoldRows, make_plan, seeds_of
+from pipeline.generate.settings import LIKE_L, TREEBANK, Generate
 from pipeline.generate.structures import structures_of
+from pipeline.generate.targets import annotation_of_targets
 from pipeline.infill import task_of
 from pipeline.infill.attested_fills import parsed_inputs
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import grown
+from pipeline.models.annotated import annotation_of_model
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, locate_lm
 
@@ -32,12 +36,12 @@ FillAll = Callable[[Sequence[Reference], OnBatch], list[list[Fill]]]
 """Fills for references, in their order: for each at least one, best first."""
 
 
-def inputs_of(corpus: Path, trees: str) -> dict[str, Any]:
+def inputs_of(corpus: Path, trees: str, named: str | None = None) -> dict[str, Any]:
     """Digests of a corpus's trees; of gold ones, the sentences', as their parser does not matter."""
-    if trees == "treebank":
-        seeds = seeds_of(corpus / TREES_FOLDER)
+    if trees == TREEBANK:
+        seeds = seeds_of(trees_folder(corpus))
         return {"sentences": sha256_of(corpus / SENTENCES_FILE), "seeds": seeds}
-    return parsed_inputs(corpus)
+    return parsed_inputs(corpus, named)
 
 
 class Infilling(ABC):
@@ -69,7 +73,7 @@ class Infilling(ABC):
             inert |= {"references"}
         self.inert: Set[str] = inert
         self.notes: Mapping[str, int] = self._plan.notes
-        self._trees = inputs_of(settings.corpus, settings.trees)
+        self._trees = inputs_of(settings.corpus, settings.trees, settings.named)
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
         if settings.coordinators is None:
             inert |= {"coordinators"}
@@ -77,7 +81,9 @@ class Infilling(ABC):
             inert |= {"arity"}
         if not settings.gap:
             inert |= {"gap"}
-        inert |= {"labelled", "targets"}  # what is drawn from them counts
+        inert |= {"targets"}  # what is drawn from them counts
+        if settings.named is None:
+            inert |= {"labelled"}
 
     def inputs(self) -> dict[str, Any]:
         """The trees and given spans."""
@@ -92,6 +98,22 @@ class Infilling(ABC):
     def model(self) -> str:
         """The identity of the language model."""
         return identity(self._where)
+
+    def annotation(self) -> Annotation:
+        """That of the trees, of the language model, and of L where structures are drawn from it."""
+        settings, trees = self._settings, self._plan.trees
+        parts = [*annotation_of_model(self._where)]
+        if isinstance(trees, GoldRows):
+            parts += trees.annotation()
+        else:
+            parts += annotation_of_trees(trees_folder(settings.corpus, settings.named))
+        if LIKE_L in (settings.coordinators, settings.arity) and settings.labelled is not None:
+            parts += annotation_of_draw(
+                settings.corpus, settings.seed, settings.labelled, validation=False
+            )
+        if settings.targets is not None:
+            parts += annotation_of_targets(settings.targets)
+        return joined(parts)
 
     def items(self, unit: int) -> tuple[list[Reference], dict[str, int]]:
         """The reference spans of a unit, and how many of its sentences have none."""

@@ -11,20 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.annotation import OTHERS, Annotation, part_of
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
-    TREES_FOLDER,
     SeedsManifest,
     TreeRows,
+    corpus_name,
     find_trees,
     require_ingested,
+    require_tree_set,
+    trees_folder,
 )
 from pipeline.core.documents import read_json
+from pipeline.core.draws import every_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference, SourceSentence, Span, is_unlabelled_seed
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import TREEBANK, Generate
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.generate.targets import Targets, read_targets
 from pipeline.text.gapping import CLAUSE, Clause, clauses_in
@@ -64,6 +68,19 @@ class GoldRows:
                 tree = sentence.tree
                 fits = tree is not None and leaves(parse_tree(tree)) == list(sentence.words)
                 yield source, tree if fits else None
+
+    def annotation(self) -> Annotation:
+        """What people had annotated for them: these trees."""
+        places = set(self.rows)
+        gold = [
+            sentence
+            for row, sentence in enumerate(read_sentences(self.path))
+            if row in places and sentence.tree is not None
+        ]
+        corpus = self.path.parent
+        return (
+            part_of(corpus_name(corpus), OTHERS, gold, trees=True, draws=every_draw(corpus)),
+        )  # fmt: skip
 
 
 def find_gold_trees(sentences: Path, trees: Path) -> GoldRows:
@@ -158,10 +175,12 @@ def make_plan(settings: Generate) -> Plan:
             f"generate.spans = {settings.spans!r} takes no file of given spans",
             remedy="add --spans given, or leave --given out",
         )
-    folder = settings.corpus / TREES_FOLDER
+    folder = trees_folder(settings.corpus, settings.named)
     require_ingested(settings.corpus)
     sentences = settings.corpus / SENTENCES_FILE
-    gold = settings.trees == "treebank"
+    gold = settings.trees == TREEBANK
+    if settings.named is not None:
+        require_tree_set(settings.corpus, settings.named)
     trees = find_gold_trees(sentences, folder) if gold else find_trees(folder, sentences)
     count = min(settings.limit or len(trees), len(trees))
     if settings.spans == "given":

@@ -5,6 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from pipeline.core.corpus_folder import tree_set
+from pipeline.core.errors import SettingsError
 from pipeline.core.names import nearest
 from pipeline.core.settings import (
     DecodingSettings,
@@ -13,9 +15,13 @@ from pipeline.core.settings import (
     ModelName,
     SourceSettings,
     family_of,
+    trees_name,
 )
 
 LIKE_L = "like-L"
+
+PARSED, TREEBANK = "parsed", "treebank"
+"""Trees of U without a name: those of ``preparse``, and the treebank's own."""
 
 
 class Generate(SourceSettings, DecodingSettings):
@@ -35,10 +41,11 @@ class Generate(SourceSettings, DecodingSettings):
     spans: Literal["constituents", "random", "given"] = Field(
         "constituents", description="How reference spans are chosen (§3.3)."
     )
-    trees: Literal["parsed", "treebank"] = Field(
-        "parsed",
-        description="Whose trees of U the spans are drawn from: those of preparse, or the gold ones of "
-        "the same sentences (what the parser costs).",
+    trees: str = Field(
+        PARSED,
+        description="Whose trees of U the spans are drawn from; parsed: those of preparse; treebank: the "
+        "gold ones of the same sentences (what the parser costs); else those that `preparse --name` called "
+        "so, of the draw --labelled and the seed.",
     )
     given: Path | None = Field(
         None, description="spans=given: JSON lines of {sentence_id, start, end, label}."
@@ -58,7 +65,8 @@ class Generate(SourceSettings, DecodingSettings):
         description="Leave the verb out of the second conjunct: clauses, fills=attested (docs/ellipsis.md).",
     )
     labelled: DrawSize | None = Field(
-        None, description="like-L: which draw of the seed is L, a number or 'full'."
+        None,
+        description="like-L, trees with a name: which draw of the seed is L, a number or 'full'.",
     )
     seed: int = Field(0, ge=0, description="Seed of the span draw and of sampling.")
     targets: Path | None = Field(
@@ -77,8 +85,8 @@ class Generate(SourceSettings, DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold (trees), -sample or -n-best, -coordinators, -arity, -gap, -targets after the former, "
-        "attested- (attested-M- if M is not 16) before it.",
+        "-gold or -TREES-LABELLED, -sample or -n-best, -coordinators, -arity, -gap, -targets after the "
+        "former, attested- (attested-M- if M is not 16) before it.",
     )
 
     @field_validator("coordinators")
@@ -97,6 +105,27 @@ class Generate(SourceSettings, DecodingSettings):
             if word != word.lower():
                 raise ValueError(f"{word!r}: coordinators are in lower case")
         return value
+
+    @field_validator("trees")
+    @classmethod
+    def _trees(cls, value: str) -> str:
+        return value if value in (PARSED, TREEBANK) else trees_name(value)
+
+    @property
+    def named(self) -> str | None:
+        """What the trees are called in the corpus; None: they have no name.
+
+        Raises:
+            SettingsError: they have one, and no draw is named.
+        """
+        if self.trees in (PARSED, TREEBANK):
+            return None
+        if self.labelled is None:
+            raise SettingsError(
+                f"generate.trees = {self.trees!r}: trees with a name go with a draw of L",
+                remedy="name it with --labelled, or take --trees parsed",
+            )
+        return tree_set(self.trees, self.labelled, self.seed)
 
     @property
     def family(self) -> Family:

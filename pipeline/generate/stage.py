@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import TREEBANK, Generate
 from pipeline.generate.sources import source_of
 from pipeline.sources.making import Making, make_candidates
 
@@ -34,8 +34,10 @@ def default_out(settings: Generate) -> Path:
     if settings.fills != "free":
         usual = settings.pool == Generate.model_fields["pool"].default
         kind = f"{settings.fills}-{kind}" if usual else f"{settings.fills}-{settings.pool}-{kind}"
-    if settings.trees == "treebank":
+    if settings.trees == TREEBANK:
         kind += "-gold"
+    elif settings.named is not None:
+        kind += f"-{settings.trees}-{settings.labelled}"
     if settings.decoding != "greedy":
         kind += f"-{settings.decoding}"
     if settings.coordinators:

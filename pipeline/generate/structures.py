@@ -112,10 +112,10 @@ def structures_of(settings: Generate) -> Structures | None:
         raise SettingsError(
             "like-L needs to know L", remedy="add --labelled, the size of a draw of this seed"
         )
-    if settings.labelled is not None and not like_l:
+    if settings.labelled is not None and not like_l and settings.named is None:
         other = "add --coordinators like-L or --arity like-L, or "
         raise SettingsError(
-            "a draw of L is for coordinators or arity like-L",
+            "a draw of L is for coordinators or arity like-L, and for trees with a name",
             remedy=other * (settings.targets is None) + "leave --labelled out",
         )
     if settings.coordinators and settings.coordinator != _usual_coordinator():
@@ -124,7 +124,7 @@ def structures_of(settings: Generate) -> Structures | None:
             remedy="give one of the two",
         )
     found: list[Structure] = []
-    if settings.labelled is not None:
+    if like_l and settings.labelled is not None:
         found = observed(read_draw(settings.corpus, settings.seed, settings.labelled)[0])
         if not found:
             raise InputError(

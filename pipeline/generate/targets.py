@@ -15,6 +15,7 @@ from typing import Annotated, Literal, NotRequired, Protocol
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Annotation, Part, place_name, recorded
 from pipeline.core.buckets import bucket_of
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import InputError
@@ -62,6 +63,7 @@ class TargetsFile(TypedDict):
     edges: list[Count]
     commas: Annotated[float, Field(ge=0, le=1)]
     cells: list[Cell]
+    annotation: NotRequired[list[Part]]
 
 
 class _Trees(Protocol):
@@ -183,6 +185,16 @@ def read_targets(path: Path, seed: int, trees: _Trees, count: int) -> Targets:
     return Targets(
         seed, tuple(edges), found["commas"], dict(wanted), dict(offered), dict(unmakeable)
     )
+
+
+def annotation_of_targets(path: Path) -> Annotation:
+    """What people had annotated for a file of targets: L, and what its run's predictor learned from.
+
+    Raises:
+        InputError: there is no such file, or it is none of targets.
+    """
+    found: TargetsFile = read_json(path, TargetsFile, remedy=_REMEDY)
+    return recorded(found, place_name(path.parent))
 
 
 def _can_be_made(edges: Sequence[int], bucket: int, count: int) -> bool:

@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.schema import read_sentences
+from pipeline.core.settings import is_model_name
 from pipeline.core.types import (
     COORDINATORS,
     LABEL,
@@ -31,8 +33,9 @@ from pipeline.core.types import (
     holds_coordinator,
 )
 from pipeline.executor.run import OnBatch
-from pipeline.harvest.labelled_parser import labelled_parser
+from pipeline.harvest.parsers import parser_of
 from pipeline.harvest.settings import Harvest
+from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import Card, corpus_parser, learned_from, loaded_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY, Parsed, Parser, tags_for
 from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
@@ -68,7 +71,7 @@ class NaturalText:
         draw = read_draw(settings.corpus, settings.seed, settings.labelled)
         drawn = {sentence.sentence_id for part in draw for sentence in part}
         own = settings.parser == "corpus"
-        self._folder = settings.corpus / "parser" if own else labelled_parser(settings)
+        self._folder = parser_of(settings)
         self.gpus = not loaded_from(self._folder).endswith(".pt")
         self._learned = learned_from(self._folder)
         self._out_of_it = self._learned | drawn
@@ -91,7 +94,12 @@ class NaturalText:
             )  # fmt: skip
         self.notes = left_out
         trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm"}
-        self.inert: Set[str] = trained if own else frozenset()
+        inert = trained if own else set[str]()
+        if settings.trees is None:  # which leaves rows as they were before trees had names
+            inert |= {"trees"}
+        if not is_model_name(settings.parser_lm):  # where it lies is no fact of the rows
+            inert |= {"parser_lm"} if settings.parser_lm is not None else set()
+        self.inert: Set[str] = inert
 
     @property
     def knows_what_was_learned(self) -> bool:
@@ -111,6 +119,10 @@ class NaturalText:
         """The parser's name and checksum."""
         known = parser_identity(read_json(self._folder / CARD, Card, remedy=REMEDY))
         return f"{known['name']} sha256:{known['sha256']}"
+
+    def annotation(self) -> Annotation:
+        """What the parser learned from; the draw only says what is left out."""
+        return annotation_of_parser(self._folder)
 
     def items(self, unit: int) -> tuple[list[Sentence], dict[str, int]]:
         """The sentences of a unit, without their annotation."""

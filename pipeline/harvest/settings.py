@@ -5,7 +5,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.core.settings import DrawSize, ModelName, ParserSettings, SourceSettings
+from pipeline.core.corpus_folder import tree_set
+from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings, TreesName
 
 
 class Harvest(SourceSettings, ParserSettings):
@@ -24,6 +25,11 @@ class Harvest(SourceSettings, ParserSettings):
         description="Whose trees; corpus: those of the parser of `conjoin preparse`, without the "
         "sentences that it learned from; labelled: those of a parser trained on L's own trees.",
     )
+    trees: TreesName | None = Field(
+        None,
+        description="Take the parser of the trees that `conjoin preparse --name` gave this name, of the draw "
+        "--labelled and the seed.",
+    )
     seed: int = Field(0, ge=0, description="Which draw, and the seed of parser training.")
     tags: Literal["none", "treebank"] = Field(
         "none",
@@ -32,22 +38,30 @@ class Harvest(SourceSettings, ParserSettings):
     )
     parser_epochs: int = Field(30, ge=1, description="labelled: passes over the trees.")
     parser_hidden: int = Field(64, ge=8, le=65_536, description="labelled: hidden size.")
-    parser_lm: ModelName | None = Field(
+    parser_lm: str | None = Field(
         None,
-        description="labelled: language model of the corpus whose layers the parser reads, such as "
-        "bert; unset: it learns words from L's trees alone.",
+        min_length=1,
+        description="labelled: encoder whose layers the parser reads; bert: CORPUS/models/bert; a folder in "
+        "the corpus, any folder, or a hub name; unset: it learns words from L's trees alone.",
     )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/harvest-LABELLED/seed-SEED, or "
-        "harvest-labelled-LABELLED[-tagged][-LM]/seed-SEED.",
+        "harvest-labelled-LABELLED[-tagged][-LM]/seed-SEED, or harvest-TREES-LABELLED/seed-SEED.",
     )
 
     @model_validator(mode="after")
     def _go_together(self) -> Self:
+        if self.trees is not None and self.parser != "corpus":
+            raise ValueError("trees have a parser of their own: leave --parser or --trees out")
         if self.parser == "corpus" and self.parser_lm is not None:
             raise ValueError("parser-lm is read by a parser of L's trees: say --parser labelled")
         if self.parser == "corpus" and self.tags != "none":
             raise ValueError("tags are for a parser of L's trees: say --parser labelled")
         return self
+
+    @property
+    def named(self) -> str | None:
+        """What the trees are called whose parser is taken; None: it has no such name."""
+        return None if self.trees is None else tree_set(self.trees, self.labelled, self.seed)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import warn
-from pipeline.harvest.labelled_parser import parser_name
 from pipeline.harvest.natural_text import NaturalText
+from pipeline.harvest.parsers import parser_kind
 from pipeline.harvest.settings import Harvest
 from pipeline.sources.making import Making, make_candidates
 
@@ -38,5 +38,7 @@ def run(settings: Harvest) -> None:
 
 def default_out(settings: Harvest) -> Path:
     """Where shards go if no folder is named."""
-    name = settings.labelled if settings.parser == "corpus" else parser_name(settings)
+    name = settings.labelled if settings.parser == "corpus" else parser_kind(settings)
+    if settings.trees is not None:
+        name = f"{settings.trees}-{settings.labelled}"
     return settings.corpus / "candidates" / f"harvest-{name}" / f"seed-{settings.seed}"

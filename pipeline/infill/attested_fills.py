@@ -7,9 +7,14 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees, require_ingested
-from pipeline.core.files import digest_of, sha256_of
-from pipeline.core.parquet import MANIFEST
+from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
+    find_trees,
+    require_ingested,
+    trees_digest,
+    trees_folder,
+)
+from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference
 from pipeline.infill.attested import Ranker
@@ -21,9 +26,9 @@ from pipeline.infill.pool_building import PoolPlan, Trees
 NO_DONOR = "no donor with this label"
 
 
-def parsed_inputs(corpus: Path) -> dict[str, Any]:
-    """Digests of what the trees of U that ``preparse`` wrote are made of."""
-    return {"trees": sha256_of(corpus / TREES_FOLDER / MANIFEST)}
+def parsed_inputs(corpus: Path, named: str | None = None) -> dict[str, Any]:
+    """Digests of what the trees of U that ``preparse`` wrote are made of; ``named`` as ``trees_folder``."""
+    return {"trees": trees_digest(trees_folder(corpus, named))}
 
 
 def parsed_pool(
@@ -35,7 +40,7 @@ def parsed_pool(
         InputError: the corpus is not ingested or not parsed; or as ``pool_of``.
     """
     require_ingested(corpus)
-    trees = find_trees(corpus / TREES_FOLDER, corpus / SENTENCES_FILE)
+    trees = find_trees(trees_folder(corpus), corpus / SENTENCES_FILE)
     return pool_of(corpus, trees, parsed_inputs(corpus), tokenizer, coordinators=coordinators)
 
 

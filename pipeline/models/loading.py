@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
@@ -29,6 +29,7 @@ from typing_extensions import TypedDict
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.files import digest_of
+from pipeline.core.settings import Family, is_model_name
 from pipeline.models.checkpoint_files import (
     CHECKPOINT_RECORD,
     RECORD,
@@ -153,6 +154,22 @@ def locate_lm(lm: str, model: str | None, corpus: Path, seed: int) -> str:
             + "; or run `conjoin pretrain`",
         )  # fmt: skip
     return locate(model or f"models/{lm}", corpus, seed)
+
+
+def locate_encoder(name: str, corpus: Path, seed: int) -> str:
+    """As ``locate``, of the encoder that a parser reads: ``bert`` and the like are the corpus's own.
+
+    Args:
+        name: of a language model in the corpus (``bert``), a folder in it, any folder, or a hub name.
+        corpus: the corpus folder.
+        seed: which of the models in a folder of ``seed-*``.
+
+    Raises:
+        ModelError: as ``locate_lm``.
+        InputError: as ``locate``.
+    """
+    own = name in get_args(Family) or (is_model_name(name) and (corpus / "models" / name).is_dir())
+    return locate_lm(name, None, corpus, seed) if own else locate(name, corpus, seed)
 
 
 def identity(where: str) -> str:

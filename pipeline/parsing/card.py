@@ -11,6 +11,7 @@ from typing import Any, NotRequired
 import stanza
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, Number, PlaceName, read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import digest_of, sha256_of
@@ -37,6 +38,7 @@ class Card(TypedDict):
     wrapper: str | None
     training: _Training | None
     files: NotRequired[dict[str, FileSum]]
+    annotation: NotRequired[list[Part]]
 
 
 class Learned(TypedDict):

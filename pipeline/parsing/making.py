@@ -8,6 +8,7 @@ import torch
 from accelerate import PartialState
 from nltk.tree import Tree
 
+from pipeline.core.annotation import Annotation, as_json
 from pipeline.core.console import say
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -30,6 +31,9 @@ stale, and so are its trees."""
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
 
+Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
+"""The record of a parser of those sentences."""
+
 
 def made_by_one(folder: Path, threads: int, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What ``make`` returns, called so that of all processes one makes what lies in the folder."""
@@ -51,6 +55,8 @@ def ensure_trained(
     fingerprint: Fingerprint,
     settings: ParserSettings,
     examples: Examples,
+    annotated: Annotated,
+    *,
     encoder: str | None = None,
 ) -> dict[str, Any]:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
@@ -60,11 +66,12 @@ def ensure_trained(
         fingerprint: everything that it depends on, the choice of the examples among it.
         settings: how it is trained.
         examples: what it learns from; called only if it is needed.
+        annotated: says what was annotated of these.
         encoder: checkpoint of the language model that words come from, beside the trees.
 
     Returns:
-        Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees)
-        and ``training`` (what was learned from, and how well).
+        Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees),
+        ``training`` (what was learned from, and how well) and, but for an earlier version's, ``annotation``.
 
     Raises:
         InputError: no trees to learn from, or trees that are not of their words.
@@ -79,7 +86,8 @@ def ensure_trained(
             facts = {name: value for name, value in record.facts.items() if name in own}
             output.begin()
             beside, tagged = _write_beside(folder, settings.seed, train, dev)
-            output.finish({**record.files, **beside}, facts | tagged)
+            told = {"annotation": as_json(annotated(train, dev))}
+            output.finish({**record.files, **beside}, facts | tagged | told)
         say("the parser is already there and current")
     else:
         train, dev = examples()
@@ -90,7 +98,9 @@ def ensure_trained(
         if encoder is not None:
             names += sorted(f"{ENCODER}/{path.name}" for path in (folder / ENCODER).iterdir())
         files = {name: FileFacts.of(folder / name) for name in names}
-        output.finish(files | beside, facts | tagged)
+        output.finish(
+            files | beside, facts | tagged | {"annotation": as_json(annotated(train, dev))}
+        )
     return dict(read_json(folder / CARD, Card, remedy=REMEDY))
 
 

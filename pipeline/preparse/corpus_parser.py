@@ -1,28 +1,35 @@
 """The parser of a corpus: trained on the corpus's own treebank (§3.3), or made elsewhere."""
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
-from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.annotation import Annotation, as_json
+from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder
+from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.parsing.card import source_of
+from pipeline.models.loading import identity, locate_encoder
+from pipeline.parsing.annotated import annotation_of_source, learned
+from pipeline.parsing.card import TREEBANK, source_of
+from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ensure_trained
 from pipeline.parsing.parser import CARD
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import LABELLED, TRAIN, Preparse
 
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: Preparse) -> dict[str, Any]:
+def ensure_parser(settings: Preparse, gold: Callable[[], Annotation]) -> dict[str, Any]:
     """Make the corpus's parser, unless the one that is there was made from the same inputs.
 
     Args:
         settings: the stage's.
+        gold: the record of the trees that ``treebank`` takes.
 
     Returns:
         The card: ``source`` (``treebank``, a file in the folder, or what stanza is to load),
@@ -31,35 +38,61 @@ def ensure_parser(settings: Preparse) -> dict[str, Any]:
         files.
 
     Raises:
-        InputError: no trees to learn from.
+        InputError: no trees to learn from, or fewer than are asked for.
     """
-    folder = settings.corpus / "parser"
-    if settings.parser != "train":
-        card = {"source": source_of(settings.parser), "wrapper": None, "training": None}
-        write_json(folder / CARD, card)
+    folder = parser_folder(settings.corpus, settings.named)
+    if settings.parser not in (TRAIN, LABELLED):
+        source = source_of(settings.parser)
+        annotation = gold() if source == TREEBANK else annotation_of_source(source)
+        card = {"source": source, "wrapper": None, "training": None}
+        write_json(folder / CARD, card | {"annotation": as_json(annotation)})
         return card
-    source = settings.corpus / SENTENCES_FILE
-    fingerprint = _fingerprint(settings)
-    return ensure_trained(folder, fingerprint, settings, lambda: _examples(settings, source))
+    encoder = None
+    if settings.parser_lm is not None:
+        encoder = locate_encoder(settings.parser_lm, settings.corpus, settings.seed)
+    if settings.parser == LABELLED and settings.labelled is not None:
+        return LabelledParser(
+            folder, settings.corpus, settings.labelled, settings, encoder,
+            settings.more_trees, settings.min_words,
+        ).ensure()  # fmt: skip
+    return ensure_trained(
+        folder, _fingerprint(settings, encoder), settings, lambda: _examples(settings),
+        partial(learned, settings.corpus, encoder=encoder), encoder=encoder,
+    )  # fmt: skip
 
 
-def _fingerprint(settings: Preparse) -> Fingerprint:
+def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:
     fields = {"min_words", "seed", "tags", "threads"}
     fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
+    inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
+    # What is unset leaves a parser as it was before there was such a thing.
+    if settings.labelled is not None:
+        fields |= {"labelled"}
+        inputs["draw"] = sha256_of(settings.corpus / draw_file(settings.seed, settings.labelled))
+    if encoder is not None:
+        inputs["encoder"] = identity(encoder)
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
-        inputs={"sentences": sha256_of(settings.corpus / SENTENCES_FILE)},
+        inputs=inputs,
         algorithm=ALGORITHM,
         versions=versions_of("stanza", "torch"),
     )
 
 
-def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Sentence]]:
-    """Training trees outside U, so that the trees of U are predictions; and trees to score on."""
+def _examples(settings: Preparse) -> tuple[list[Sentence], list[Sentence]]:
+    """Training trees outside U, so that the trees of U are predictions; and trees to score on.
+
+    Of a draw that is named the labelled and validation sentences are left out.
+    """
+    source, drawn = settings.corpus / SENTENCES_FILE, set[str]()
+    if settings.labelled is not None:
+        draw = read_draw(settings.corpus, settings.seed, settings.labelled)
+        drawn = {sentence.sentence_id for part in draw for sentence in part}
     train = [
         sentence
         for sentence in read_sentences(source, lambda s: s.tree is not None and s.split == "train")
         if not is_unlabelled_seed(sentence, settings.min_words)
+        and sentence.sentence_id not in drawn
     ]
     dev = list(read_sentences(source, lambda s: s.tree is not None and s.split == "dev"))
     if len(train) < 2:
@@ -70,10 +103,17 @@ def _examples(settings: Preparse, source: Path) -> tuple[list[Sentence], list[Se
             "(ptb3-revised_charlm)",
         )
     train = _draw(train, settings.parser_trees + (0 if dev else _DEV), f"parser/{settings.seed}")
-    if not dev:
+    if dev:
+        dev = _draw(dev, _DEV, f"parser-dev/{settings.seed}")
+    else:
         cut = min(_DEV, max(1, len(train) // 10))
-        return train[cut:][: settings.parser_trees], train[:cut]
-    return train, _draw(dev, _DEV, f"parser-dev/{settings.seed}")
+        train, dev = train[cut:][: settings.parser_trees], train[:cut]
+    if len(train) < settings.parser_trees and settings.named is not None:
+        raise InputError(
+            f"{len(train):,} trees are left outside the draw and U, and {settings.parser_trees:,} are asked "
+            "for", path=source, remedy=f"say --parser-trees {len(train)} or fewer",
+        )  # fmt: skip
+    return train, dev
 
 
 def _draw(sentences: list[Sentence], count: int, seed: str) -> list[Sentence]:

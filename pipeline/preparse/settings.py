@@ -1,11 +1,17 @@
 """Settings of ``conjoin preparse``."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pipeline.core.settings import MOST_PROCESSES, ParserSettings
+from pipeline.core.corpus_folder import tree_set
+from pipeline.core.settings import MOST_PROCESSES, DrawSize, ParserSettings, TreesName
+
+LABELLED, TRAIN = "labelled", "train"
+"""Parsers that are trained here: on trees of L, and on the treebank's trees outside U."""
+
+_LABELLED_EPOCHS = 30  # over L's few trees; beside more trees the usual number will do
 
 
 class Preparse(ParserSettings):
@@ -17,9 +23,25 @@ class Preparse(ParserSettings):
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     parser: str = Field(
         "train",
-        description="'train': train a stanza parser on this treebank's trees outside U; 'treebank': "
-        "take the gold trees; else another corpus's folder, for the parser trained there, a stanza package "
-        "(ptb3-revised_charlm) or a .pt file.",
+        description="'train': train a stanza parser on this treebank's trees outside U; 'labelled': on those "
+        "of L; 'treebank': take the gold trees; else another corpus's folder, for the parser trained there, "
+        "a stanza package (ptb3-revised_charlm) or a .pt file.",
+    )
+    name: TreesName | None = Field(
+        None,
+        description="Name of these trees and their parser, beside which others stand: "
+        "CORPUS/trees/NAME/LABELLED/seed-SEED, and parsers/ likewise.",
+    )
+    labelled: DrawSize | None = Field(
+        None,
+        description="name: the draw of L that they go with, a number or 'full'; 'train' leaves its labelled "
+        "and validation sentences out.",
+    )
+    more_trees: int = Field(
+        0,
+        ge=0,
+        description="labelled: so many trees outside the draw and U to learn from as well; of more, so many "
+        "are drawn.",
     )
     min_words: int = Field(10, ge=1, description="Shortest sentence in U (§5.1, footnote 3).")
     parser_trees: int = Field(1000, ge=1, description="train: trees to learn from.")
@@ -31,9 +53,47 @@ class Preparse(ParserSettings):
         "`pretrain --objective twins`; of more, so many are drawn.",
     )
     seed: int = Field(
-        0, ge=0, description="Seed of parser training and of the draw of coordinated sentences."
+        0,
+        ge=0,
+        description="Seed of parser training, of the draw of coordinated sentences, and of that of L.",
     )
     unit: int = Field(1024, ge=1, description="Sentences per work unit; one unit is one shard.")
     processes: int = Field(
         1, ge=1, le=MOST_PROCESSES, description="Worker processes, started by accelerate launch."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _epochs(cls, given: Any) -> Any:
+        if (
+            isinstance(given, dict)
+            and given.get("parser") == LABELLED
+            and not given.get("more_trees")
+        ):
+            return {"parser_epochs": _LABELLED_EPOCHS, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.name is not None and self.labelled is None:
+            raise ValueError("trees with a name go with a draw of L: name it with --labelled")
+        if self.name is None and self.parser == LABELLED:
+            raise ValueError("trees of a parser of L have a name: say --name, such as l-trees")
+        if self.name is None and self.labelled is not None:
+            raise ValueError(
+                "labelled is for trees with a name: say --name, or leave --labelled out"
+            )
+        if self.more_trees and self.parser != LABELLED:
+            raise ValueError("more-trees stand beside those of L: say --parser labelled")
+        if self.parser_lm is not None and self.parser not in (TRAIN, LABELLED):
+            raise ValueError(
+                "parser-lm is read by a parser that is trained: say --parser train or labelled"
+            )
+        return self
+
+    @property
+    def named(self) -> str | None:
+        """What these trees are called in the corpus; None: they have no name."""
+        if self.name is None or self.labelled is None:
+            return None
+        return tree_set(self.name, self.labelled, self.seed)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core import console
+from pipeline.core.annotation import Annotation, as_json, joined
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
-    TREES_FOLDER,
+    parser_folder,
     require_ingested,
+    trees_folder,
 )
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, sha256_of, write_json
@@ -24,10 +26,12 @@ from pipeline.executor import launch
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, Report, run_units
 from pipeline.executor.units import UnitFolder
+from pipeline.parsing.annotated import annotation_of_parser, gold_part
 from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
 from pipeline.parsing.making import made_by_one
 from pipeline.parsing.parser import Parser, tags_to_write
 from pipeline.preparse.corpus_parser import ensure_parser
+from pipeline.preparse.learned import show_learned
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
 from pipeline.preparse.settings import Preparse
 from pipeline.text.trees import leaves, one_line, parse_tree
@@ -36,6 +40,9 @@ ALGORITHM = 2
 """Raise it when a code change changes the trees made from the same settings and sentences: they are
 then stale."""
 
+REPORT = "preparse.json"
+"""What was parsed, by whom: in the corpus folder, of trees with a name beside them."""
+
 _POOR = 0.2
 """A trained parser's F1 below which hardly any of its constituents is one."""
 
@@ -43,24 +50,28 @@ _POOR = 0.2
 def run(settings: Preparse) -> None:
     """Write ``trees/``, ``coordinated/``, ``preparse.json`` and ``parser/`` into the corpus folder.
 
+    With a name only trees of U are written, to a folder of their own with their ``preparse.json``, and their
+    parser to another.
+
     Raises:
-        InputError: the corpus has no unlabelled sentences or no trees to learn from, none with a
-            coordinator though such are asked for, or another run writes here.
+        InputError: the corpus has no unlabelled sentences, no trees to learn from or fewer than are asked
+            for, none with a coordinator though such are asked for, or another run writes here.
         ModelError: the parser cannot be loaded or parses nothing.
     """
     require_ingested(settings.corpus)
-    source, out = settings.corpus / SENTENCES_FILE, settings.corpus / TREES_FOLDER
+    source, out = settings.corpus / SENTENCES_FILE, trees_folder(settings.corpus, settings.named)
     plans = [unlabelled_plan(source, settings)]
-    if settings.coordinated:
+    if settings.coordinated and settings.named is None:
         plans.append(coordinated_plan(source, settings))
-    card = _parser_card(settings)
+    card = _parser_card(settings, plans)
     if settings.processes > 1 and not launch.in_launch():
         gpus = card["source"] != TREEBANK and not str(card["source"]).endswith(".pt")
         launch.launch(settings.command_line(), settings.processes, out, gpus=gpus)
 
     @cache
     def parser() -> Parser | None:
-        return None if card["source"] == TREEBANK else corpus_parser(settings.corpus / "parser")
+        folder = parser_folder(settings.corpus, settings.named)
+        return None if card["source"] == TREEBANK else corpus_parser(folder)
 
     # The lock on the trees stands for the coordinated sentences as well: nothing else writes them.
     with launch.working(out, settings.threads) as worker:
@@ -73,9 +84,13 @@ def run(settings: Preparse) -> None:
         tallies = [report[0] for report in reports if report]
         if not tallies:
             return
-        if not settings.coordinated:
+        if settings.named is not None and settings.coordinated:
+            console.say(
+                "coordinated sentences go with the trees without a name, and are not parsed here"
+            )
+        elif not settings.coordinated:
             _mark_empty(settings, source)
-        _finish(settings, card, tallies, plans[0].left_out)
+        _finish(settings, card, tallies, plans)
         for _, report in filter(None, reports):
             report.show("sentences")
 
@@ -97,7 +112,9 @@ def _parse(
     source = settings.corpus / SENTENCES_FILE
     schemas = {"trees": TREES, "rejects": UNPARSED}
     made_of = _fingerprint(settings, card, plan)
-    folder = UnitFolder(settings.corpus / plan.folder, len(plan.rows), schemas, made_of)
+    place = settings.corpus / plan.folder / (settings.named or "")
+    told = {"annotation": as_json(_annotation(settings, card, [plan]))}
+    folder = UnitFolder(place, len(plan.rows), schemas, made_of, facts=told)
 
     def prepare() -> Make:
         loaded = parser()
@@ -135,10 +152,36 @@ def _mark_empty(settings: Preparse, source: Path) -> None:
         write_json(folder / MANIFEST, manifest | {"shards": []})
 
 
-def _parser_card(settings: Preparse) -> dict[str, Any]:
+def _parser_card(settings: Preparse, plans: Sequence[ParsePlan]) -> dict[str, Any]:
     """The corpus's parser, made if it must be, by one process for all."""
-    folder = settings.corpus / "parser"
-    return made_by_one(folder, settings.threads, lambda: ensure_parser(settings))
+    folder = parser_folder(settings.corpus, settings.named)
+
+    def make() -> dict[str, Any]:
+        return ensure_parser(settings, lambda: _gold(settings, plans))
+
+    return made_by_one(folder, settings.threads, make)
+
+
+def _annotation(
+    settings: Preparse, card: Mapping[str, Any], plans: Sequence[ParsePlan]
+) -> Annotation:
+    """What people had annotated for the trees of some plans."""
+    if card["source"] == TREEBANK:
+        return _gold(settings, plans)
+    return annotation_of_parser(parser_folder(settings.corpus, settings.named))
+
+
+def _gold(settings: Preparse, plans: Sequence[ParsePlan]) -> Annotation:
+    """The record of the treebank's own trees of the sentences of some plans."""
+    source = settings.corpus / SENTENCES_FILE
+    return joined(
+        part
+        for plan in plans
+        for part in gold_part(
+            settings.corpus,
+            [s for rows in plan.rows for s in read_sentences(source, plan.wanted, rows)],
+        )
+    )
 
 
 def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:
@@ -146,7 +189,7 @@ def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
     inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
     # Only trees that it wrote tags into depend on it: those of gold tags, or of a treebank, stay current.
-    if tagger := tagger_sum(settings.corpus / "parser"):
+    if tagger := tagger_sum(parser_folder(settings.corpus, settings.named)):
         inputs["tagger"] = tagger
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
@@ -162,12 +205,14 @@ def _finish(
     settings: Preparse,
     card: Mapping[str, Any],
     tallies: Sequence[Tally],
-    left_out: Mapping[str, int],
+    plans: Sequence[ParsePlan],
 ) -> None:
+    left_out = plans[0].left_out
     for reason, count in left_out.items():
         console.say(f"left out of the unlabelled sentences: {count:,} ({reason})")
     training = card["training"]
-    coordinated = tallies[1].to_dict() if settings.coordinated else None
+    coordinated = tallies[1].to_dict() if len(tallies) > 1 else None
+    annotation = _annotation(settings, card, plans)
     report = {
         "parser": parser_identity(card)["name"],
         "unlabelled": tallies[0].to_dict(),
@@ -176,10 +221,15 @@ def _finish(
         "coordinated": coordinated and {"asked": settings.coordinated, **coordinated},
         "training": training,
         "min_words": settings.min_words,
+        "annotation": as_json(annotation),
     }
-    write_json(settings.corpus / "preparse.json", report)
+    place = settings.corpus
+    if settings.named is not None:
+        place = trees_folder(settings.corpus, settings.named)
+    write_json(place / REPORT, report)
     if training:
         _show_training(training)
+    show_learned(annotation)
 
 
 def _show_training(training: Mapping[str, Any]) -> None:

@@ -21,11 +21,11 @@ from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     TEXT_FILE,
     require_ingested,
+    trees_digest,
 )
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
-from pipeline.core.files import atomic_folder, sha256_of
-from pipeline.core.parquet import MANIFEST
+from pipeline.core.files import atomic_folder
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.models.language_models import LanguageModel
@@ -224,5 +224,5 @@ def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
         unit="twins",
         tally=twins.tally,
         overlap=dict(twins.overlap),
-        digest=sha256_of(settings.corpus / COORDINATED_FOLDER / MANIFEST),
+        digest=trees_digest(settings.corpus / COORDINATED_FOLDER),
     )

@@ -12,14 +12,16 @@ import torch
 from accelerate import Accelerator
 from transformers import PreTrainedModel
 
+from pipeline.core.annotation import Annotation, Part, as_json, joined
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, SENTENCES_FILE, annotation_of_trees
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
+from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
 from pipeline.models.language_models import load_base
 from pipeline.models.loading import READY, identity, load_config, locate
@@ -184,6 +186,16 @@ def _probe(settings: Pretrain, material: Material) -> Probing | None:
     return lambda model: probe.measure(settings.family, model, material.tokenizer).to_dict()
 
 
+def _annotation(settings: Pretrain) -> Annotation:
+    """What people had annotated for the model: for twins, what the parser of their trees learned from."""
+    parts: list[Part] = []
+    if settings.base:
+        parts += annotation_of_model(locate(settings.base, settings.corpus, settings.seed))
+    if settings.objective == "twins":
+        parts += annotation_of_trees(settings.corpus / COORDINATED_FOLDER)
+    return joined(parts)
+
+
 def _write(  # noqa: PLR0917 - a folder has many sides
     out: Path,
     settings: Pretrain,
@@ -213,6 +225,7 @@ def _write(  # noqa: PLR0917 - a folder has many sides
             "found": None if material.overlap is None else dict(material.overlap),
         },
         "text_digest": material.digest,
+        "annotation": as_json(_annotation(settings)),
     }
     timing = {
         "seconds": round(course.seconds, 1),
@@ -228,6 +241,6 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         model_files = {p.name: FileFacts.of(p) for p in sorted(folder.iterdir())}
         history = "".join(f"{json.dumps(asdict(look))}\n" for look in course.looks)
         write_text(folder / "history.jsonl", history)
-        write_json(folder / "pretrain.json", card)
+        write_json(folder / CARD, card)
         write_json(folder / "timing.json", timing)
         Output(folder, folder / RECORD, fingerprint).finish(model_files, {})

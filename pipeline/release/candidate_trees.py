@@ -5,19 +5,24 @@ corpus. An attested conjunct has the donor's own subtree, one that a language mo
 the filled sentence, and natural text is its own tree. Each part is the treebank's or the parser's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nltk.tree import Tree
 
+from pipeline.core.console import warn
+from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder, trees_digest, trees_folder
 from pipeline.core.documents import read_json
+from pipeline.core.parquet import MANIFEST
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNLABELLED, Candidate, Donor, Span
-from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees
+from pipeline.corpus.origin import trees_used
+from pipeline.corpus.sentence_trees import TREEBANK, KnownSentence, SentenceTrees, trees_behind
 from pipeline.text.coordinations import UNTAGGED, clear_tag
 from pipeline.text.splicing import (
     NO_REFERENCE,
@@ -93,10 +98,12 @@ class CandidateTrees(ExitStack):
     Args:
         corpus: the corpus folder they were made from.
         trees_of: whose trees to take.
-        runs: generations by key, as manifests have them: harvested rows are parsed by their own parser.
+        runs: generations by key, as manifests have them: harvested rows are parsed by their own parser, and
+            others have the parser's trees that they were made of.
+        named: in the place of those, the trees of a name, as ``tree_set`` has it.
 
     Raises:
-        InputError: as ``SentenceTrees``.
+        InputError: as ``SentenceTrees``; trees with a name are not there any more.
     """
 
     def __init__(
@@ -104,11 +111,22 @@ class CandidateTrees(ExitStack):
         corpus: Path,
         trees_of: TreesOf = "best",
         runs: Mapping[str, Mapping[str, Any]] | None = None,
+        named: str | None = None,
     ) -> None:
         super().__init__()
         self._corpus, self._trees_of = corpus, trees_of
         self._models = {key: str(run.get("model")) for key, run in (runs or {}).items()}
-        self._sentences = self.enter_context(SentenceTrees(corpus))
+        self._named = named
+        self._sets = {} if named else {k: trees_behind(corpus, r) for k, r in (runs or {}).items()}
+        if not named and _replaced(corpus, (runs or {}).values()):
+            warn(
+                "these candidates were made of other trees than preparse has without a name now, of which "
+                "their trees are made; `preparse --name` keeps trees apart"
+            )
+        self._sentences = {
+            each: self.enter_context(SentenceTrees(corpus, each))
+            for each in (set(self._sets.values()) if self._sets else {named})
+        }
         self._parsers: dict[Path, Parser | None] = {}
         self._folders: dict[str, Path] | None = None
 
@@ -122,28 +140,39 @@ class CandidateTrees(ExitStack):
             InputError: a file of the corpus is damaged.
             ModelError: a parser cannot be loaded.
         """
-        ids = {c.sentence_id for c, _ in rows}
-        ids |= {donor.sentence_id for c, _ in rows for donor in _donors(c)}
-        known = self._sentences.known(ids)
+        ids: dict[str | None, set[str]] = {}
+        for candidate, run in rows:
+            own = ids.setdefault(self._set_of(run), set())
+            own |= {candidate.sentence_id, *(donor.sentence_id for donor in _donors(candidate))}
+        known = {each: self._of_set(each).known(own) for each, own in ids.items()}
         waiting: list[_Row] = []
         made: list[MadeTree | _Row] = []
         for candidate, run in rows:
-            source = known.get(candidate.sentence_id)
+            source = known[self._set_of(run)].get(candidate.sentence_id)
             if source is None or candidate.label == UNLABELLED:
                 made.append(MadeTree(None, reason=NO_SENTENCE if source is None else RANDOM))
                 continue
             row = _Row(candidate, run, source)
-            row.made = self._attempt(row, known)
+            row.made = self._attempt(row, known[self._set_of(run)])
             if row.made is None:
                 waiting.append(row)
             made.append(row)
         self._parse(waiting)
         for row in waiting:
-            row.made = self._attempt(row, known)
+            row.made = self._attempt(row, known[self._set_of(row.run)])
         return [
             each if isinstance(each, MadeTree) else each.made or MadeTree(None, reason=UNPARSED)
             for each in made
         ]
+
+    def _set_of(self, run: str | None) -> str | None:
+        """The name of the trees for the rows of a generation."""
+        return self._sets.get(run or "", self._named)
+
+    def _of_set(self, named: str | None) -> SentenceTrees:
+        if named not in self._sentences:  # of rows that no manifest speaks of
+            self._sentences[named] = self.enter_context(SentenceTrees(self._corpus, named))
+        return self._sentences[named]
 
     def _attempt(self, row: _Row, known: Mapping[str, KnownSentence]) -> MadeTree | None:
         """The tree of a row, or the reason for none; None: it must be parsed first."""
@@ -272,10 +301,10 @@ class CandidateTrees(ExitStack):
                         row.parse = UNPARSED if tree is None else tree
 
     def _folder(self, row: _Row) -> Path | None:
-        """The folder of the parser for a row: that which found natural text, else the corpus's."""
+        """The folder of the parser for a row: that which found natural text, else that of its trees."""
         model = self._models.get(row.run or "")
         if not row.natural or model is None:
-            return self._corpus / "parser"
+            return parser_folder(self._corpus, self._set_of(row.run))
         if self._folders is None:
             self._folders = _parsers_of(self._corpus)
         return self._folders.get(model)
@@ -292,13 +321,22 @@ class CandidateTrees(ExitStack):
         return self._parsers[folder]
 
 
+def _replaced(corpus: Path, runs: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the trees without a name are others than some generations were made of."""
+    folder = trees_folder(corpus)
+    used = trees_used(run for run in runs if trees_behind(corpus, run) is None)
+    return bool(used) and (folder / MANIFEST).is_file() and used != {trees_digest(folder)}
+
+
 def _parsers_of(corpus: Path) -> dict[str, Path]:
     """The folders of a corpus's parsers, by what manifests of ``harvest`` call them."""
     from pipeline.parsing.card import Card, parser_identity  # noqa: PLC0415 - as above
     from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
     found = {}
-    for card in [corpus / "parser" / CARD, *sorted(corpus.glob(f"parsers/*/*/{CARD}"))]:
+    # Those of L's trees that a harvest trained, and those with a name.
+    others = [sorted((corpus / PARSERS_FOLDER).glob(f"{each}/{CARD}")) for each in ("*/*", "*/*/*")]
+    for card in [parser_folder(corpus) / CARD, *chain.from_iterable(others)]:
         if not card.is_file():
             continue
         known = parser_identity(read_json(card, Card))

@@ -24,7 +24,7 @@ from pipeline.release.card_text import prose, templates
 from pipeline.release.croissant import croissant
 from pipeline.release.front_matter import front_matter, source_names
 from pipeline.release.licence_files import bibtex, citation_file, licence_file, notices
-from pipeline.release.method_text import attested, harvested, meanings, synchronized
+from pipeline.release.method_text import annotated, attested, harvested, meanings, synchronized
 from pipeline.release.shards import CONFIGS
 
 
@@ -139,6 +139,7 @@ def card(
         synchronized=True in synchronized(manifest),
         attested=attested(manifest),
         harvested=sorted(harvested(manifest)),
+        annotated=annotated(manifest),
         path="path/to/" + place.rpartition("/")[2],
         provenance=(folder / "provenance").is_dir(),
         samples=samples(find_shards(folder)),

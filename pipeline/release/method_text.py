@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from pipeline.core.annotation import described, from_json
 from pipeline.core.candidates import HARVESTED
 
 TREEBANK = "treebank"
@@ -58,8 +59,20 @@ def parser_of(manifest: Mapping[str, Any], generation: Mapping[str, Any]) -> str
         return TREEBANK
     used = generation.get("inputs", {}).get("trees")
     trees = [source["trees"] for source in manifest["sources"] if source.get("trees")]
+    trees += [each for source in manifest["sources"] for each in _named(source)]
     found = (str(t["parser"]) for t in trees if t["sha256"] == used and t.get("parser"))
     return next(found, None)
+
+
+def _named(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list((source.get("named_trees") or {}).values())
+
+
+def annotated(manifest: Mapping[str, Any]) -> str:
+    """What people had annotated for the rows, in words; empty where there is no record, or nothing was."""
+    entries = manifest.get("annotation") or []
+    corpora = [str(source["corpus"]) for source in manifest["sources"]]
+    return described(from_json(entries), corpora[0] if len(corpora) == 1 else "") if entries else ""
 
 
 def model_name(settings: Mapping[str, Any], unknown: str) -> str:

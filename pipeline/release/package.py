@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import __version__
+from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
+from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, apart
 from pipeline.corpus.licences import UNKNOWN, canonical, combined
@@ -139,6 +141,7 @@ def write_release(
             for key, run in generations(shards).items()
         },
         "sources": [dict(each) for each in sources],
+        "annotation": as_json(annotation_of(shards)),
     }
     manifest |= _before(shards)
     if trees is not None:
@@ -165,11 +168,18 @@ def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:
     parts += sorted({
         f"{'attested-' if s.get('fills') == 'attested' else ''}"
         f"{Path(str(s['lm'])).name}-{'sync' if s.get('sync') else 'no-sync'}"
-        f"{'-gold' if s.get('trees') == 'treebank' else ''}"
+        f"{_whose(s.get('trees'))}"
         for s in made if "lm" in s
     })  # fmt: skip
     parts += ["harvest"] * any(s.get("fills") == HARVESTED for s in made)
     return re.sub(r"[^\w.-]+", "-", "-".join(parts), flags=re.ASCII)
+
+
+def _whose(trees: Any) -> str:
+    """What the name of a release says of the trees: gold ones, or the name that others have."""
+    if trees in (None, "parsed"):
+        return ""
+    return "-gold" if trees == "treebank" else f"-{trees}"
 
 
 def _both(counts: Mapping[str, int]) -> dict[str, int]:

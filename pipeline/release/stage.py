@@ -12,7 +12,7 @@ from pipeline.core.files import atomic_folder
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.licences import UNKNOWN, terms
-from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of
+from pipeline.corpus.origin import facts, find_corpus, foreign_rows, sentences_of, trees_used
 from pipeline.corpus.rows import generations, lost_trees, require_whole
 from pipeline.corpus.statistics import summarise
 from pipeline.release.candidate_trees import CandidateTrees
@@ -54,7 +54,8 @@ def run(settings: Release) -> None:
     if not settings.stand_off:
         require_permission(licenses, shards.place)
     corpus = _source(settings, shards)
-    sources = [facts(corpus)] if corpus else (shards.manifest or {}).get("sources", [])
+    used = trees_used(generations(shards).values())
+    sources = [facts(corpus, used)] if corpus else (shards.manifest or {}).get("sources", [])
     source = sentences_of(corpus) if corpus and settings.stand_off else None
     with atomic_folder(out) as folder, ExitStack() as opened:
         with Meter("rows, each read and written", 2 * found.rows.total()) as meter:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, FileName, Number, PlaceName
 from pipeline.core.metrics import CRITERIA
 from pipeline.core.types import CATEGORIES
@@ -65,6 +66,7 @@ class Parsed(TypedDict, total=False):
     parser: str
     unlabelled: _Tally
     training: _ParserTraining | None
+    annotation: list[Part]
 
 
 class _Made(TypedDict, total=False):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipeline.core.annotation import Annotation, joined
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
@@ -20,6 +21,7 @@ from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, row_count
 from pipeline.core.settings import shown_place
+from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
 from pipeline.corpus.digest import RowDigest
@@ -32,7 +34,7 @@ from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import PROBABILITIES_FILE, Inputs, choose
 from pipeline.select.leakage import HeldOut, held_out_corpus
 from pipeline.select.settings import Select
-from pipeline.select.strata import Features, features_of_draw
+from pipeline.select.strata import Features, annotation_of_like, features_of_draw
 from pipeline.text.columns import with_text
 
 ALGORITHM = 3
@@ -220,7 +222,7 @@ def _write(
     }
     asked = folder / PROBABILITIES_FILE
     manifest = {
-        **told_of(corpora, runs, written, counts),
+        **told_of(corpora, runs, written, counts, _asked(settings)),
         **_history(corpora),
         "selection": {
             "command": settings.shown_command(settings.usual() - {"places"}),
@@ -237,6 +239,15 @@ def _write(
     write_json(folder / MANIFEST, manifest)
     write_card(folder, "Chosen by", manifest["digests"], manifest["selection"]["command"])
     return manifest
+
+
+def _asked(settings: Select) -> Annotation:
+    """What people had annotated for those who chose: the predictors, and the draw that rows are like."""
+    predictors = [*settings.agree, *filter(None, [settings.predictor])]
+    parts = [part for each in predictors for part in annotation_of_predictor(each)]
+    if settings.like is not None:
+        parts += annotation_of_like(settings.like)
+    return joined(parts)
 
 
 def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBatch]:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.buckets import bucket_of
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
-from pipeline.core.draws import read_draw
+from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
 
 Stratum = tuple[str, ...]
@@ -71,6 +72,27 @@ def features_of_draw(path: Path) -> list[Features]:
         InputError: there is no draw or no corpus, they are damaged or do not fit each other, or the draw
             has no coordination.
     """
+    labelled, _ = read_draw(*_draw_at(path))
+    found = [
+        _features(c.label, c.end - c.start, c.word, len(c.conjuncts))
+        for sentence in labelled for c in sentence.coordinations if c.is_evaluable
+    ]  # fmt: skip
+    if not found:
+        raise InputError("no coordination in the sentences of the draw", path=path)
+    return found
+
+
+def annotation_of_like(path: Path) -> Annotation:
+    """The record of rows that are like a draw of L, whose boundaries are read.
+
+    Raises:
+        InputError: as ``features_of_draw``.
+    """
+    return annotation_of_draw(*_draw_at(path), validation=False)
+
+
+def _draw_at(path: Path) -> tuple[Path, int, str]:
+    """The corpus folder of the file of a draw, the draw's seed and its size."""
     if not path.is_file():
         folder = path if path.is_dir() else path.parent
         there = (
@@ -87,14 +109,7 @@ def features_of_draw(path: Path) -> list[Features]:
     named = _DRAW.fullmatch(path.absolute().relative_to(corpus).as_posix())
     if named is None:
         raise InputError("not where the draws of a corpus lie", path=path, remedy=_REMEDY)
-    labelled, _ = read_draw(corpus, int(named["seed"]), named["size"])
-    found = [
-        _features(c.label, c.end - c.start, c.word, len(c.conjuncts))
-        for sentence in labelled for c in sentence.coordinations if c.is_evaluable
-    ]  # fmt: skip
-    if not found:
-        raise InputError("no coordination in the sentences of the draw", path=path)
-    return found
+    return corpus, int(named["seed"]), named["size"]
 
 
 _REMEDY = "name draws/seed-<S>/<n>.json in a corpus folder"

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import say, table
 from pipeline.core.documents import read_json
@@ -70,7 +71,8 @@ def make_candidates(
         # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
         named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
-        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command)
+        told = {"annotation": as_json(source.annotation())}
+        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, told)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.schema import CANDIDATES, REJECTS, candidate_row, reject_row
 from pipeline.core.types import Candidate, Reject
 from pipeline.executor.run import OnBatch
@@ -45,6 +46,9 @@ class CandidateSource(Protocol[_Item]):
 
     def model(self) -> str | None:
         """The identity of the model that writes or parses, if there is one."""
+
+    def annotation(self) -> Annotation:
+        """What people had annotated for the rows, ``core.annotation`` has the forms."""
 
     def items(self, unit: int) -> tuple[Sequence[_Item], Notes]:
         """The items of a unit, and counts of what has none.

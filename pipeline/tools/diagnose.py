@@ -26,11 +26,12 @@ import torch
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import as_json, joined, place_name, recorded
 from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.documents import read_json
-from pipeline.core.draws import read_draw
+from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.runs import Card
@@ -109,7 +110,10 @@ def run(settings: Diagnose) -> None:
         train.run(given, frozenset(each.sentence_id for each in fold))
         wrong |= _errors(folder, fold, given.threads)
     document = targets_of(labelled, wrong, settings.smoothing)
+    own = annotation_of_draw(corpus, card["seed"], draw)
+    parts = joined([*own, *recorded(card, place_name(settings.run))])
     told = {"format": FORMAT, "run": about | {"folds": settings.folds}, **document}
+    told["annotation"] = as_json(parts)
     write_json(out / TARGETS, told)
     show(document)
     say(f"written: {out / TARGETS}")

@@ -14,6 +14,7 @@ from pipeline.core.settings import (
     DecodingSettings,
     DrawSize,
     Settings,
+    TreesName,
     TreesOf,
     is_model_name,
 )
@@ -142,10 +143,17 @@ class Export(_OfPlace):
         None, description="corpus folder: only the sentences of this split."
     )
     labelled: DrawSize | None = Field(
-        None, description="corpus folder: only the labelled sentences of this draw of L, N or full."
+        None,
+        description="corpus folder: only the labelled sentences of this draw of L, N or full; trees: the "
+        "draw that they go with.",
     )
     seed: int = Field(0, ge=0, description="labelled: seed of the draw.")
     trees_of: TreesOf = Field("best", description=f"ptb of candidates: {TREES_OF_HELP}")
+    trees: TreesName | None = Field(
+        None,
+        description="ptb of candidates: the parser's trees that `preparse --name` gave this name, of the "
+        "draw --labelled and --seed; unset: those that the candidates were made of.",
+    )
     corpus: Path | None = Field(
         None,
         description="ptb of candidates: corpus folder they were made from; unset: the nearest at or above "

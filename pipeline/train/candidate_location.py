@@ -3,14 +3,24 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import NotRequired, Protocol
 
 import pyarrow as pa
+from typing_extensions import TypedDict
 
+from pipeline.core.annotation import Annotation, Part, place_name, recorded, unknown
 from pipeline.core.candidates import candidate_shards
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.parquet import column_names, read_batches, read_schema, row_count, select_like
+from pipeline.core.parquet import (
+    MANIFEST,
+    column_names,
+    read_batches,
+    read_schema,
+    row_count,
+    select_like,
+)
 from pipeline.core.schema import CANDIDATES
 
 COLUMNS = pa.schema(
@@ -74,6 +84,29 @@ def find_location(source: str | Path) -> CandidateLocation:
     if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
         return _Hub(source)
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
+
+
+class _Manifest(TypedDict):
+    """What is read of ``manifest.json`` beside candidates."""
+
+    annotation: NotRequired[list[Part]]
+
+
+def annotation_of_candidates(source: str | Path) -> Annotation:
+    """What people had annotated for candidates; not known where nothing beside them says it.
+
+    Args:
+        source: as for ``find_location``.
+
+    Raises:
+        InputError: their manifest is damaged.
+    """
+    folder = Path(source)
+    if not folder.is_dir():
+        return unknown(str(source))
+    path = folder / MANIFEST
+    manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+    return recorded(manifest, place_name(folder))
 
 
 def _columns(schema: pa.Schema) -> pa.Schema:

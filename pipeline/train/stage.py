@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from pipeline.core.annotation import as_json
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -22,6 +23,7 @@ from pipeline.models.loading import identity, locate
 from pipeline.predictor.model import Predictor
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
+from pipeline.train.annotated import annotation_of_run
 from pipeline.train.augmentation.kinds import KINDS
 from pipeline.train.augmentation.kinds import SETTINGS as TWIN_SETTINGS
 from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
@@ -378,6 +380,7 @@ class _Run:
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
+            "annotation": as_json(annotation_of_run(settings, self.encoder)),
         }
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, get_args
 import pytest
 import torch
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.documents import read_json
 from pipeline.core.schema import read_candidates
@@ -41,6 +42,10 @@ class Counting:
     def model(self) -> None:
         """No model writes."""
         return
+
+    def annotation(self) -> Annotation:
+        """Nobody annotated anything."""
+        return ()
 
     def items(self, unit: int) -> tuple[list[int], dict[str, int]]:
         """Consecutive numbers."""

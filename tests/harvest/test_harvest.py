@@ -16,13 +16,14 @@ import pytest
 import torch
 from harvested import COORDINATED, LABELLED, SENTENCES_THERE, VALIDATION, settings
 
+from pipeline.core.corpus_folder import PARSERS_FOLDER
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows
 from pipeline.core.schema import REJECTS, read_candidates
 from pipeline.core.types import Candidate, Reject, Sentence
-from pipeline.harvest import labelled_parser, natural_text
+from pipeline.harvest import natural_text
 from pipeline.harvest.natural_text import rows_of
 from pipeline.harvest.settings import Harvest
 from pipeline.harvest.stage import default_out, run
@@ -327,7 +328,7 @@ def test_input_that_is_missing_is_one_line(
     few = harvested.corpus_of(tmp_path / "few", [*LABELLED, *VALIDATION])
     with pytest.raises(InputError, match=r"coordinator is left \(12 sentences with"):
         run(settings(harvested.with_ready_parser(few)))
-    assert labelled_parser.PARSERS_FOLDER not in {p.name for p in few.iterdir()}
+    assert PARSERS_FOLDER not in {p.name for p in few.iterdir()}
 
 
 def test_any_number_of_workers_writes_the_same_folder(

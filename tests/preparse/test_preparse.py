@@ -60,7 +60,7 @@ def tree_rows(corpus: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus after a tiny `--parser train`."""
-    corpus = _corpus(tmp_path_factory.mktemp("corpus"))
+    corpus = _corpus(tmp_path_factory.mktemp("made") / "corpus")
     preparse.run(Preparse(corpus=corpus, **SMALL))
     return corpus
 

@@ -12,7 +12,12 @@ import pyarrow as pa
 from nltk.tree import Tree
 
 from pipeline.core.candidate_checks import check
-from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
+from pipeline.core.corpus_folder import (
+    SENTENCES_FILE,
+    require_ingested,
+    require_tree_set,
+    tree_set,
+)
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import column_names, read_batches, row_count
@@ -82,7 +87,8 @@ class Items(ExitStack):
         return _each_tree_once(items) if self._trees else items
 
     def _of_candidates(self, shards: Shards, rows: Iterator[Row]) -> Iterator[Item]:
-        if _schema(shards.accepted[0]) is WITH_TREES and self._settings.corpus is None:
+        own = self._settings.corpus is None and self._settings.trees is None
+        if _schema(shards.accepted[0]) is WITH_TREES and own:
             wanted = self._settings.trees_of
             _require_of_parser(shards, wanted)
             return (_of_candidate(row, *_released_tree(row, wanted)) for row in rows)
@@ -108,9 +114,14 @@ class Items(ExitStack):
                 f"{SENTENCES_FILE}", path=shards.place, remedy="name its corpus folder with --corpus",
             )  # fmt: skip
         require_ingested(corpus)
+        wanted = self._settings
+        named = None
+        if wanted.trees is not None and wanted.labelled is not None:
+            named = tree_set(wanted.trees, wanted.labelled, wanted.seed)
+            require_tree_set(corpus, named)
         made = self.enter_context(
-            CandidateTrees(corpus, self._settings.trees_of, generations(shards))
-        )
+            CandidateTrees(corpus, wanted.trees_of, generations(shards), named)
+        )  # fmt: skip
         while part := list(islice(rows, _TOGETHER)):
             trees = made.of([(candidate_of(_plain(row)), row.get("generation")) for row in part])
             for row, found in zip(part, trees, strict=True):
@@ -133,8 +144,20 @@ def _require_fitting(settings: Export, *, treebank: bool, trees: bool) -> None:
     Raises:
         SettingsError: one is.
     """
+    if settings.trees is not None:
+        if treebank or not trees:
+            raise SettingsError(
+                "export.trees is for candidates in the format ptb", remedy="leave --trees out"
+            )
+        if settings.labelled is None:
+            raise SettingsError(
+                "export.trees: trees with a name go with a draw of L",
+                remedy="name it with --labelled",
+            )
     if not treebank:
         for name in ("split", "labelled"):
+            if name == "labelled" and settings.trees is not None:
+                continue
             if getattr(settings, name) is not None:
                 raise SettingsError(
                     f"export.{name} is for the sentences of a corpus folder: candidates have no splits",

@@ -1,0 +1,39 @@
+"""What people had annotated for a language model: nothing, but of one that learned from a parser's trees."""
+
+from pathlib import Path
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.annotation import Annotation, Part, place_name, recorded
+from pipeline.core.documents import read_json
+
+CARD = "pretrain.json"
+"""File in a model's folder in which ``pretrain`` says how it was made."""
+
+
+class _Pretrained(TypedDict):
+    """What is read of ``CARD``."""
+
+    objective: NotRequired[str]
+    annotation: NotRequired[list[Part]]
+
+
+def annotation_of_model(where: str) -> Annotation:
+    """The record of a language model, which is empty where it learned from raw text alone.
+
+    That of one from elsewhere is taken to be so: nobody annotates coordination for it.
+
+    Args:
+        where: of ``loading.locate``.
+
+    Raises:
+        InputError: what ``pretrain`` wrote about it is damaged.
+    """
+    path = Path(where) / CARD
+    if not path.is_file():
+        return ()
+    card: _Pretrained = read_json(path, _Pretrained)
+    if "annotation" not in card and card.get("objective") != "twins":
+        return ()
+    return recorded(card, place_name(path.parent))
