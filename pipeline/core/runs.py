@@ -158,6 +158,11 @@ class System(str):
         row = self.as_row() | {"parser": parser, "combined": combined}
         return System.of_row(row | {"system": f"{self}+{parser}-{combined}"})
 
+    @property
+    def predictor(self) -> str:
+        """The name of the runs whose predictor it uses; its own, unless it stands beside a parser."""
+        return self.removesuffix(f"+{self.parser}-{self.combined}")
+
     @classmethod
     def parser_alone(cls, parser: str) -> Self:
         """A parser without any predictor."""
@@ -243,6 +248,10 @@ class _Paper(TypedDict, total=False):
     unlike: list[Annotated[list[Any], AfterValidator(_named)]]
 
 
+ShownAs = dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
+"""The ``FIELDS`` of a system that are known."""
+
+
 class Card(TypedDict):
     """What is read of ``run.json``; earlier versions lack some of it."""
 
@@ -251,9 +260,7 @@ class Card(TypedDict):
     labelled: Count
     seed: Count
     draw: NotRequired[str | Count]
-    shown_as: NotRequired[
-        dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
-    ]
+    shown_as: NotRequired[ShownAs]
     settings: NotRequired[_Settings]
     annotation: NotRequired[list[Part]]
     paper: NotRequired[_Paper]

@@ -149,7 +149,11 @@ def annotation_of(parser: PlacedParser) -> Annotation:
         InputError: the card is damaged.
     """
     card: _Card = read_json(parser.folder / CARD, _Card, remedy=REMEDY)
-    return joined(map(Part.model_validate, card["annotation"])) if "annotation" in card else unknown(parser.name)
+    return (
+        joined(map(Part.model_validate, card["annotation"]))
+        if "annotation" in card
+        else unknown(parser.name)
+    )
 
 
 def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:

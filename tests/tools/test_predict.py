@@ -167,12 +167,11 @@ def test_n_best_are_the_most_probable_pairs(model: Predictor) -> None:
     """Descending, the first is the prediction, and all k·(n - k - 1) pairs sum to one."""
     asked = [(words, k) for words in sentences(13) for k in range(1, len(words) - 1)]
     words, ks = [w for w, _ in asked], [k for _, k in asked]
-    every = n_best(model, words, ks, 10**6)
-    few = n_best(model, words, ks, 3)
+    scores = dict(model.distributions(words, ks))
+    every, few = ([n_best(scores[i], k, n) for i, k in enumerate(ks)] for n in (10**6, 3))
     for (sentence, k), best, three, one in zip(
         asked, every, few, model.predict(words, ks), strict=True
     ):
-        assert best is not None
         values = [prediction.probability for prediction in best]
         assert best[0] == one
         assert best[:3] == three
@@ -187,8 +186,8 @@ def test_equals_are_ordered_by_place(tiny_bert: Path) -> None:
     model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
     torch.nn.init.zeros_(model.scorer.second.weight)
     words = (*WORDS, *WORDS)
-    (best,) = n_best(model, [words], [9], 200)
-    assert best is not None
+    ((_, scores),) = model.distributions([words], [9])
+    best = n_best(scores, 9, 200)
     assert len(best) == 9 * 14
     assert [p.span for p in best] == sorted(p.span for p in best)
     assert best[0] == model.predict([words], [9])[0]
