@@ -195,28 +195,30 @@ def _predict(folder: Path, instances: Sequence[Instance], settings: Evaluate) ->
     return rows, {}
 
 
-def _size(entry: dict[str, Any]) -> str:
+def _size(row: dict[str, Any]) -> str:
     """|L|, and the draw's name where that is a word."""
-    draw, labelled = entry["draw"], str(entry["labelled"])
+    draw, labelled = row["draw"], str(row["labelled"])
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
 def _tell(metrics: dict[str, Any]) -> None:
     counts = metrics["instances"]
-    sizes = {entry["labelled"]: _size(entry) for entry in metrics["summary"]}
-    table(
-        f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds",
-        ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in COLUMNS), "annotated"],
-        [
+    sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
+    for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
+        table(
+            f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds; annotated: "
+            f"{annotated}",
+            ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in COLUMNS)],
             [
-                f"{_size(entry)} {entry['system']}",
-                len(entry["seeds"]),
-                *(percent(entry["mean"][name], entry["sd"][name]) for name in COLUMNS),
-                entry["annotated"],
-            ]
-            for entry in metrics["summary"]
-        ],
-    )
+                [
+                    f"{_size(row)} {row['system']}",
+                    len(row["seeds"]),
+                    *(percent(row["mean"][name], row["sd"][name]) for name in COLUMNS),
+                ]
+                for row in metrics["summary"]
+                if row["annotated"] == annotated
+            ],
+        )
     over = f"with the 95 % bootstrap interval over seeds and {metrics['resampled']}"
     for key, title in (
         ("comparisons", f"Gain in points at equal annotation, {over}"),
@@ -234,6 +236,6 @@ def _tell(metrics: dict[str, Any]) -> None:
                     for c in metrics[key]
                 ],
             )  # fmt: skip
-    unscored = max(entry["unscored"] for entry in metrics["runs"] if entry["combined"] is None)
+    unscored = max(row["unscored"] for row in metrics["runs"] if row["combined"] is None)
     if unscored:
         say(f"Up to {unscored} instances could not be scored (too long, or at the edge): wrong.")

@@ -1,7 +1,7 @@
 """Parsers as rows: alone and beside every predictor, parsed once, at the annotation of both."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,12 @@ class Knowing:
             return [Tree("XX", [word]) for word in words[first:last]]
 
         if kind == "nothing":
-            return Parsed(Tree("S", tagged(0, len(words))), None)
+            apart = [
+                Tree("A", tagged(0, k)),
+                *tagged(k, k + 1),
+                Tree("B", tagged(k + 1, len(words))),
+            ]
+            return Parsed(Tree("S", apart), None)
         start -= kind == "wrong"
         found = Tree("NP", [Tree("NP", tagged(start, k)), Tree("XX", [words[k]]),
                             Tree("NP", tagged(k + 1, end))])  # fmt: skip
@@ -173,7 +178,7 @@ def test_rows_of_a_parser_follow_the_rule(corpus: Path, knowing: Knowing) -> Non
 
 
 def test_gains_are_at_equal_annotation(corpus: Path, knowing: Knowing) -> None:
-    """What has candidates is compared with parser and baseline together, and with the baseline only across."""
+    """What has candidates is compared with parser and baseline together, with the baseline only across."""
     metrics = run(corpus)
     records = {each["system"]: each["annotation"] for each in metrics["runs"]}
     assert records["parser-corpus"] == OTHERS
@@ -352,6 +357,3 @@ def test_two_rows_of_one_name_are_refused(corpus: Path, knowing: Knowing, tmp_pa
     write_json(tmp_path / "corpus/parser.json", READY)
     with pytest.raises(InputError, match=r"two systems would be called parsed\.corpus"):
         run(corpus, parser=["corpus", str(tmp_path / "corpus")])
-
-
-Ask = Callable[..., list[str]]

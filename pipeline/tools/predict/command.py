@@ -101,8 +101,14 @@ def _parse(folder: Path) -> Parse:
     from pipeline.parsing.card import corpus_parser  # noqa: PLC0415
     from pipeline.parsing.parser import CARD  # noqa: PLC0415
 
-    own = (folder / CARD).is_file()
-    parser = corpus_parser(folder if own else folder / "parser")
+    places = [place for place in (folder, folder / "parser") if (place / CARD).is_file()]
+    if not places:
+        raise InputError(
+            "no parser here",
+            path=folder,
+            remedy="name the folder of one, or of a corpus that has one",
+        )
+    parser = corpus_parser(places[0])
     if parser.needs_tags:
         raise ModelError(
             "this parser reads part-of-speech tags, which are not predicted here", path=folder,
