@@ -3,9 +3,10 @@
 Everything is a command of conjoin, and every command a unit that is not done again: `units` prints them in
 order, `run` does those that are not done, until its hours are over, and keeps what evaluation finds in
 benchmarks/outcomes/pretrained-CORPUS.jsonl. One chain (corpus, labels, seed) needs nothing of another, so two
-calls with other corpora share a machine of two cores. `pretrained_tables.py` prints the tables from what is kept.
+calls with other corpora share a machine of two cores. `pretrained_tables.py` prints the tables of what is
+kept.
 
-    python benchmarks/pretrained_study.py run --corpus data/study/genia --encoder data/models/minilm --seeds 0 1
+    python benchmarks/pretrained_study.py run --corpus data/study/genia --seeds 0 1
 """
 
 import argparse
@@ -80,7 +81,9 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
 
     def parse(name: str, *more: str) -> Unit:
         taught = ("--parser", "labelled", "--parser-lm", str(encoder), *PARSING)
-        return Unit(f"preparse {name} {at}", ("preparse", where, *taught, *draw, "--name", name, *more))
+        return Unit(
+            f"preparse {name} {at}", ("preparse", where, *taught, *draw, "--name", name, *more)
+        )
 
     def select(folder: str, source: str, *more: str) -> Unit:
         names = str(candidates / source / at), "--out", str(candidates / folder / at)
@@ -88,7 +91,15 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
 
     predictor = str(runs / "predictor" / labelled / f"seed-{seed}" / "predictor")
     believed = ("--predictor", predictor, "--relative", RELATIVE)
-    harvested = ("harvest", where, "--trees", PARSER, *draw, "--out", str(candidates / "harvest" / at))
+    harvested = (
+        "harvest",
+        where,
+        "--trees",
+        PARSER,
+        *draw,
+        "--out",
+        str(candidates / "harvest" / at),
+    )
     yield parse(PARSER)
     yield train("predictor", "baseline")
     yield Unit(f"harvest {at}", harvested)

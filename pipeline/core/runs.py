@@ -271,7 +271,6 @@ class Card(TypedDict):
     seen: NotRequired[Count | None]
     distinct: NotRequired[Count | None]
     accepted: NotRequired[Count | None]
-    annotation: NotRequired[list[Part]]
 
 
 class Timing(TypedDict):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 from transformers import AttentionInterface, AttentionMaskInterface, PretrainedConfig
+from transformers.masking_utils import sdpa_mask
 
 _NAME = "conjoin-packed"
 _FIRST_POSITION = {"bert": False, "roberta": True, "xlm-roberta": True, "camembert": True}
@@ -94,11 +95,11 @@ def _attention(  # noqa: PLR0917 - transformers passes by position
             query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling
         )
     else:
-        parts = zip(*(each.split(list(lengths), 2) for each in (query, key, value)), strict=True)
+        parts = (torch.split(each, list(lengths), 2) for each in (query, key, value))
         found = torch.cat(
             [
-                F.scaled_dot_product_attention(*part, dropout_p=dropout, scale=scaling)
-                for part in parts
+                F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=scaling)
+                for q, k, v in zip(*parts, strict=True)
             ],
             2,
         )
@@ -106,4 +107,4 @@ def _attention(  # noqa: PLR0917 - transformers passes by position
 
 
 AttentionInterface.register(_NAME, _attention)
-AttentionMaskInterface.register(_NAME, AttentionMaskInterface()["sdpa"])
+AttentionMaskInterface.register(_NAME, sdpa_mask)
