@@ -36,7 +36,7 @@ TRAINING = (
 """Of every predictor; chosen by seeds 100 to 102 on dev sentences (benchmarks/README.md)."""
 
 PARSING = (
-    "--parser-hidden", "128", "--parser-epochs", "30", "--encoder-rate", "5e-5",
+    "--parser-hidden", "128", "--parser-epochs", "30", "--parser-lm-rate", "5e-5",
 )  # fmt: skip
 """Of every parser; the draw's validation sentences choose the epoch."""
 
