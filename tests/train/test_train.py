@@ -343,7 +343,7 @@ def test_average_is_what_is_validated_and_saved(corpus: Path, tmp_path: Path) ->
         ({"share": 1.5}, "train.share = 1.5: Input should be less than or equal to 1"),
         (
             {"accept": "best"},
-            "train.accept = 'best': Input should be 'delta', 'quantile' or 'agree'",
+            "train.accept = 'best': Input should be 'delta', 'quantile', 'agree' or 'relative'",
         ),
         ({"temperature": "foo"}, "train.temperature = 'foo': must be a number above 0, or 'fit'"),
         ({"temperature": 0}, "train.temperature = 0: must be a number above 0, or 'fit'"),
