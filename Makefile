@@ -11,7 +11,7 @@ SKIP := --system (t5|bert|unranked|\S+-no-filter) .*--labelled 250|--labelled 50
 # QUICK=1: one seed, one size, T5's fills and attested ones; gold trees instead of a parser, language models half
 # as long.
 QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm bert --sync --seed|--pool 1|--system (bert|unranked)\s
-QUICK_SET := ingest.world.raw=20000 preparse.world.parser=treebank generate.world.references=1 \
+QUICK_SET := ingest.world.raw=20000 preparse.world.parser=treebank evaluate.world.parser=[] generate.world.references=1 \
 	pretrain.world.t5.steps=500 pretrain.world.bert.steps=1000
 
 # Fails where the torch that was installed is the build for NVIDIA's GPUs.

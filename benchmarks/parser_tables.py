@@ -314,6 +314,9 @@ def _print_predictors(table: Table, outcomes: Outcomes, size: str) -> None:
         names = ("parser", "predictor", "either (oracle)", COMBINED)
         gains = ("gain over the parser", "and over the predictor")
         print_table(["outer boundary by coordinator: predictor", "arm", *names, *gains], rows)
+        print(
+            "A predictor of L (baseline) knows boundaries alone: gains over it are across annotation.\n"
+        )
 
 
 def main(options: argparse.Namespace) -> None:

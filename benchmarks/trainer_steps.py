@@ -92,6 +92,10 @@ class Bench:
         """SAMPLE(U, 1)."""
         return self.candidates[index % len(self.candidates)]
 
+    def together(self, index: int) -> list[Drawn]:
+        """The same, alone in its words."""
+        return [self.sample(index)]
+
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
@@ -152,7 +156,11 @@ def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
         drawn = bench.sample(first + len(trials))
         verdict = bench.calc_score([drawn])[0]
         trials.append(
-            Trial(drawn, verdict, rule.accepts(drawn.label, verdict.score, best=verdict.best))
+            Trial(
+                drawn,
+                verdict,
+                rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share),
+            )
         )
     return trials
 
@@ -165,7 +173,11 @@ def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
         if sum(t.accepted for t in trials) == PAPER.K:
             break
         trials.append(
-            Trial(each, verdict, rule.accepts(each.label, verdict.score, best=verdict.best))
+            Trial(
+                each,
+                verdict,
+                rule.accepts(each.label, verdict.score, best=verdict.best, share=verdict.share),
+            )
         )
     return trials
 

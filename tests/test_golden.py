@@ -61,7 +61,7 @@ GOLDEN = {
     "generate": (3, "009cdaddb1ae4dd1"),
     "harvest": (1, "a819249b885e2ca4"),
     "select": (3, "234645d46df5b9ec"),
-    "train": (3, "05dc328c14ad214d"),
+    "train": (5, "05dc328c14ad214d"),
     "evaluate": (1, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
     "release": (1, "bc69aa6925a4f39f"),

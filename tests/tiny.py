@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,19 @@ def sentence(number: int, split: str = "train", label: str = "NP") -> Sentence:
     return Sentence(f"s{number}", "d", split, words, None, None, gold, "test")
 
 
+def bracketed(sentence: Sentence) -> Sentence:
+    """The sentence with a tree: its coordination, with two conjuncts, under the whole."""
+    (gold,) = sentence.coordinations
+    left, right = gold.conjuncts
+
+    def leaves(start: int, end: int) -> str:
+        return " ".join(f"(X {word})" for word in sentence.words[start:end])
+
+    middle = f"(NP (NP {leaves(*astuple(left))}) (CC and) (NP {leaves(*astuple(right))}))"
+    before, after = leaves(0, left.start), leaves(right.end, len(sentence.words))
+    return replace(sentence, tree=f"(S {before} {middle} {after})")
+
+
 def candidate(number: int) -> Candidate:
     """A candidate of that number: right if even, cut short by a word on the left if odd."""
     words, k, spans = coordinated(10_000 + number)
@@ -57,10 +71,19 @@ def ingested(corpus: Path) -> Path:
     return corpus
 
 
-def build(folder: Path) -> Path:
-    """A corpus folder: 40 sentences in L, 24 for validation, 30 for test, 60 candidates."""
+def build(folder: Path, *, trees: bool = False, more: int = 0) -> Path:
+    """A corpus folder: 40 sentences in L, 24 for validation, 30 for test, 60 candidates.
+
+    Args:
+        folder: where it goes.
+        trees: whether its sentences have trees.
+        more: training sentences in no draw, from number 94 on.
+    """
     sentences = [sentence(n) for n in range(64)]
     sentences += [sentence(n, "test", ["NP", "VP", "UCP"][n % 3]) for n in range(64, 94)]
+    sentences += [sentence(n) for n in range(94, 94 + more)]
+    if trees:
+        sentences = list(map(bracketed, sentences))
     write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
     ids = [s.sentence_id for s in sentences]
     write_json(folder / "draws/seed-0/40.json", {"labelled": ids[:40], "validation": ids[40:64]})

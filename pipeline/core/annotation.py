@@ -180,6 +180,11 @@ def level(annotation: Iterable[Part]) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def shared_level(records: Iterable[Annotation]) -> tuple[tuple[str, ...], ...]:
+    """The level of a system whose seeds have these records; of records that differ, all that any has."""
+    return tuple(sorted({part for record in records for part in level(record)}))
+
+
 def described(annotation: Sequence[Part], corpus: str) -> str:
     """The record in words, for a table's column: ``trees of 250 + 50; trees of 2,500 others``.
 

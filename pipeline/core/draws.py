@@ -1,5 +1,6 @@
 """Draws of L as files that ``ingest`` wrote: the sentences that they name (§5.1)."""
 
+from collections.abc import Set
 from pathlib import Path
 
 from pipeline.core.annotation import LABELLED, Annotation, joined, of_draw, part_of
@@ -38,19 +39,7 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
             "the draw has a validation sentence in L",
             path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
         )  # fmt: skip
-    source = corpus / SENTENCES_FILE
-    found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
-    for sentence_id in sorted(ids):
-        if sentence_id not in found or found[sentence_id].split != "train":
-            raise InputError(
-                "the draw names a sentence that is not in the training split",
-                path=path, sentence_id=sentence_id, remedy="run `conjoin ingest` again",
-            )  # fmt: skip
-        if fault := _fault(found[sentence_id]):
-            raise InputError(
-                f"the words disagree with the annotation: {fault}",
-                path=source, sentence_id=sentence_id, remedy="mend the corpus and ingest it again",
-            )  # fmt: skip
+    found = gold_of(corpus, ids, path, "the draw names", "run `conjoin ingest` again")
     drawn, validation = ([found[i] for i in part] for part in wanted)
     return drawn, validation
 
@@ -103,6 +92,37 @@ def _remedy(path: Path, seed: int, labelled: str) -> str:
     if not there or labelled in there:
         return again
     return f"there are: {', '.join(there)}; e.g. --labelled {there[-1]}; or {again}"
+
+
+def gold_of(
+    corpus: Path, ids: Set[str], named_by: Path, what: str, remedy: str
+) -> dict[str, Sentence]:
+    """Training sentences with their annotation, by id.
+
+    Args:
+        corpus: the corpus folder.
+        ids: the wanted ones.
+        named_by: the file that names them.
+        what: that it does so, for a message: "the draw names".
+        remedy: what to do about it if one is not there.
+
+    Raises:
+        InputError: one is not in the training split, or its annotation does not fit its words.
+    """
+    source = corpus / SENTENCES_FILE
+    found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in ids)}
+    for sentence_id in sorted(ids):
+        if sentence_id not in found or found[sentence_id].split != "train":
+            raise InputError(
+                f"{what} a sentence that is not in the training split",
+                path=named_by, sentence_id=sentence_id, remedy=remedy,
+            )  # fmt: skip
+        if fault := _fault(found[sentence_id]):
+            raise InputError(
+                f"the words disagree with the annotation: {fault}",
+                path=source, sentence_id=sentence_id, remedy="mend the corpus and ingest it again",
+            )  # fmt: skip
+    return found
 
 
 def _fault(sentence: Sentence) -> str | None:

@@ -15,11 +15,11 @@ A coordinator without a prediction (at the sentence's edge, or in one longer tha
 wrong under all criteria; it is never left out of the count.
 
 ``compare`` and ``compare_all`` hold two systems against each other: paired differences with bootstrap
-intervals.
+intervals, and ``t_interval`` one over seeds alone.
 """
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -120,7 +120,8 @@ class Comparison:
 
     ``low`` and ``high`` bound the 95 % interval of the mean difference ``gain``; ``seeds`` are those
     that both have, and ``by_seed`` their differences one by one. With one seed the interval holds for
-    the draw of test instances only.
+    the draw of test instances only. ``across``: the two are not of one level of annotation, so it is no
+    gain of one method over another.
     """
 
     system: System
@@ -131,11 +132,43 @@ class Comparison:
     low: float
     high: float
     by_seed: tuple[float, ...] = ()
+    across: bool = False
 
     @property
     def clear(self) -> bool:
         """Whether the interval leaves 0 out."""
         return self.low > 0 or self.high < 0
+
+    @property
+    def by_t(self) -> tuple[float, float] | None:
+        """The interval of ``t_interval``."""
+        return t_interval(self.by_seed)
+
+
+_T_SEEDS = 3  # below which the interval is too wide to tell anything
+_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""97.5 % quantiles of Student's t with 1, 2 ... degrees of freedom."""
+
+
+def t_interval(by_seed: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % t-interval of the mean of paired differences, a value for each seed.
+
+    It takes the test instances as given, and few seeds as what they are: with three it is 4.3 standard errors
+    to each side, where a bootstrap over them knows nothing wider than what they show.
+
+    Returns:
+        Its bounds; None of fewer than three seeds.
+    """
+    count = len(by_seed)
+    if count < _T_SEEDS:
+        return None
+    z, freedom = 1.959964, count - 1
+    t = _T[freedom - 1] if freedom <= len(_T) else z + (z**3 + z) / (4 * freedom)
+    mean, half = statistics.fmean(by_seed), t * statistics.stdev(by_seed) / count**0.5
+    return mean - half, mean + half
 
 
 class Difference(NamedTuple):
@@ -148,24 +181,65 @@ class Difference(NamedTuple):
     by_seed: tuple[float, ...]
 
 
-def compared(systems: Iterable[System]) -> list[tuple[System, System]]:
-    """Which systems are held against which: (system, against)."""
+def compared(
+    systems: Iterable[System], levels: Mapping[System, Hashable] | None = None
+) -> list[tuple[System, System]]:
+    """Which systems are held against which: (system, against).
+
+    Two of one level of annotation are compared as ``System.is_compared_with`` has it, two of different levels
+    as ``is_compared_across`` has.
+
+    Args:
+        systems: all there are.
+        levels: of annotation, by system; None: all have one.
+    """
     known = list(systems)
-    return [
-        (system, other) for system in known for other in known if system.is_compared_with(other)
-    ]
+
+    def wanted(system: System, other: System) -> bool:
+        if levels is None or levels[system] == levels[other]:
+            return system.is_compared_with(other)
+        return system.is_compared_across(other)
+
+    return [(system, other) for system in known for other in known if wanted(system, other)]
 
 
-def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Difference | None:
+FEWEST_DOCUMENTS = 10
+"""Of fewer no resampling shows how another would differ, so that instances are resampled instead."""
+
+
+def documents_of(names: Sequence[str]) -> list[int] | None:
+    """Each instance's document by number, as ``compare`` takes them; None where there are too few.
+
+    Args:
+        names: the id of each instance's document.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return [numbers[name] for name in names] if len(numbers) >= FEWEST_DOCUMENTS else None
+
+
+def compare(
+    first: Correct,
+    second: Correct,
+    seed: tuple[int, ...],
+    documents: Sequence[int] | None = None,
+) -> Difference | None:
     """Mean paired difference with its 95 % percentile bootstrap interval.
 
     Seeds and test instances are resampled together, each with replacement: a gain counts if it would
     be seen again with other draws of L and other test sentences. Every seed's pair is compared on
-    the same instances, and all pairs of one ``seed`` are resampled alike.
+    the same instances, and all pairs of one ``seed`` are resampled alike. Where it is known of which
+    document each instance is, whole documents are drawn instead: instances of one are more alike than those
+    of two. The mean is then over the instances of the documents drawn.
 
     Of S seeds S − 1 are drawn: as many as S would make the variance over seeds (S − 1)/S of what it
     is, a third too small with three. What no resampling can mend is that three seeds hardly ever
     show how far a fourth might lie; benchmarks/intervals.py measures what is left of the 95 %.
+
+    Args:
+        first: what a system got right.
+        second: what the other one did.
+        seed: of the resampling.
+        documents: the number of each instance's document, from 0; None: instances are drawn.
 
     Returns:
         The difference, or None without a common seed.
@@ -181,15 +255,19 @@ def compare(first: Correct, second: Correct, seed: tuple[int, ...]) -> Differenc
     difference = np.array([first[s] for s in seeds], dtype=float) - np.array(
         [second[s] for s in seeds], dtype=float
     )  # [seeds, instances]
-    drawn = max(len(seeds) - 1, 1) * difference.shape[1]
+    sums, sizes = difference, np.ones(difference.shape[1])
+    if documents is not None:
+        sizes = np.bincount(documents).astype(float)
+        sums = np.array([np.bincount(documents, weights=of_seed) for of_seed in difference])
+    drawn = max(len(seeds) - 1, 1)
     means = np.concatenate(
         [
-            ((of_seeds @ difference) * of_instances).sum(1)
-            for of_seeds, of_instances in resamples(seed, *difference.shape)
+            ((of_seeds @ sums) * of_units).sum(1) / (drawn * (of_units @ sizes))
+            for of_seeds, of_units in resamples(seed, *sums.shape)
         ]
     )
     tail = (1 - _LEVEL) / 2
-    low, high = np.quantile(means / drawn, [tail, 1 - tail])
+    low, high = np.quantile(means, [tail, 1 - tail])
     by_seed = tuple(float(gain) for gain in difference.mean(1))
     return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
 
@@ -210,20 +288,32 @@ def resamples(
     ]
 
 
+Cell = tuple[int, System]
+"""|L| and a system."""
+
+
 def compare_all(
-    correct: Mapping[tuple[int, System], Correct], pairs: Sequence[tuple[System, System]]
+    correct: Mapping[Cell, Correct],
+    levels: Mapping[Cell, Hashable] | None = None,
+    documents: Sequence[int] | None = None,
 ) -> list[Comparison]:
-    """The comparisons of ``pairs`` (system, against) at every |L| where both have a common seed.
+    """The comparisons that ``compared`` names, at every |L| where both have a common seed.
 
     Args:
         correct: (|L|, system) → what it got right.
-        pairs: which to compare.
+        levels: (|L|, system) → its level of annotation; None: all have one. Comparisons of two levels are
+            marked ``across``.
+        documents: of the instances, as ``compare`` takes them.
     """
     found = []
     for labelled in sorted({size for size, _ in correct}):
-        for system, against in pairs:
-            first, second = correct.get((labelled, system)), correct.get((labelled, against))
-            figures = compare(first, second, (0, labelled)) if first and second else None
-            if figures:
-                found.append(Comparison(system, against, labelled, **figures._asdict()))
+        here = [system for size, system in correct if size == labelled]
+        of = None if levels is None else {system: levels[labelled, system] for system in here}
+        for system, against in compared(here, of):
+            pair = correct[labelled, system], correct[labelled, against]
+            if figures := compare(*pair, (0, labelled), documents):
+                across = of is not None and of[system] != of[against]
+                found.append(
+                    Comparison(system, against, labelled, **figures._asdict(), across=across)
+                )
     return found

@@ -68,6 +68,16 @@ NO_TWINS = "none"
 ANY = "any"
 """The ``control_of`` of a control for every caption of its generator."""
 
+ALONE, ELSE, TOGETHER = "alone", "else", "together"
+"""How a system uses a parser: what it finds and nothing else; that and, where it finds none, the predictor;
+or that unless the predictor thinks little of it (``predictor/with_parser.py``)."""
+
+USUAL_TAU = 0.001
+"""τ of ``TOGETHER`` where nobody chose one: fixed before any figure was looked at."""
+
+PARSER_MODE = "parser"
+"""The ``mode`` of a parser alone, which is no mode of training."""
+
 
 class System(str):
     """The name of a system, with the fields that say what it is; equal to its plain name.
@@ -83,6 +93,8 @@ class System(str):
         variation: what its training does otherwise than the full method (``no-filter``).
         control_of: the caption whose effect it is the control for: it has all but that; ``ANY``: it is
             the control for every caption of its generator (``unranked``, for what ranks).
+        parser: the parser that it uses beside the predictor, by name; None: a predictor alone.
+        combined: how: ``ALONE``, ``ELSE`` or ``TOGETHER``; None without a parser.
     """
 
     FIELDS = ("generator", "caption", "variation", "control_of")
@@ -93,11 +105,23 @@ class System(str):
     caption: str | None
     variation: str | None
     control_of: str | None
+    parser: str | None
+    combined: str | None
 
-    def __new__(cls, name: str, mode: str = "", augment: str = NO_TWINS, **fields: str) -> Self:
-        """A system of a name, a mode, its twins and those of its ``FIELDS`` that are known."""
+    def __new__(
+        cls,
+        name: str,
+        mode: str = "",
+        augment: str = NO_TWINS,
+        *,
+        parser: str | None = None,
+        combined: str | None = None,
+        **fields: str,
+    ) -> Self:
+        """A system of a name, a mode, its twins, its parser and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
         system.mode, system.augment = mode, augment
+        system.parser, system.combined = parser, combined
         for field_ in cls.FIELDS:
             setattr(system, field_, fields.get(field_))
         return system
@@ -108,10 +132,51 @@ class System(str):
         augment = str(card.get("settings", {}).get("augment", NO_TWINS))
         return cls(str(card["system"]), str(card["mode"]), augment, **card.get("shown_as", {}))
 
+    @classmethod
+    def of_row(cls, entry: Mapping[str, Any]) -> Self:
+        """The system of an entry of ``runs`` in ``metrics.json``, as ``as_row`` wrote it."""
+        return cls(
+            str(entry["system"]),
+            str(entry.get("mode", "")),
+            str(entry.get("augment", NO_TWINS)),
+            parser=entry.get("parser"),
+            combined=entry.get("combined"),
+            **entry.get("shown_as", {}),
+        )
+
+    def as_row(self) -> dict[str, Any]:
+        """What says in ``metrics.json`` what it is."""
+        shown = {name: getattr(self, name) for name in self.FIELDS}
+        return {
+            "system": str(self), "mode": self.mode, "augment": self.augment,
+            "shown_as": {name: value for name, value in shown.items() if value is not None},
+            "parser": self.parser, "combined": self.combined,
+        }  # fmt: skip
+
+    def with_parser(self, parser: str, combined: str) -> "System":
+        """This predictor beside a parser."""
+        row = self.as_row() | {"parser": parser, "combined": combined}
+        return System.of_row(row | {"system": f"{self}+{parser}-{combined}"})
+
+    @property
+    def predictor(self) -> str:
+        """The name of the runs whose predictor it uses; its own, unless it stands beside a parser."""
+        return self.removesuffix(f"+{self.parser}-{self.combined}")
+
+    @classmethod
+    def parser_alone(cls, parser: str) -> Self:
+        """A parser without any predictor."""
+        return cls(f"parser-{parser}", PARSER_MODE, parser=parser, combined=ALONE)
+
     @property
     def is_baseline(self) -> bool:
-        """Whether it learns from L alone, as it is."""
-        return self.mode == "baseline" and self.augment == NO_TWINS
+        """Whether it is a predictor that learns from L alone, as it is."""
+        return self.mode == "baseline" and self.augment == NO_TWINS and self.combined is None
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether its predictor learned from candidates."""
+        return self.mode not in ("baseline", PARSER_MODE)
 
     @property
     def apart(self) -> str | None:
@@ -126,15 +191,31 @@ class System(str):
             and other.variation is None
             and other.apart in (None, self.apart)
             and (other.apart, other.variation) != (self.apart, self.variation)
+            and self.combines_as(other)
         )
 
+    def combines_as(self, other: "System") -> bool:
+        """Whether both use no parser, or one parser in one way."""
+        return (self.parser, self.combined) == (other.parser, other.combined)
+
     def is_compared_with(self, other: "System") -> bool:
-        """Whether its gain over ``other`` is computed: over baselines, what it varies, its control."""
+        """Whether its gain over ``other`` is computed, where both are of one level of annotation.
+
+        Of a system with candidates that over each without; of one without that over baselines; of each that
+        over what it varies and over its control. Of two levels only ``is_compared_across`` is computed.
+        """
+        without = self.has_candidates and not other.has_candidates
+        return without or self.is_compared_across(other)
+
+    def is_compared_across(self, other: "System") -> bool:
+        """Whether the difference is also computed where the two are not of one level of annotation."""
         if self == other:
             return False
-        controlled = self.caption is not None and (
-            (self.generator, self.caption, self.variation)
+        controlled = (
+            self.caption is not None
+            and (self.generator, self.caption, self.variation)
             == (other.generator, other.control_of, other.variation)
+            and self.combines_as(other)
         )
         over_baseline = other.is_baseline and not self.is_baseline
         return over_baseline or self.varies(other) or controlled
@@ -167,6 +248,10 @@ class _Paper(TypedDict, total=False):
     unlike: list[Annotated[list[Any], AfterValidator(_named)]]
 
 
+ShownAs = dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
+"""The ``FIELDS`` of a system that are known."""
+
+
 class Card(TypedDict):
     """What is read of ``run.json``; earlier versions lack some of it."""
 
@@ -175,10 +260,9 @@ class Card(TypedDict):
     labelled: Count
     seed: Count
     draw: NotRequired[str | Count]
-    shown_as: NotRequired[
-        dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
-    ]
+    shown_as: NotRequired[ShownAs]
     settings: NotRequired[_Settings]
+    annotation: NotRequired[list[Part]]
     paper: NotRequired[_Paper]
     steps: NotRequired[Count | None]
     best_step: NotRequired[Count | None]
@@ -187,7 +271,6 @@ class Card(TypedDict):
     seen: NotRequired[Count | None]
     distinct: NotRequired[Count | None]
     accepted: NotRequired[Count | None]
-    annotation: NotRequired[list[Part]]
 
 
 class Timing(TypedDict):

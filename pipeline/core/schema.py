@@ -126,6 +126,9 @@ SCORED = _nullable(
 
 PROBABILITIES = _nullable(_schema(candidate_id=_TEXT, probability=_SHARE), "probability")
 
+SHARES = PROBABILITIES.append(_field("share", _SHARE).with_nullable(True))
+"""The same where the share of the best boundary's probability was asked for."""
+
 VERDICTS = _schema(candidate_id=_TEXT, folder=_TEXT, kind=_TEXT, sensible=pa.bool_())
 
 

@@ -383,8 +383,20 @@ class ParserSettings(Settings):
         description="train: encoder whose layers the parser reads; bert: CORPUS/models/bert; a folder in the "
         "corpus, any folder, or a hub name; unset: it learns words from the trees alone.",
     )
+    parser_lm_rate: float = Field(
+        0.0,
+        ge=0,
+        description="train: learning rate of that encoder, which then learns with the parser; 0: it stays as "
+        "it is.",
+    )
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     seed: int = Field(0, ge=0, description="Seed of parser training.")
     threads: int = Field(
         1, ge=1, le=MOST_THREADS, description="CPU threads per process (part of the fingerprint)."
     )
+
+    @model_validator(mode="after")
+    def _has_what_learns(self) -> Self:
+        if self.parser_lm_rate and self.parser_lm is None:
+            raise ValueError("parser-lm-rate is of an encoder: name it with --parser-lm")
+        return self

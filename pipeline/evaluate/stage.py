@@ -1,53 +1,47 @@
-"""``conjoin evaluate``: every run of a corpus against gold coordination (Table 2).
+"""``conjoin evaluate``: every run of a corpus against gold coordination (Table 2), and parsers beside them.
 
 A run's predictions are kept with the digest of what they depend on, and only those of a new or changed
-run are made; ``metrics.json`` is computed from the rows of all of them, so it does not tell which.
+run are made; ``metrics.json`` is computed from the rows of all of them, so it does not tell which. A parser
+(``--parser``) parses the split once; its structures are a row of their own, and two more with every predictor
+(``predictor/with_parser.py``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.console import say, table, track
-from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
-from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
-from pipeline.core.fingerprint import Fingerprint, Output, versions_of
+from pipeline.core.files import sha256_of, write_json
+from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.metrics import (
-    CRITERIA,
-    accuracy,
-    accuracy_by_category,
+    Comparison,
     as_conjuncts,
     categories,
     compare_all,
-    compared,
-    judge,
-    mean_sd,
+    documents_of,
 )
-from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.runs import Card, System
-from pipeline.core.schema import PREDICTIONS, read_sentences, sentence_row
-from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
+from pipeline.core.types import Span
+from pipeline.evaluate.annotated import annotation_of, corpus_name
+from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
+from pipeline.evaluate.kept import Kept, Made
+from pipeline.evaluate.scoring import COLUMNS, COUNTS, Scored, entry, summary
 from pipeline.evaluate.settings import Evaluate
 
 ALGORITHM = 1
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
 
-_COLUMNS = [*CATEGORIES, "overall"]
-
-
-_COUNTS = ("best_step", "steps", "seen", "accepted")
-
 
 def _whole(card: dict[str, Any]) -> dict[str, Any]:
-    missing = [key for key in _COUNTS if card.get(key) is None]
+    missing = [key for key in COUNTS if card.get(key) is None]
     if "best_validation_accuracy" not in card:  # null where no validation sentence can be scored
         missing.append("best_validation_accuracy")
     if missing:
@@ -59,12 +53,6 @@ _Card = Annotated[Card, AfterValidator(_whole)]
 """The card of a run of this version; other readers make do with less."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Instance:
-    sentence: Sentence
-    gold: Coordination
-
-
 def run(settings: Evaluate) -> None:
     """Predict and score all evaluable coordinations of the split with every run's predictor.
 
@@ -72,63 +60,71 @@ def run(settings: Evaluate) -> None:
     mean) or only one seed (an sd).
 
     Raises:
-        InputError: there is no run, or the split has no evaluable coordination.
-        ModelError: a run's predictor cannot be loaded.
+        InputError: there is no run or parser, or the split has no evaluable coordination.
+        ModelError: a run's predictor, or a parser, cannot be loaded.
     """
     folders = _runs(settings.corpus)
-    instances = _instances(settings)
+    instances = read_instances(settings)
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
-    sentences = {i.sentence.sentence_id: sentence_row(i.sentence) for i in instances}
     # Not the device: on another the last digits of probabilities differ, and to look for it would take
     # longer than to read what is kept.
     about = Fingerprint(
         settings={"batch_tokens": settings.batch_tokens},
-        inputs={"sentences": digest_of(list(sentences.values()))},
+        inputs={"sentences": digest(instances)},
         algorithm=ALGORITHM,
         versions=versions_of("torch", "transformers", "tokenizers"),
         machine={"threads": settings.threads},
     )
-    runs, known = [], set[str]()
-    correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
+    kept = Kept(out)
+    scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
-        known.add(name)
         made_of = replace(about, model=sha256_of(folder / "predictor"))
-        output = Output(out / "predictions", out / "kept" / f"{name}.json", made_of)
-        rows = _rows(output, name, partial(_predict, folder, instances, settings))
-        run_, right = _score(card, instances, rows)
-        runs.append(run_)
-        key = run_["labelled"], System.of(card)
-        correct.setdefault(key, {})[run_["seed"]] = right
-    for path in (*out.glob("kept/*.json"), *out.glob("predictions/*.parquet")):
-        if path.stem not in known:  # of a run that is gone
-            path.unlink()
-    systems = dict.fromkeys(system for _, system in correct)
-    labels = [instance.gold.label for instance in instances]
-    metrics = {
-        "split": settings.split,
-        "instances": {name: len(members) for name, members in categories(labels).items()},
-        "runs": runs,
-        "summary": _summary(runs),
-        "comparisons": [asdict(c) for c in compare_all(correct, compared(systems))],
-    }
+        rows, _ = kept.rows(name, made_of, partial(_predict, folder, instances, settings))
+        record = annotation_of(card, settings.corpus)
+        scored.append(entry(System.of(card), card, record, instances, rows))
+    if settings.parser:
+        from pipeline.evaluate.parser_rows import ParserRows  # noqa: PLC0415 - torch takes seconds
+
+        scored += ParserRows(settings, instances, kept, about).of(folders)
+    kept.remove_others()
+    metrics = _metrics(settings, instances, scored)
     write_json(out / "metrics.json", metrics)
     _tell(metrics)
 
 
-def _rows(
-    output: Output, name: str, predict: Callable[[], list[dict[str, Any]]]
-) -> list[dict[str, Any]]:
-    """The rows of ``PREDICTIONS`` of a run in the order of the instances: those kept, or new ones."""
-    path = output.folder / f"{name}.parquet"
-    if output.state([path.name]).kind == "current":
-        return list(read_rows(path, PREDICTIONS))
-    rows = predict()
-    output.begin()
-    write_rows(path, PREDICTIONS, rows)
-    output.finish({path.name: FileFacts.of(path, len(rows))}, {})
-    return rows
+def _metrics(
+    settings: Evaluate, instances: Sequence[Instance], scored: Sequence[Scored]
+) -> dict[str, Any]:
+    """The document: runs, their means, and comparisons, those of different annotation apart."""
+    runs = [each for each, _ in scored]
+    correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
+    records: dict[tuple[int, System], list[Annotation]] = {}
+    for each, right in scored:
+        cell = each["labelled"], System.of_row(each)
+        correct.setdefault(cell, {})[each["seed"]] = right
+        records.setdefault(cell, []).append(from_json(each["annotation"]))
+    levels = {cell: shared_level(found) for cell, found in records.items()}
+    documents = documents_of([instance.sentence.doc_id for instance in instances])
+    found = compare_all(correct, levels, documents)
+    labels = [instance.gold.label for instance in instances]
+    return {
+        "split": settings.split,
+        "corpus": (name := corpus_name(settings.corpus)),
+        "instances": {name: len(members) for name, members in categories(labels).items()},
+        "resampled": "instances" if documents is None else "documents",
+        "runs": runs,
+        "summary": summary(runs, name),
+        "comparisons": [_as_json(each) for each in found if not each.across],
+        "across": [_as_json(each) for each in found if each.across],
+    }
+
+
+def _as_json(comparison: Comparison) -> dict[str, Any]:
+    told = asdict(comparison)
+    told.pop("across")  # which list it stands in says so
+    return told | {"by_t": comparison.by_t}
 
 
 def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:
@@ -174,24 +170,7 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
             )
 
 
-def _instances(settings: Evaluate) -> list[_Instance]:
-    require_ingested(settings.corpus)
-    path = settings.corpus / SENTENCES_FILE
-    found = list(read_sentences(path, lambda sentence: sentence.split == settings.split))
-    sentences = found[: settings.limit]
-    instances = [_Instance(s, c) for s in sentences for c in s.coordinations if c.is_evaluable]
-    if not instances:
-        raise InputError(
-            f"no evaluable coordination in split {settings.split!r}",
-            path=path,
-            remedy="choose another --split or a greater --limit",
-        )
-    return instances
-
-
-def _predict(
-    folder: Path, instances: Sequence[_Instance], settings: Evaluate
-) -> list[dict[str, Any]]:
+def _predict(folder: Path, instances: Sequence[Instance], settings: Evaluate) -> Made:
     """What a run's predictor says of every instance, as rows of ``PREDICTIONS``."""
     # These take seconds, and are not needed where all predictions are kept.
     import torch  # noqa: PLC0415
@@ -207,105 +186,56 @@ def _predict(
     )
     rows = []
     for instance, prediction in zip(instances, found, strict=True):
-        gold, words = instance.gold, instance.sentence.words
         conjuncts: tuple[Span, ...] = ()
         if prediction is not None:
-            conjuncts = as_conjuncts(words, gold.coordinator, prediction.span)
-        rows.append(
-            {
-                "sentence_id": instance.sentence.sentence_id,
-                "coordinator": gold.coordinator,
-                "word": gold.word,
-                "label": gold.label,
-                "gold": [{"start": s.start, "end": s.end} for s in gold.conjuncts],
-                "predicted": [{"start": s.start, "end": s.end} for s in conjuncts],
-                "probability": prediction.probability if prediction else 0.0,
-            }
-        )
-    return rows
+            conjuncts = as_conjuncts(
+                instance.sentence.words, instance.gold.coordinator, prediction.span
+            )
+        rows.append(row_of(instance, conjuncts, prediction.probability if prediction else 0.0))
+    return rows, {}
 
 
-def _score(
-    card: Mapping[str, Any], instances: Sequence[_Instance], rows: Sequence[Mapping[str, Any]]
-) -> tuple[dict[str, Any], list[bool]]:
-    """A run's entry in ``metrics.json``, and for every instance whether it got the boundary right."""
-    verdicts = [
-        judge(instance.gold, [Span(s["start"], s["end"]) for s in row["predicted"]])
-        for instance, row in zip(instances, rows, strict=True)
-    ]
-    labels = [instance.gold.label for instance in instances]
-    right = [verdict["whole"] for verdict in verdicts]
-    return {
-        **{key: card[key] for key in ("system", "mode", "labelled", "seed")},
-        "draw": str(card.get("draw", card["labelled"])),
-        "accuracy": accuracy_by_category(labels, right),
-        "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
-        "validation_accuracy": card["best_validation_accuracy"],
-        **{key: card[key] for key in _COUNTS},
-        "unscored": sum(not row["predicted"] for row in rows),
-    }, right
-
-
-def _summary(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and sample standard deviation over seeds, by system and |L|."""
-
-    def key(entry: dict[str, Any]) -> tuple[int, str]:
-        return entry["labelled"], entry["system"]
-
-    summary = []
-    for (labelled, system), group in groupby(sorted(runs, key=lambda m: (*key(m), m["seed"])), key):
-        members = list(group)
-        columns = {name: mean_sd([m["accuracy"][name] for m in members]) for name in _COLUMNS}
-        criteria = {name: mean_sd([m["criteria"][name] for m in members]) for name in CRITERIA}
-        summary.append(
-            {
-                "system": system,
-                "labelled": labelled,
-                "draw": members[0]["draw"],
-                "seeds": [m["seed"] for m in members],
-                "mean": {name: value[0] for name, value in columns.items()},
-                "sd": {name: value[1] for name, value in columns.items()},
-                "criteria": {
-                    name: {"mean": mean, "sd": sd} for name, (mean, sd) in criteria.items()
-                },
-            }
-        )
-    return summary
-
-
-def _size(entry: dict[str, Any]) -> str:
+def _size(row: dict[str, Any]) -> str:
     """|L|, and the draw's name where that is a word."""
-    draw, labelled = entry["draw"], str(entry["labelled"])
+    draw, labelled = row["draw"], str(row["labelled"])
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
 def _tell(metrics: dict[str, Any]) -> None:
     counts = metrics["instances"]
-    sizes = {entry["labelled"]: _size(entry) for entry in metrics["summary"]}
-    table(
-        f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds",
-        ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in _COLUMNS)],
-        [
-            [
-                f"{_size(entry)} {entry['system']}",
-                len(entry["seeds"]),
-                *(percent(entry["mean"][name], entry["sd"][name]) for name in _COLUMNS),
-            ]
-            for entry in metrics["summary"]
-        ],
-    )
-    if metrics["comparisons"]:
+    sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
+    for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(
-            "Gain in points, with the 95 % bootstrap interval over seeds and instances",
-            ["|L| system", "against", "seeds", "gain", "interval"],
+            f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds; annotated: "
+            f"{annotated}",
+            ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in COLUMNS)],
             [
                 [
-                    f"{sizes[c['labelled']]} {c['system']}", c["against"], len(c["seeds"]),
-                    points(c["gain"]), f"{points(c['low'])} … {points(c['high'])}",
+                    f"{_size(row)} {row['system']}",
+                    len(row["seeds"]),
+                    *(percent(row["mean"][name], row["sd"][name]) for name in COLUMNS),
                 ]
-                for c in metrics["comparisons"]
+                for row in metrics["summary"]
+                if row["annotated"] == annotated
             ],
-        )  # fmt: skip
-    unscored = max(entry["unscored"] for entry in metrics["runs"])
+        )
+    over = f"with the 95 % bootstrap interval over seeds and {metrics['resampled']}"
+    for key, title in (
+        ("comparisons", f"Gain in points at equal annotation, {over}"),
+        ("across", f"Differences in points between levels of annotation, {over}: no gains"),
+    ):
+        if metrics[key]:
+            table(
+                title,
+                ["|L| system", "against", "seeds", "difference", "interval"],
+                [
+                    [
+                        f"{sizes[c['labelled']]} {c['system']}", c["against"], len(c["seeds"]),
+                        points(c["gain"]), f"{points(c['low'])} … {points(c['high'])}",
+                    ]
+                    for c in metrics[key]
+                ],
+            )  # fmt: skip
+    unscored = max(row["unscored"] for row in metrics["runs"] if row["combined"] is None)
     if unscored:
         say(f"Up to {unscored} instances could not be scored (too long, or at the edge): wrong.")

@@ -93,8 +93,10 @@ class NaturalText:
                 path=self._source, remedy="harvest from a corpus with more training text",
             )  # fmt: skip
         self.notes = left_out
-        trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm"}
+        trained = {"tags", "parser_epochs", "parser_hidden", "parser_lm", "parser_lm_rate"}
         inert = trained if own else set[str]()
+        if not settings.parser_lm_rate:  # as they were before an encoder could learn
+            inert |= {"parser_lm_rate"}
         if settings.trees is None:  # which leaves rows as they were before trees had names
             inert |= {"trees"}
         if not is_model_name(settings.parser_lm):  # where it lies is no fact of the rows

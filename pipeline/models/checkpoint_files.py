@@ -22,6 +22,9 @@ from pipeline.core.fingerprint import Fingerprint, Output
 RECORD = "finished.json"
 """What ``pretrain`` writes beside a model when it is whole."""
 
+CHECKPOINT_RECORD = "checkpoint.json"
+"""What ``conjoin models`` writes beside a checkpoint that it fetched."""
+
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
     "sentencepiece.model", "tokenizer.model", "spm.model",

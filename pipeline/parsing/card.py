@@ -64,6 +64,16 @@ def learned_from(folder: Path) -> frozenset[str]:
         folder: such as CORPUS/parser.
 
     Raises:
+        InputError: as ``what_it_learned``.
+    """
+    found = what_it_learned(folder)
+    return frozenset((*found["trees"], *found["dev"])) if found else frozenset()
+
+
+def what_it_learned(folder: Path) -> Learned | None:
+    """The same apart, by what for; None of a ready parser, of which nothing is known.
+
+    Raises:
         InputError: there is no parser, an earlier version trained it and did not say, or the file is
             not the one that was written.
     """
@@ -72,7 +82,7 @@ def learned_from(folder: Path) -> frozenset[str]:
     if "files" not in card:  # ready, or lent by another corpus, which trained it
         place = Path(str(card["source"])).parent
         if not str(card["source"]).endswith(".pt") or not (place / CARD).is_file():
-            return frozenset()
+            return None
         card = read_json(place / CARD, Card, remedy=REMEDY)
     known = card.get("files", {})
     if LEARNED not in known:
@@ -86,8 +96,8 @@ def learned_from(folder: Path) -> frozenset[str]:
             f"not the file that {CARD} beside it lists", path=path,
             remedy="run `conjoin preparse` again",
         )  # fmt: skip
-    found = read_json(path, Learned)
-    return frozenset((*found["trees"], *found["dev"]))
+    found: Learned = read_json(path, Learned)
+    return found
 
 
 def source_of(given: str) -> str:

@@ -1,17 +1,26 @@
 """A language model of ours as the source of a parser's word vectors, kept whole in the parser's folder.
 
 Stanza would load the model by name, from wherever that leads; here it is given one that conjoin has loaded,
-with conjoin's own checks. The name in its settings is always ``ENCODER``.
+with conjoin's own checks. The name in its settings is always ``ENCODER``. Nor does stanza run it: its own way
+pads all sentences of a call to the longest, and encodes the trees that it learns from once in every epoch
+although the encoder stays as it is.
 """
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import torch
+from stanza.models.common import bert_embedding
+from stanza.models.constituency import lstm_model
 from stanza.models.constituency import trainer as stanza_trainer
+from torch import Tensor, nn
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.models.loading import from_pretrained, length_limit, load_encoder
+from pipeline.models.packing import can_pack, packed_states
 
 ENCODER = "encoder"
 """Folder beside a parser of the encoder that its words come from."""
@@ -33,6 +42,145 @@ def words_encoder(where: str) -> Encoder:
     return model, tokenizer
 
 
+_KEPT = 4096  # sentences whose states are kept: a frozen encoder's of L's trees and of those that choose
+_PREFIX = "bert_model."  # of the encoder's weights in stanza's file
+_ORDINARY = 4  # layers that stanza mixes where it is not told otherwise
+
+
+class _Memory:
+    """States of the sentences that were last encoded by an encoder that does not learn."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, tuple[str, ...]], Tensor] = OrderedDict()
+
+    def get(self, key: tuple[int, tuple[str, ...]]) -> Tensor | None:
+        """The states of a sentence, ``[layers, words + 2, width]``, if they are known."""
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def put(self, key: tuple[int, tuple[str, ...]], states: Tensor) -> None:
+        """Keep them, and let go of those that nobody asked for the longest."""
+        self._kept[key] = states
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+
+
+_memory: _Memory | None = None
+
+
+def _embeddings(  # noqa: PLR0917 - stanza passes by position
+    model_name: str,
+    tokenizer: PreTrainedTokenizerBase,
+    model: PreTrainedModel,
+    data: Sequence[Sequence[str]],
+    device: torch.device,
+    keep_endpoints: bool,
+    detach: bool = True,
+    bert_layer_mix: nn.Linear | None = None,
+    peft_name: str | None = None,
+) -> list[Tensor]:
+    """In place of stanza's ``extract_bert_embeddings``: the same vectors, without padding and only once.
+
+    Args:
+        model_name: ``ENCODER``, or the name of another model, which is left to stanza.
+        tokenizer: its tokenizer.
+        model: the encoder.
+        data: words of each sentence.
+        device: where it is.
+        keep_endpoints: whether the special tokens at both ends count as words.
+        detach: whether the encoder does not learn.
+        bert_layer_mix: learned weights of its last layers.
+        peft_name: of an adapter, which is left to stanza.
+
+    Returns:
+        ``[words (+ 2), width]`` of each sentence.
+    """
+    usual = {"detach": detach, "bert_layer_mix": bert_layer_mix, "peft_name": peft_name}
+
+    def stanzas(some: Sequence[Sequence[str]]) -> list[Tensor]:
+        found: list[Tensor] = _stanzas(
+            model_name, tokenizer, model, some, device, keep_endpoints, **usual
+        )
+        return found
+
+    if model_name != ENCODER or peft_name is not None or not can_pack(model):
+        return stanzas(data)
+    layers = bert_layer_mix.in_features if bert_layer_mix is not None else _ORDINARY
+    sentences = [tuple(words) for words in data]
+    memory = _memory if detach else None
+    known = {words: memory.get((layers, words)) for words in sentences} if memory else {}
+    found = {words: states for words, states in known.items() if states is not None}
+    new = [words for words in dict.fromkeys(sentences) if words not in found]
+    fitting = {
+        words: encoded
+        for words, encoded in zip(new, _encoded(tokenizer, new), strict=True)
+        if len(encoded[0]) <= tokenizer.model_max_length
+    }
+    if fitting:
+        with torch.set_grad_enabled(not detach and torch.is_grad_enabled()):
+            states = torch.stack(packed_states(model, [ids for ids, _ in fitting.values()], layers))
+        parts = torch.split(states, [len(ids) for ids, _ in fitting.values()], 1)
+        for (words, (_, places)), part in zip(fitting.items(), parts, strict=True):
+            found[words] = part[:, torch.tensor(places, device=part.device)]
+            if memory:
+                memory.put((layers, words), found[words])
+    outer = slice(None) if keep_endpoints else slice(1, -1)
+    return [
+        _mixed(found[words], bert_layer_mix)[outer]
+        if words
+        in found  # else longer than the encoder reads: stanza reads it in overlapping parts
+        else stanzas([list(words)])[0]
+        for words in sentences
+    ]
+
+
+def _encoded(
+    tokenizer: PreTrainedTokenizerBase, sentences: Sequence[tuple[str, ...]]
+) -> list[tuple[list[int], list[int]]]:
+    """Subwords of each sentence, and where each word's last one stands, with both special tokens."""
+
+    def read(data: list[list[str]]) -> list[tuple[list[int], list[Any]]]:
+        output = tokenizer(data, is_split_into_words=True, verbose=False)
+        places = [
+            bert_embedding.convert_to_position_list(words, output.word_ids(row))
+            for row, words in enumerate(data)
+        ]
+        return list(zip(output["input_ids"], places, strict=True))
+
+    if not sentences:
+        return []
+    data = [list(words) for words in sentences]
+    found = read(data)
+    if any(place is None for _, places in found for place in places):
+        # words that the tokenizer maps to nothing, for which stanza has a stand-in
+        found = read([list(words) for words in bert_embedding.fix_blank_tokens(tokenizer, data)])
+    return found
+
+
+def _mixed(states: Tensor, weights: nn.Linear | None) -> Tensor:
+    """The layers ``[layers, words, width]`` as one, as stanza's ``cloned_feature`` mixes them."""
+    if weights is None:
+        return states[:-1].sum(0) / len(states)
+    return states.mean(0) + torch.einsum("l,lwd->wd", weights.weight[0], states)
+
+
+_stanzas = bert_embedding.extract_bert_embeddings
+lstm_model.extract_bert_embeddings = _embeddings
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Keep what a frozen encoder says of the sentences that training asks for in every epoch."""
+    global _memory  # noqa: PLW0603 - stanza calls a function of its own module, which has no other place
+    _memory = _Memory()
+    try:
+        yield
+    finally:
+        _memory = None
+
+
 @contextmanager
 def given_to_stanza(encoder: Encoder | None) -> Iterator[None]:
     """Let stanza's trainer have this encoder wherever it would load one."""
@@ -45,7 +193,22 @@ def given_to_stanza(encoder: Encoder | None) -> Iterator[None]:
         stanza_trainer.load_bert = before
 
 
-def keep_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write the encoder of a parser beside it; training has not changed it."""
-    for part in encoder:
+def keep_encoder(encoder: Encoder, folder: Path, saved: dict[str, Any]) -> None:
+    """Write the encoder of a parser beside it, and take it out of the parser's own file.
+
+    Stanza saves an encoder that learned with the parser. So that it lies in one place, and a parser is
+    loaded in one way, its weights go to the encoder's folder, and the file says no more that it learns.
+
+    Args:
+        encoder: as it was given to training.
+        folder: the parser's.
+        saved: what stanza saved of the best epoch; it is changed.
+    """
+    model, tokenizer = encoder
+    weights = saved["params"]["model"]
+    own = {name: weights.pop(name) for name in list(weights) if name.startswith(_PREFIX)}
+    if own:
+        model.load_state_dict({name.removeprefix(_PREFIX): value for name, value in own.items()})
+    saved["params"]["config"]["bert_finetune"] = False
+    for part in (model, tokenizer):
         part.save_pretrained(folder / ENCODER)

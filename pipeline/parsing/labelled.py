@@ -50,6 +50,8 @@ class LabelledParser:
     def fingerprint(self) -> Fingerprint:
         """Everything that it depends on."""
         fields = {"parser_epochs", "parser_hidden", "seed", "tags", "threads"}
+        if self.settings.parser_lm_rate:
+            fields |= {"parser_lm_rate"}
         made = self.settings.model_dump(mode="json", include=fields) | {"labelled": self.labelled}
         if self.more:
             made |= {"more_trees": self.more, "min_words": self.min_words}

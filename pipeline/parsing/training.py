@@ -29,7 +29,13 @@ from stanza.models.constituency import tree_reader
 from pipeline.core.console import Meter
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, write_text
-from pipeline.parsing.encoders import ENCODER, Encoder, given_to_stanza, keep_encoder
+from pipeline.parsing.encoders import (
+    ENCODER,
+    Encoder,
+    given_to_stanza,
+    keep_encoder,
+    remembering,
+)
 from pipeline.parsing.measures import NOTHING, Counts, counted
 from pipeline.text.trees import Constituent, base_label, constituents, escape
 
@@ -143,6 +149,7 @@ def train_parser(
     tagged: bool,
     seed: int,
     encoder: Encoder | None = None,
+    encoder_rate: float = 0.0,
     per_epoch: int = 0,
 ) -> int:
     """Train a parser and write ``parser.pt``, ``pretrain.pt`` and ``resources.json`` to ``folder``.
@@ -158,7 +165,8 @@ def train_parser(
         hidden: hidden size.
         tagged: whether the parser reads the tags in the trees.
         seed: seed of initialisation, order and dropout.
-        encoder: where words come from beside the trees; it stays as it is, and is written to ``encoder/``.
+        encoder: where words come from beside the trees; it is written to ``encoder/``.
+        encoder_rate: the learning rate with which the encoder learns, too; 0: it stays as it is.
         per_epoch: trees of an epoch, drawn so that each is seen before any is seen again; 0: all.
 
     Returns:
@@ -179,6 +187,8 @@ def train_parser(
         args["epoch_size"] = per_epoch
         if encoder is not None:
             args["bert_model"] = ENCODER
+            args["bert_finetune"] = encoder_rate > 0
+            args["bert_learning_rate"] = encoder_rate / args["learning_rate"]
         set_random_seed(seed)
         train_trees, dev_trees = (
             list(tree_reader.read_trees("\n".join(some), use_tqdm=False))
@@ -195,13 +205,15 @@ def train_parser(
             raise InputError(
                 f"the parser cannot be trained on these trees: {reason}", path=folder
             ) from error
-        trainer = stanza_training.iterate_training(
-            args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
-            _Evaluator(meter),
-        )  # fmt: skip
+        with remembering():
+            trainer = stanza_training.iterate_training(
+                args, trainer, train_trees, sequences, transitions, dev_trees, [], [], cache,
+                _Evaluator(meter),
+            )  # fmt: skip
+        best = torch.load(saved, weights_only=True)
         if encoder is not None:
-            keep_encoder(encoder, folder)
-        _save_canonically(torch.load(saved, weights_only=True), folder / MODEL)
+            keep_encoder(encoder, folder, best)
+        _save_canonically(best, folder / MODEL)
     return int(trainer.best_epoch)
 
 

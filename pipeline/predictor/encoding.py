@@ -20,6 +20,7 @@ from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
+from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.tokenizers import padded, token_batch
 
 EDGE = "coordinator at the edge of the sentence"
@@ -186,6 +187,11 @@ def represent(
         The words' representations h, ``[sentences, words, width]``; values after a sentence's last
         word are padding.
     """
+    if device.type == "cpu" and can_pack(encoder):
+        (packed,) = packed_states(encoder, [encoded.ids for encoded in batch])
+        parts = torch.split(packed, [len(encoded.ids) for encoded in batch])
+        words = [part[torch.tensor(each.last)] for part, each in zip(parts, batch, strict=True)]
+        return pad_sequence(words, batch_first=True)
     groups = [list(range(len(batch)))]
     if device.type == "cpu":
         width: int = cast(PretrainedConfig, encoder.config).hidden_size

@@ -76,11 +76,13 @@ class Prediction:
 class Opinion:
     """What a predictor says of a structure that it is shown.
 
-    ``probability`` is in [0, 1]; ``best``: the structure is the one that ``Predictor.predict`` gives of
-    the same coordinator (of equally probable ones the first).
+    ``probability`` is in [0, 1]; ``share`` is that over the probability of the best structure of the same
+    coordinator, in [0, 1]: 1 of the best, 0 only where floats are at their end. ``best``: the structure is
+    the one that ``Predictor.predict`` gives (of equally probable ones the first).
     """
 
     probability: float
+    share: float
     best: bool
 
 
@@ -242,6 +244,17 @@ class Predictor(nn.Module):
         Returns:
             A scalar, with its gradient.
         """
+        return self.loss_and_words(examples, weights)[0]
+
+    def loss_and_words(
+        self, examples: Sequence[Example], weights: Sequence[float] | None = None
+    ) -> tuple[Tensor, Tensor, list[int]]:
+        """``forward``, and what it read: so that another loss may look at the same words.
+
+        Returns:
+            The scalar; the words' representations h, ``[sentences, words, width]``; and each example's
+            sentence among them.
+        """
         distinct = dict.fromkeys((e.words, e.twin) for e in examples)
         rows = {sentence: row for row, sentence in enumerate(distinct)}
         encoded = self.encoding.encode([words for words, _ in rows])
@@ -258,7 +271,7 @@ class Predictor(nn.Module):
         if weights is not None:
             each = [w for e, w in zip(examples, weights, strict=True) for _ in e.coordinators]
             right = right * torch.tensor(each, dtype=right.dtype, device=right.device)[:, None]
-        return -right.sum()
+        return -right.sum(), h, [rows[e.words, e.twin] for e in examples]
 
     def obstacles(
         self,
@@ -345,7 +358,9 @@ class Predictor(nn.Module):
             if obstacle(sentences[index], k, extent) is None:
                 place = extent.start, extent.end - 2 - k
                 best = divmod(int(scores.argmax()), scores.shape[1])
-                found[index] = Opinion(float(scores[place].exp()), place == best)
+                # Of the logarithms, so that it is told of a boundary whose probability no float holds.
+                share = float((scores[place] - scores[best]).exp())
+                found[index] = Opinion(float(scores[place].exp()), share, place == best)
         return found
 
     def distributions(

@@ -71,6 +71,8 @@ def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:
         inputs["draw"] = sha256_of(settings.corpus / draw_file(settings.seed, settings.labelled))
     if encoder is not None:
         inputs["encoder"] = identity(encoder)
+    if settings.parser_lm_rate:
+        fields |= {"parser_lm_rate"}
     return Fingerprint(
         settings=settings.model_dump(mode="json", include=fields),
         inputs=inputs,

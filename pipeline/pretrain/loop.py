@@ -153,6 +153,7 @@ def pretrain(
     checkpoints: Checkpoints | None = None,
     made_by: Mapping[str, Any] | None = None,
     probe: Probing | None = None,
+    body_share: float = 1.0,
 ) -> Course:
     """Train ``model`` in place, from the newest checkpoint if there is one.
 
@@ -171,12 +172,13 @@ def pretrain(
             still used, since it may hold hours of work; the run then differs from an uninterrupted
             one, which is reported and kept as ``mixed``.
         probe: what a look reads beside the validation loss, or None.
+        body_share: learning rate of all but a masked LM's head, as a share of the head's.
 
     Raises:
         ModelError: the loss is no longer a number.
         InputError: the checkpoint there is of another run, or cannot be written.
     """
-    run = _Run(model, objective, settings, device)
+    run = _Run(model, objective, settings, device, body_share)
     if checkpoints:
         run.take_up(checkpoints, made_by or {})
     course = run.course
@@ -200,19 +202,41 @@ def pretrain(
     return course
 
 
+def _groups(model: PreTrainedModel, body_share: float) -> list[dict[str, Any]]:
+    """Parameters for AdamW; those of body and head apart, with their ``share``, if it is not 1."""
+    groups = decay_groups(model, _WEIGHT_DECAY)
+    if body_share == 1.0:
+        return groups
+    # An output layer tied to the embeddings is the body's.
+    body = {id(weight) for weight in model.base_model.parameters()}
+    return [
+        {
+            **group,
+            "params": [each for each in group["params"] if (id(each) in body) is inside],
+            "share": body_share if inside else 1.0,
+        }
+        for group in groups
+        for inside in (True, False)
+    ]
+
+
 class _Run:
     """A model in training: its optimizer, and how far it is."""
 
     def __init__(
-        self, model: PreTrainedModel, objective: Objective, settings: Pretrain, device: Accelerator
+        self,
+        model: PreTrainedModel,
+        objective: Objective,
+        settings: Pretrain,
+        device: Accelerator,
+        body_share: float,
     ) -> None:
         self._model, self._objective = model, objective
         self._settings, self._device = settings, device
         self.course = Course()
         model.train()
-        optimizer = torch.optim.AdamW(
-            decay_groups(model, _WEIGHT_DECAY), lr=settings.learning_rate, betas=_BETAS, fused=True
-        )
+        groups = _groups(model, body_share)
+        optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=_BETAS, fused=True)
         self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
     def take_up(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
@@ -249,7 +273,7 @@ class _Run:
         """One step of the optimizer on a batch that all processes share."""
         course, device = self.course, self._device
         for group in self._optimizer.param_groups:
-            group["lr"] = self._rate(course.step)
+            group["lr"] = self._rate(course.step) * group.get("share", 1.0)
         # Each process has its own dropout, which does not depend on earlier updates.
         entropy = [self._settings.seed, 3, course.step, device.process_index]
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from accelerate import Accelerator
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import (
@@ -28,7 +28,8 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
-from pipeline.models.loading import load_tokenizer
+from pipeline.models.language_models import LanguageModel
+from pipeline.models.loading import length_limit, load_tokenizer
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
 from pipeline.pretrain.corruption import Spans
@@ -42,9 +43,6 @@ HELD_OUT = 100  # one text in so many is held out of training to measure the los
 MOST_HELD_OUT = 1000  # but no more than these
 _TOKENIZER_SENTENCES = 1_000_000  # that an own tokenizer is learnt from
 _TOKENIZER = "tokenizer"
-
-Base = tuple[PreTrainedModel, PreTrainedTokenizerBase]
-"""A model that is continued, and its tokenizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared
 
 
 def text_material(
-    settings: Pretrain, prepared: Prepared, base: Base | None, device: Accelerator
+    settings: Pretrain, prepared: Prepared, base: LanguageModel | None, device: Accelerator
 ) -> Material:
     """Tokens of the prepared text, an own tokenizer where there is no base, and what is hidden.
 
@@ -165,10 +163,10 @@ def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenize
 
 
 def _objective(
-    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: Base | None
+    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
 ) -> tuple[Objective, int]:
     """What to learn, and the most tokens a sentence may have for it."""
-    limit = min(settings.max_length, tokenizer.model_max_length)
+    limit = _most_tokens(settings, tokenizer, base)
     bert = settings.family == "bert"
     spans = Spans(
         lengths=settings.span_lengths,
@@ -182,12 +180,20 @@ def _objective(
     return CorruptedSentence(tokenizer, spans=spans), limit - 1
 
 
-def has_types(base: Base | None) -> bool:
+def _most_tokens(
+    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
+) -> int:
+    """Tokens of a sequence: what the settings ask for, as far as the model takes it."""
+    most = length_limit(base[0].config, tokenizer) if base else int(tokenizer.model_max_length)
+    return min(settings.max_length, most)
+
+
+def has_types(base: LanguageModel | None) -> bool:
     """Whether a BERT has token types for two sentences; those made here do."""
     return base is None or getattr(base[0].config, "type_vocab_size", 0) > 1
 
 
-def twin_material(settings: Pretrain, base: Base) -> Material:
+def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
     """Twins of the corpus's parsed coordinations; those of the last sentences are held out.
 
     Raises:
@@ -201,7 +207,7 @@ def twin_material(settings: Pretrain, base: Base) -> Material:
             path=settings.corpus / SENTENCES_FILE,
             remedy="run `conjoin ingest`",
         )
-    limit = min(settings.max_length, tokenizer.model_max_length)
+    limit = _most_tokens(settings, tokenizer, base)
     twins = read_twins(
         settings.corpus, tokenizer, limit, held_out, drop=settings.held_out == "drop"
     )

@@ -125,6 +125,14 @@ def _add_repeatedly(totals: NDArray[np.float64], value: float, times: NDArray[np
     totals[order] = sums
 
 
+def token_counts(texts: Sequence[Text], vocabulary: int, *, most: int = _MOST) -> NDArray[np.int64]:
+    """How often each token occurs ``[V]``, in all texts or in evenly spaced ones of ``most`` tokens."""
+    counts = np.zeros(vocabulary, dtype=np.int64)
+    for part in _blocks(texts, most, _BLOCK):
+        counts += np.bincount(np.concatenate(part), minlength=vocabulary)
+    return counts
+
+
 def ppmi_svd(texts: Sequence[Text], vocabulary: int, width: int, seed: int) -> Tensor:
     """Token vectors ``[V, width]`` of unit variance; zero for tokens that do not occur.
 

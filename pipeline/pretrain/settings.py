@@ -33,8 +33,8 @@ class Pretrain(Settings):
     )
     base: str | None = Field(
         None,
-        description="Hub name or folder (models/t5: this corpus's) to continue from; unset: from "
-        "scratch, own tokenizer.",
+        description="Hub name or folder (models/t5: this corpus's) to continue from; a BERT that is an "
+        "encoder alone is given a head; unset: from scratch, own tokenizer.",
     )
     objective: Literal["corruption", "twins"] = Field(
         "corruption",
@@ -71,6 +71,12 @@ class Pretrain(Settings):
         description="Join consecutive sentences up to so many tokens; 0: each stands alone.",
     )
     learning_rate: float = Field(1e-3, gt=0, description="Peak AdamW learning rate.")
+    body_learning_rate: float | None = Field(
+        None,
+        gt=0,
+        description="bert: that of all but the head; unset: the same, or a fifth of it where the head is "
+        "new, as the base has none.",
+    )
     warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps that warm up linearly.")
     vocab_size: int = Field(
         4000, ge=100, le=1 << 24, description="From scratch: tokenizer vocabulary."
@@ -133,6 +139,8 @@ class Pretrain(Settings):
         inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
         if self.span_lengths == "composed":
             inert.add("longest_span")
+        if self.family != "bert" or self.body_learning_rate is None:
+            inert.add("body_learning_rate")
         if self.base:
             inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
         if not self.texts:

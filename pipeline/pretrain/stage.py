@@ -1,6 +1,7 @@
 """``conjoin pretrain``: a BERT or a T5 from raw text, one adapted to twins, or a pointer to one."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -22,8 +23,9 @@ from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
 from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
-from pipeline.models.language_models import load_language_model
+from pipeline.models.language_models import load_base
 from pipeline.models.loading import READY, identity, load_config, locate
+from pipeline.models.masked_head import no_head, set_frequencies
 from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
     Material,
@@ -32,7 +34,7 @@ from pipeline.pretrain.material import (
     text_material,
     twin_material,
 )
-from pipeline.pretrain.new_model import new_model
+from pipeline.pretrain.new_model import new_model, token_counts
 from pipeline.pretrain.probe import build_probe
 from pipeline.pretrain.settings import Pretrain
 
@@ -52,7 +54,8 @@ def run(settings: Pretrain) -> None:
     Raises:
         InputError: there is no training text, the checkpoint is of another run, or a ready model is
             to take the place of a trained one.
-        ModelError: the base or ready model is missing, or the base lacks a mask token or sentinels.
+        ModelError: the base or ready model is missing, the base lacks a mask token or sentinels, or a
+            head where none can be learnt.
         SettingsError: the heads do not divide the width.
     """
     out = settings.corpus / "models" / settings.lm / f"seed-{settings.seed}"
@@ -84,9 +87,11 @@ def _require_untrained(out: Path) -> None:
 def _train(settings: Pretrain, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
-    base = load_language_model(settings.family, where) if where else None
+    base, new_head = load_base(settings.family, where) if where else (None, False)
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
+        if new_head:  # twins are too few to learn one from
+            raise no_head(base[0], str(where))
         twins = twin_material(settings, base)
         digest, gather = twins.digest, lambda: twins
     else:
@@ -102,6 +107,8 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     material = gather()
     if base:
         model = base[0]
+        if new_head:
+            _begin_bias(model, material, str(where), device)
     else:
         torch.manual_seed(settings.seed)
         model = new_model(settings, material.tokenizer, material.training)
@@ -111,6 +118,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
         model, material.objective, material.training, material.validation,
         settings=settings, device=device, probe=_probe(settings, material),
         checkpoints=Checkpoints(work / "checkpoints", same_run, _KEEP), made_by=fingerprint.to_dict(),
+        body_share=_body_share(settings, new_head),
     )  # fmt: skip
     if device.is_main_process:
         if course.mixed:  # of two versions or machines: no run in one go makes it
@@ -123,6 +131,30 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
             f"{course.tokens:,} tokens in {course.seconds:,.0f} s"
         )
     device.wait_for_everyone()
+
+
+def _begin_bias(
+    model: PreTrainedModel, material: Material, where: str, device: Accelerator
+) -> None:
+    """Begin a new head at the frequencies of the training text's tokens."""
+    counts = token_counts(material.training, int(model.config.vocab_size))
+    loss = set_frequencies(model, torch.from_numpy(counts))
+    if device.is_main_process:
+        say(
+            f"{where} has no head of a masked LM and is given one; frequencies of tokens alone make a "
+            f"loss of {loss:.3f}, a perplexity of {math.exp(loss):,.1f}"
+        )
+
+
+_NEW_HEAD_SHARE = 0.2
+"""Of a new head's learning rate: what the pretrained rest has, which must not be lost meanwhile."""
+
+
+def _body_share(settings: Pretrain, new_head: bool) -> float:
+    """The learning rate of all but the head as a share of the head's."""
+    if settings.family == "bert" and settings.body_learning_rate is not None:
+        return settings.body_learning_rate / settings.learning_rate
+    return _NEW_HEAD_SHARE if new_head else 1.0
 
 
 def _fingerprint(

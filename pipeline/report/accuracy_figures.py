@@ -40,10 +40,11 @@ def accuracy_dots(block: Sequence[Result], name: str = "") -> list[Panel]:
 
 
 def gain_dots(gains: Mapping[System, Comparison], name: str = "") -> list[Panel]:
-    """Gain over the baseline of each system at one |L|, with its 95 % interval; 0 is marked."""
-    # The baseline has a row too, so that the rows of both pictures stand level.
-    first = [Mark(system, 0.0, 0.0, 0.0) for system in {gain.against for gain in gains.values()}]
-    return _differences(gains, "Gain over the baseline", first, name)
+    """Gain of each system at one |L| over its rival, with its 95 % interval; 0 is marked."""
+    # What gains are over has a row too, so that the rows of both pictures stand level.
+    rivals = {gain.against for gain in gains.values()} - gains.keys()
+    first = [Mark(system, 0.0, 0.0, 0.0) for system in sorted(rivals, key=system_key)]
+    return _differences(gains, "Gain at equal annotation", first, name)
 
 
 def ablation_dots(gains: Mapping[System, Comparison]) -> list[Panel]:
@@ -134,7 +135,7 @@ def accuracy_over_sizes(metrics: Metrics) -> list[Panel]:
 
 
 def gain_over_sizes(metrics: Metrics) -> list[Panel]:
-    """The gain over the baseline over |L|, with 95 % intervals; none without comparisons."""
+    """The gain at equal annotation over |L|, with 95 % intervals; none without comparisons."""
     return _gains(metrics, curves_over_sizes(metrics)[0])
 
 
@@ -149,8 +150,8 @@ def _gains(metrics: Metrics, systems: Sequence[System], name: str = "") -> list[
         for size in metrics.sizes:
             if gain := metrics.gain(size, system):
                 marks.setdefault(system, {})[size] = gain_mark(gain)
-    title = "Gain over the baseline, 95 % interval"
-    y_label = "points over the baseline"
+    title = "Gain at equal annotation, 95 % interval"
+    y_label = "points over the best without candidates"
     return _over_sizes(metrics, marks, title, y_label, "{:+.1f}", zero=True, name=name)
 
 

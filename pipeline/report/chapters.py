@@ -17,7 +17,7 @@ from pipeline.report import provenance, training_curves
 from pipeline.report.audit import Audit
 from pipeline.report.charts import Panel
 from pipeline.report.examples import unfinished_folders
-from pipeline.report.findings import caveat, comparisons_table, findings
+from pipeline.report.findings import across_table, caveat, comparisons_table, findings
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
 from pipeline.report.paper_tables import (
@@ -70,8 +70,11 @@ def accuracy(found: Material) -> Iterator[Part]:
     panels = [*figures.accuracy_dots(block), *figures.gain_dots(gains)]
     words = [" ".join(findings(metrics, found.runs))]
     yield _of(accuracy_table(metrics, found.size), panels, name="accuracy", words=words)
-    if not gains:
-        yield "No gains with intervals: evaluation/metrics.json has no comparisons here."
+    if not gains and any(result.system.has_candidates for result in block):
+        yield (
+            "No gains with intervals: evaluation/metrics.json has no comparison with a system without "
+            "candidates at equal annotation here; `conjoin evaluate --parser` makes such systems."
+        )
 
 
 def ablation(found: Material) -> Iterator[Part]:
@@ -105,6 +108,8 @@ def comparisons(found: Material) -> Iterator[Part]:
     """Every comparison, and whether it is more than noise."""
     if table := comparisons_table(found.metrics):
         yield Section(table.title, [caveat(found.metrics)], tables=[table])
+    if table := across_table(found.metrics):
+        yield Section(table.title, tables=[table])
 
 
 def criteria(found: Material) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from pipeline.report.results import (
     Metrics,
     Result,
     full_method,
+    generates,
     is_papers_method,
     more_than_noise,
     short_name,
@@ -23,9 +24,10 @@ from pipeline.report.results import (
 def findings(metrics: Metrics, runs: Iterable[Run] = ()) -> list[str]:
     """Sentences about the main |L|: what generation gains at best, how far that can be trusted, and why.
 
-    The first is about the system that finds most. If that is not the paper's own method, the next says
-    what it gains over the system that it varies, or over its control, and the last what the paper's
-    method with the better generator does; if it is, the last counts what the others gain.
+    The first is about the system that finds most, beside the best without candidates from the same
+    annotation. If that is not the paper's own method, the next says what it gains over the system that it
+    varies, or over its control, and the last what the paper's method with the better generator does; if it
+    is, the last counts what the others of its level of annotation gain.
 
     Args:
         metrics: of the evaluation.
@@ -34,35 +36,62 @@ def findings(metrics: Metrics, runs: Iterable[Run] = ()) -> list[str]:
     size, split = metrics.main, metrics.split
     known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
     baseline = next((r for r in known if r.system == metrics.baseline), None)
-    others = [r for r in known if not r.system.is_baseline]
+    generated = [r for r in known if generates(r.system)]
     begin = f"With {metrics.phrase(size)},"
-    if not others:
+    if not generated:
         if baseline is None:
-            return [f"{begin} no run could be scored."]
+            return [f"{begin} no predictor could be scored."]
         return [
             f"{begin} the baseline finds {_share(baseline)} of the outer boundaries on {split} "
             f"({_seeds(len(baseline.by_seed))}).",
-            "Nothing but the baseline has been run, so there is nothing to compare it with.",
+            "Nothing but the baseline has been run, so there is nothing to compare it with."
+            if len(known) == 1
+            else "Nothing was learned from candidates, so there is no gain of theirs to state.",
         ]
-    best = max(others, key=_overall)  # of equals the paper's, which stand first
+    best = max(generated, key=_overall)  # of equals the paper's, which stand first
+    others = [r for r in generated if r.level == best.level]
     among = _among(best, others)
-    if baseline is None:
+    if len({r.level for r in known}) > 1:
+        begin += f" annotated: {best.annotated},"
+    rival = metrics.rival(best)
+    if rival is None:
         return [
             f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer "
             f"boundaries on {split} ({_seeds(len(best.by_seed))}).",
-            "There is no baseline run, so no gain can be stated.",
+            f"There is {nothing_to_compare(baseline is not None)}, so no gain can be stated.",
         ]
     gain = metrics.gain(size, best.system)
     first = (
         f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
-        f"on {split}, {_difference(best, baseline)} the baseline’s {_share(baseline)} "
+        f"on {split}, {_difference(best, rival)} {rival_phrase(metrics, best, rival)}’s {_share(rival)} "
         f"({_told(gain, best)})."
     )
-    found = [first] if gain else [first, _trust(best, baseline)]
+    found = [first] if gain else [first, _trust(best, rival)]
     if not is_papers_method(best.system):
-        paper = _papers_method(metrics, others, baseline, runs)
-        return [*found, *_over_control(metrics, best), *paper]
+        return [*found, *_over_control(metrics, best), *_papers_method(metrics, generated, runs)]
     return [*found, _others(metrics, best, others)] if gain else found
+
+
+def nothing_to_compare(baseline: bool) -> str:
+    """What is said where a system has no ``rival``, and what would make one.
+
+    Args:
+        baseline: whether there is one, of other annotation.
+    """
+    if not baseline:
+        return "no baseline run"
+    return (
+        "nothing at equal annotation to compare with: `conjoin evaluate --parser` with the parser that "
+        "its candidates are from makes that"
+    )
+
+
+def rival_phrase(metrics: Metrics, result: Result, rival: Result) -> str:
+    """What a gain is over, within a sentence; and that it was chosen among several, if it was."""
+    among = len(metrics.without_candidates(result))
+    if result.system.has_candidates and among > 1:
+        return f"{system_phrase(rival.system)}, the best of {among} without candidates at equal annotation"
+    return system_phrase(rival.system)
 
 
 def _told(gain: Comparison | None, result: Result) -> str:
@@ -81,9 +110,7 @@ def _over_control(metrics: Metrics, best: Result) -> list[str]:
     return [f"{over} ({gain_words(gain)})."]
 
 
-def _papers_method(
-    metrics: Metrics, others: Sequence[Result], baseline: Result, runs: Iterable[Run]
-) -> list[str]:
+def _papers_method(metrics: Metrics, others: Sequence[Result], runs: Iterable[Run]) -> list[str]:
     """What the paper's method with the better generator does, and its δ."""
     plain = [result for result in others if is_papers_method(result.system)]
     if not plain:
@@ -97,11 +124,13 @@ def _papers_method(
     delta = rules.pop() if len(rules) == 1 else None
     rule = "" if delta is None else f" with δ = {delta:g}"
     among = _among(best, others)
+    found = (
+        f"The paper’s method, {system_phrase(best.system)}{rule}{among or ','} finds {_share(best)}"
+    )
+    if (rival := metrics.rival(best)) is None:
+        return [f"{found}; there is nothing at equal annotation to compare it with."]
     told = _told(metrics.gain(metrics.main, best.system), best)
-    return [
-        f"The paper’s method, {system_phrase(best.system)}{rule}{among or ','} finds {_share(best)}, "
-        f"{_difference(best, baseline)} the baseline ({told})."
-    ]
+    return [f"{found}, {_difference(best, rival)} {system_phrase(rival.system)} ({told})."]
 
 
 def better_generator(metrics: Metrics) -> System | None:
@@ -112,8 +141,8 @@ def better_generator(metrics: Metrics) -> System | None:
 
 def gain_words(gain: Comparison) -> str:
     """What an interval says of a gain, and how many seeds stand behind it."""
-    bounds = f"95 % interval {points(gain.low)} to {points(gain.high)}"
-    return f"{bounds}, {_seeds(len(gain.seeds))}: {verdict(gain)}"
+    told = f"95 % interval {points(gain.low)} to {points(gain.high)}"
+    return f"{told}, {_seeds(len(gain.seeds))}: {verdict(gain)}"
 
 
 def verdict(gain: Comparison) -> str:
@@ -127,7 +156,12 @@ def verdict(gain: Comparison) -> str:
 
 def interval(gain: Comparison) -> str:
     """The bounds of a gain in points, ``+1.20 … +7.60``."""
-    return f"{points(gain.low)} … {points(gain.high)}"
+    return bounds((gain.low, gain.high))
+
+
+def bounds(pair: tuple[float, float] | None) -> str:
+    """Two bounds in points; a dash where there are none."""
+    return f"{points(pair[0])} … {points(pair[1])}" if pair else "–"
 
 
 def _among(best: Result, others: Sequence[Result]) -> str:
@@ -138,8 +172,8 @@ def _among(best: Result, others: Sequence[Result]) -> str:
     return f", the best of {len(others)} systems with generation," if len(others) > 1 else ""
 
 
-def _difference(best: Result, baseline: Result) -> str:
-    gain = 100 * (_overall(best) - _overall(baseline))
+def _difference(best: Result, rival: Result) -> str:
+    gain = 100 * (_overall(best) - _overall(rival))
     if not gain:
         return "no more and no less than"
     return f"{abs(gain):.2f} points {'more' if gain > 0 else 'less'} than"
@@ -156,7 +190,9 @@ def _others(metrics: Metrics, best: Result, others: Sequence[Result]) -> str:
         told = (
             f"by {points(gain.gain)} points ({gain_words(gain)})" if gain else "by an unknown gain"
         )
-        return f"The other system, {system_phrase(top.system)}, differs from the baseline {told}."
+        rival = metrics.rival(top)
+        over = system_phrase(rival.system) if rival else "what it is compared with"
+        return f"The other system, {system_phrase(top.system)}, differs from {over} {told}."
     clear = [r for r in rest if (g := metrics.gain(metrics.main, r.system)) and _up(g)]
     named = " and ".join(system_phrase(r.system) for r in clear)
     count = f"{len(clear)} of the {len(rest)}" if clear else f"None of the {len(rest)}"
@@ -169,12 +205,12 @@ def _up(gain: Comparison) -> bool:
     return more_than_noise(gain) and gain.gain > 0
 
 
-def _trust(best: Result, baseline: Result) -> str:
+def _trust(best: Result, rival: Result) -> str:
     """Without an interval: the difference seed by seed, for seeds also vary the draw of L."""
     gains = [
         100 * (one - other)
-        for seed in sorted(best.by_seed.keys() & baseline.by_seed.keys())
-        if (one := best.by_seed[seed]) is not None and (other := baseline.by_seed[seed]) is not None
+        for seed in sorted(best.by_seed.keys() & rival.by_seed.keys())
+        if (one := best.by_seed[seed]) is not None and (other := rival.by_seed[seed]) is not None
     ]
     count = len(gains)
     if count < ENOUGH:
@@ -186,7 +222,7 @@ def _trust(best: Result, baseline: Result) -> str:
     spread = f"from {min(gains):+.2f} to {max(gains):+.2f} points, {fmean(gains):+.2f} on average"
     where = f"all {count}" if up == count else f"only {up} of {count}" if up else f"none of {count}"
     doubt = ", which is not enough to tell the two apart" if 0 < up < count else ""
-    return f"Seed by seed it is above the baseline in {where} ({spread}){doubt}."
+    return f"Seed by seed it is above {system_phrase(rival.system)} in {where} ({spread}){doubt}."
 
 
 def _overall(result: Result) -> float:
@@ -206,7 +242,7 @@ _CHANCE = 0.05  # of calling a difference that is none more than noise
 
 
 def ordered(metrics: Metrics, labelled: int) -> list[Comparison]:
-    """The comparisons at one |L|: with the baseline in the order of Table 2, then the ablations."""
+    """The comparisons at one |L|, all of equal annotation, by what they are over."""
     found = [c for c in metrics.comparisons if c.labelled == labelled]
     return sorted(found, key=lambda c: (system_key(c.against), system_key(c.system)))
 
@@ -217,8 +253,12 @@ def caveat(metrics: Metrics) -> str:
     if not counts:
         return ""
     told = [
-        "Differences are paired by seed and test instance; the 95 % interval is a bootstrap over both."
+        "Both systems of a comparison have the same annotation. Differences are paired by seed and test "
+        "instance; the 95 % interval is a bootstrap over "
+        + ("both." if metrics.resampled == "instances" else "seeds and whole documents.")
     ]
+    if counts[-1] >= ENOUGH:
+        told.append("The t-interval is that of the seeds alone, for these test instances.")
     few, many = counts[0], counts[-1]
     if many < 2:
         told.append("With one seed it does not cover the variation between draws of L.")
@@ -246,7 +286,7 @@ def comparisons_table(metrics: Metrics) -> Table | None:
             cells = (
                 metrics.label(size), short_name(gain.system), short_name(gain.against),
                 *(percent(r.mean["overall"], r.sd["overall"]) if r else "–" for r in both),
-                points(gain.gain), interval(gain), verdict(gain),
+                points(gain.gain), interval(gain), bounds(gain.by_t), verdict(gain),
                 " ".join(points(x, 1) for x in gain.by_seed) or "–",
             )  # fmt: skip
             best = frozenset({5}) if more_than_noise(gain) else frozenset()
@@ -256,9 +296,35 @@ def comparisons_table(metrics: Metrics) -> Table | None:
     return Table(
         "More than noise?",
         ("|L|", "Model", "Against", "Accuracy", "the other’s", "Difference", "95 % interval",
-         "verdict", "seed by seed"),
+         "t-interval", "verdict", "seed by seed"),
         tuple(rows),
         names=3,
         note="Accuracy in %, mean ± sample standard deviation over all seeds of each; difference in points "
         "over the seeds that both have.",
     )  # fmt: skip
+
+
+def across_table(metrics: Metrics) -> Table | None:
+    """Differences between systems of different annotation, which say nothing of either's method."""
+    rows = []
+    for size in metrics.sizes:
+        found = [c for c in metrics.across if c.labelled == size]
+        found.sort(key=lambda c: (system_key(c.against), system_key(c.system)))
+        for number, one in enumerate(found):
+            pair = [metrics.result(size, name) for name in (one.system, one.against)]
+            annotated = [each.annotated if each else "–" for each in pair]
+            cells = (
+                metrics.label(size), short_name(one.system), annotated[0], short_name(one.against),
+                annotated[1], points(one.gain), interval(one),
+            )  # fmt: skip
+            rows.append(Row(cells, begins=number == 0))
+    if not rows:
+        return None
+    return Table(
+        "Differences between levels of annotation",
+        ("|L|", "Model", "annotated", "Against", "annotated", "Difference", "95 % interval"),
+        tuple(rows),
+        names=5,
+        note="These are no gains: the two systems of a row were not made from the same annotation, and more "
+        "of it explains a difference as well as a method does. In points, as in the table of comparisons.",
+    )

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, FileName, Number, PlaceName
 from pipeline.core.metrics import CRITERIA
+from pipeline.core.runs import ShownAs
 from pipeline.core.types import CATEGORIES
 
 
@@ -192,6 +193,11 @@ class _EvaluatedRun(TypedDict):
     labelled: Count
     seed: Count
     accuracy: _RunAccuracy
+    augment: NotRequired[str]
+    shown_as: NotRequired[ShownAs]
+    parser: NotRequired[PlaceName | None]
+    combined: NotRequired[Literal["alone", "else", "together"] | None]
+    annotation: NotRequired[list[Part]]
 
 
 class _MeanAndSd(TypedDict):
@@ -225,6 +231,9 @@ class _Evaluated(TypedDict):
     runs: list[_EvaluatedRun]
     summary: list[_Summary]
     comparisons: NotRequired[list[_Comparison]]
+    across: NotRequired[list[_Comparison]]
+    corpus: NotRequired[PlaceName]
+    resampled: NotRequired[Literal["instances", "documents"]]
 
 
 def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +241,8 @@ def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
     systems = {system for system, _ in runs}
     if not {(each["system"], each["labelled"]) for each in value["summary"]} <= runs:
         raise ValueError("the summary has a system without a run")
-    if not {one[key] for one in value.get("comparisons", ()) for key in _COMPARED} <= systems:
+    compared = (*value.get("comparisons", ()), *value.get("across", ()))
+    if not {one[key] for one in compared for key in _COMPARED} <= systems:
         raise ValueError("the comparisons have a system without a run")
     return value
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.core import console
 from pipeline.core.markdown import points
 from pipeline.core.metrics import Comparison
-from pipeline.core.runs import NO_TWINS, Run, candidates_at_hand
+from pipeline.core.runs import NO_TWINS, TOGETHER, Run, candidates_at_hand
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
 from pipeline.report.results import FULL, Metrics, read_generation
 
@@ -47,7 +47,8 @@ def _steps(
     metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
     if (good := _good(metrics, found)) and good.best:
-        own = [r for r in runs if (r.labelled, r.system) == (good.labelled, good.best.system)]
+        wanted = good.labelled, good.best.system.predictor
+        own = [r for r in runs if (r.labelled, r.system) == wanted]
         yield from _use(good, own, corpus, root)
     yield from _more(metrics, found, root)
     if all(verdict.kind == ALONE for verdict in found):
@@ -88,10 +89,21 @@ def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterato
         if shown:
             yield Step(
                 "Find coordinations in your own text, a sentence a line:",
-                _command("conjoin predict", shown, "TEXT"),
+                _command("conjoin predict", shown, f"TEXT{_parser(good, run, corpus, root)}"),
             )
         if folder or shown:
             return
+
+
+def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
+    """The option that puts the best system's parser beside a run's predictor, if it has one that is there."""
+    system = good.best.system if good.best else None
+    if system is None or system.combined != TOGETHER:
+        return ""
+    named = corpus / f"parsers/{system.parser}/{run.draw}/seed-{run.seed}"
+    if (named / "parser.json").is_file():
+        return f" --parser {shlex.quote(_inside(named, corpus, root))}"
+    return f" --parser {shlex.quote(root)}" if system.parser == "corpus" else ""
 
 
 def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Step]:
@@ -109,6 +121,13 @@ def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Ste
         )
     for verdict in found:
         if verdict.kind == WITHOUT:
+            if any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
+                yield Step(
+                    f"Put the parser of the candidates beside the baseline with {verdict.phrase}, to have "
+                    "something of equal annotation:",
+                    _command("conjoin evaluate", root, "--parser corpus"),
+                )
+                continue
             alone = _alone(metrics, verdict, root)
             yield Step(f"Train a baseline with {verdict.phrase}:", alone)
     lost = [v for v in found if v.gain and v.kind in (UNCLEAR, WORSE) and v not in open_]

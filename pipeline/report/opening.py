@@ -1,7 +1,8 @@
 """What a report opens with: whether generation helps at every |L|, in a line each, and one picture.
 
-A line is about the best system at its |L|: of those whose gain is more than noise, else of all. The
-best of several is chosen by looking at them, so its gain is a little flattered.
+A line is about the best system with candidates at its |L| and level of annotation: of those whose gain is
+more than noise, else of all. The gain is over the best system without candidates of the same level. Both are
+chosen by looking at them, so each is a little flattered.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pipeline.report.results import (
     ENOUGH,
     Metrics,
     Result,
+    generates,
     is_papers_method,
     label_name,
     more_than_noise,
@@ -32,7 +34,7 @@ WORDS = {
     FEW: "too few seeds to say",
     UNTOLD: "no interval",
     ALONE: "nothing to compare",
-    WITHOUT: "no baseline",
+    WITHOUT: "nothing at equal annotation to compare with",
 }
 """What a line says of generation → that in words."""
 
@@ -43,7 +45,7 @@ _CLAUSES = {
     FEW: "cannot be judged yet, for want of seeds, with {}",
     UNTOLD: "has no interval with {}",
     ALONE: "has not been tried with {}",
-    WITHOUT: "has no baseline to beat with {}",
+    WITHOUT: "has nothing at equal annotation to be compared with, with {}",
 }
 _NOUN = " labelled sentences"
 
@@ -53,19 +55,23 @@ _DRAWN = 5  # systems of the picture, so that its lines can be told apart
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What generation does at one |L|: of which ``kind`` the answer is, and the figures of it.
+    """What generation does at one |L| and level of annotation: the ``kind`` of the answer, and the figures.
 
-    ``best`` is the best system's result, None where nothing but the baseline was scored; ``baseline`` is
-    None without one, ``gain`` without an interval. ``among`` counts the systems with generation.
+    ``best`` is the best system's result, None where nothing with generation was scored; ``against`` what its
+    gain is over, None where nothing has the same annotation; ``gain`` is None without an interval. ``among``
+    counts the systems with generation, ``without`` those among which ``against`` is best. ``several``:
+    there are lines for more levels of the |L|.
     """
 
     labelled: int
     phrase: str
     kind: str
-    baseline: Result | None
+    against: Result | None
     best: Result | None
     gain: Comparison | None
     among: int
+    without: int = 1
+    several: bool = False
 
     @property
     def word(self) -> str:
@@ -75,7 +81,7 @@ class Verdict:
     @property
     def accuracies(self) -> str:
         """From what to what, ``32.87 → 49.20 %``, of as many as there are."""
-        both = [r for r in (self.baseline, self.best) if r]
+        both = [r for r in (self.against, self.best) if r]
         return " → ".join(percent(r.mean["overall"]) for r in both) + " %" if both else ""
 
     @property
@@ -97,28 +103,53 @@ class Verdict:
         of = f"best of {self.among}" if self.among > 1 else "the only one run"
         return f"{short_name(self.best.system)}; {of}, {seeds} seed{'' if seeds == 1 else 's'}"
 
+    @property
+    def over(self) -> str:
+        """What the gain is over, and the annotation of both."""
+        if not self.best:
+            return ""
+        if not self.against:
+            return f"annotated: {self.best.annotated}"
+        among = f", the best of {self.without} without candidates" if self.without > 1 else ""
+        return (
+            f"over {short_name(self.against.system)}{among}; both annotated: {self.best.annotated}"
+        )
+
+    @property
+    def size(self) -> str:
+        """|L| within the headline, with the annotation where that has several lines."""
+        size = self.phrase.removesuffix(_NOUN)
+        return f"{size} ({self.best.annotated})" if self.several and self.best else size
+
 
 def verdicts(metrics: Metrics) -> list[Verdict]:
-    """The answer at every |L|, in order."""
-    return [_verdict(metrics, size) for size in metrics.sizes]
+    """The answers at every |L| in order, one for each level of annotation of systems with generation."""
+    found = []
+    for size in metrics.sizes:
+        known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
+        generated = [r for r in known if generates(r.system)]
+        levels = list(dict.fromkeys(result.level for result in generated))
+        if not levels:
+            plain = next((r for r in known if r.system == metrics.baseline), None)
+            found.append(Verdict(size, metrics.phrase(size), ALONE, plain, None, None, 0))
+        for level in levels:
+            own = [result for result in generated if result.level == level]
+            found.append(_verdict(metrics, own, several=len(levels) > 1))
+    return found
 
 
-def _verdict(metrics: Metrics, size: int) -> Verdict:
-    known = [r for r in metrics.block(size) if r.mean["overall"] is not None]
-    baseline = next((r for r in known if r.system == metrics.baseline), None)
-    others = [r for r in known if not r.system.is_baseline]
+def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> Verdict:
+    """The answer of the systems with generation of one |L| and level; at least one."""
+    size = others[0].labelled
     gains = metrics.gains(others)
     clear = [r for r in others if (g := gains.get(r.system)) and _kind(g) == HELPS]
     # Of equals the first, as in the tables.
-    best = max(clear or others, key=lambda r: r.mean["overall"] or 0.0, default=None)
-    gain = gains.get(best.system) if best else None
-    if best is None:
-        kind = ALONE
-    elif baseline is None:
-        kind = WITHOUT
-    else:
-        kind = _kind(gain) if gain else UNTOLD
-    return Verdict(size, metrics.phrase(size), kind, baseline, best, gain, len(others))
+    best = max(clear or others, key=lambda r: r.mean["overall"] or 0.0)
+    gain, against = gains.get(best.system), metrics.rival(best)
+    kind = WITHOUT if against is None else _kind(gain) if gain else UNTOLD
+    without = len(metrics.without_candidates(best)) if best.system.has_candidates else 1
+    phrase = metrics.phrase(size)
+    return Verdict(size, phrase, kind, against, best, gain, len(others), without, several)
 
 
 def _kind(gain: Comparison) -> str:
@@ -128,13 +159,18 @@ def _kind(gain: Comparison) -> str:
 
 
 def headline(found: Sequence[Verdict]) -> str:
-    """All answers in one sentence: Generation helps with 50 labelled sentences and shows no gain with 250."""
+    """All answers in one sentence.
+
+    As: At equal annotation, generation helps with 50 labelled sentences and shows no gain with 250.
+    """
     clauses, noun = [], _NOUN
     for kind, clause in _CLAUSES.items():
-        if sizes := [v.phrase.removesuffix(_NOUN) for v in found if v.kind == kind]:
+        if sizes := [v.size for v in found if v.kind == kind]:
             clauses.append(clause.format(_listed(sizes) + noun))
             noun = ""  # said once
-    return f"Generation {_listed(clauses)}."
+    compared = any(verdict.against and verdict.best for verdict in found)
+    begin = "At equal annotation, generation" if compared else "Generation"
+    return f"{begin} {_listed(clauses)}."
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -143,20 +179,27 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def unhelpful(metrics: Metrics, found: Sequence[Verdict]) -> list[str]:
-    """Which systems do not help at each |L|, besides the one that its line is about; or that all help."""
+    """Which systems do not help, besides the one that a line is about; or that all help."""
     told, judged = [], 0
     for verdict in found:
-        best = verdict.best.system if verdict.best else None
+        if verdict.best is None:
+            continue
+        best, level = verdict.best.system, verdict.best.level
         sorts: dict[str, list[System]] = {}
-        for system, gain in metrics.gains(metrics.block(verdict.labelled)).items():
-            if system != best and not system.is_baseline:
+        own = [r for r in metrics.block(verdict.labelled) if r.level == level]
+        for system, gain in metrics.gains(own).items():
+            if system != best and generates(system):
                 sorts.setdefault(_kind(gain), []).append(system)
                 judged += 1
         size = f"With {metrics.label(verdict.labelled)}"
+        if verdict.several:
+            size += f" ({verdict.best.annotated})"
+        against = verdict.against.system if verdict.against else None
+        than = "the baseline" if against and against.is_baseline else "the best without candidates"
         if UNCLEAR in sorts:
             told.append(f"{size} no gain is shown for {_named(sorts[UNCLEAR])}.")
         if WORSE in sorts:
-            told.append(f"{size} worse than the baseline: {_named(sorts[WORSE])}.")
+            told.append(f"{size} worse than {than}: {_named(sorts[WORSE])}.")
     if not told and judged and all(verdict.kind == HELPS for verdict in found):
         return ["Every other system with enough seeds helps, too."]
     return told
@@ -178,5 +221,6 @@ def opening_panels(metrics: Metrics, found: Sequence[Verdict]) -> list[Panel]:
     chosen = list(bests | papers)[:_DRAWN]
     if len(metrics.sizes) > 1:
         return chosen_gains_over_sizes(metrics, chosen)
-    block = [r for r in metrics.results if r.system in chosen or r.system == metrics.baseline]
+    rivals = {verdict.against.system for verdict in found if verdict.against}
+    block = [r for r in metrics.results if r.system in {*chosen, *rivals}]
     return gain_dots(metrics.gains(block), "opening") or accuracy_dots(block, "opening")

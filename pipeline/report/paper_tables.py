@@ -14,6 +14,7 @@ from pipeline.report.results import (
     full_method,
     more_than_noise,
     short_name,
+    system_key,
     variation_name,
 )
 
@@ -27,12 +28,19 @@ DEFINITIONS = {
 """The four criteria of the field, in words."""
 
 _GAIN = ("Gain", "95 % interval")
+ANNOTATED = "annotated"
+_ANNOTATION = (
+    "Annotated: what people had annotated for a row, behind a plus sign what chose epochs; rows that differ "
+    "in it are no comparison of methods."
+)
 
 _Value = Callable[[Result], tuple[float | None, float | None]]
 
 
 def accuracy_table(metrics: Metrics, labelled: int) -> Table:
-    """Table 2: overall, the gain over the baseline, and each category, at one |L|.
+    """Table 2: overall, the gain at equal annotation, and each category, at one |L|.
+
+    Rows stand by level of annotation, and only those of one level are compared: gains and bold means are so.
 
     Variations, which stand in Table 3 alone, are left to it, unless nothing else was run.
     """
@@ -47,18 +55,39 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
     ]
     return Table(
         f"Accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
-        ("Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
-        tuple(rows),
+        (ANNOTATED, "Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
+        tuple(_annotated(rows, shown)),
+        names=2,
         note="Outer boundary per coordinator, mean ± sample standard deviation over seeds; instances "
-        "in brackets. Overall includes minor categories."
+        f"in brackets. Overall includes minor categories. {_ANNOTATION}"
         + (
-            " Gain: points over the baseline, bold where it is more than noise: its interval, a "
-            "bootstrap over seeds and test instances, leaves 0 out, and there are three seeds at least."
+            f" Gain: points over {_over(metrics, shown)}, bold where it is more than noise: its interval, a "
+            f"bootstrap over seeds and test {metrics.resampled}, leaves 0 out, and there are three seeds at "
+            "least."
             if gains
             else ""
         )
         + _unfiltered([result.system for result in shown]),
     )
+
+
+def _over(metrics: Metrics, shown: Sequence[Result]) -> str:
+    """What the gains of a table are over, at equal annotation."""
+    rivals = {r.system for result in shown if (r := metrics.rival(result))}
+    if len(rivals) == 1 and all(rival.is_baseline for rival in rivals):
+        return "the baseline at equal annotation"
+    named = "; ".join(short_name(rival) for rival in sorted(rivals, key=system_key))
+    return f"the best of the same annotation without candidates (here: {named})"
+
+
+def _annotated(rows: Iterable[Row], block: Sequence[Result]) -> Iterator[Row]:
+    """The rows with what was annotated before them, each level a block of its own."""
+    level: object = None
+    for row, result in zip(rows, block, strict=True):
+        best = frozenset(column + 1 for column in row.best)
+        begins = result.level != level
+        yield Row((result.annotated, *row.cells), best, begins=begins, level=row.level)
+        level = result.level
 
 
 def _unfiltered(systems: Iterable[System]) -> str:
@@ -72,11 +101,13 @@ def _unfiltered(systems: Iterable[System]) -> str:
 def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     """Table 3: what filtering and synchronization contribute; None without such runs.
 
-    A variation is compared with the generator it varies (Δ), where that was computed, and like every
-    system with the baseline.
+    A variation is compared with the generator it varies (Δ), where that was computed, and has its gain like
+    every system. Predictors beside a parser are left out.
     """
     known = [
-        r for r in metrics.block(labelled) if r.system.generator or r.system == metrics.baseline
+        r
+        for r in metrics.block(labelled)
+        if r.system.combined is None and (r.system.generator or r.system == metrics.baseline)
     ]
     there = [result.system for result in known]
     if not any(system.variation or full_method(system, there) for system in there):
@@ -100,8 +131,9 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
     more = (*(("Δ to the full method", _GAIN[1]) if against else ()), *(_GAIN if gains else ()))
     return Table(
         f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
-        ("Setting", "Overall", *more, "seeds"),
-        tuple(rows),
+        (ANNOTATED, "Setting", "Overall", *more, "seeds"),
+        tuple(_annotated(rows, known)),
+        names=2,
         note="− filtering: δ = 0. − sync + self-train: only S′(1) is filled, and the predictor sets the "
         "boundaries itself. ∗ and brackets: not in the paper; Δ of a name with brackets: over the "
         "generator without what they say, or the control for it." + _unfiltered(there),
@@ -121,13 +153,15 @@ def sizes_table(metrics: Metrics) -> Table | None:
             zip(_rows(block, short_name, [_column("overall")]), block, strict=True)
         ):
             full = _with_gain(row, 1, gains.get(result.system)) if compared else row
-            best = frozenset(column + 1 for column in full.best)
-            rows.append(Row((metrics.label(size), *full.cells), best, begins=number == 0))
+            best = frozenset(column + 2 for column in full.best)
+            cells = (metrics.label(size), result.annotated, *full.cells)
+            rows.append(Row(cells, best, begins=number == 0))
     return Table(
         f"Overall accuracy (%) on {metrics.split} by number of labelled sentences",
-        ("|L|", "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
+        ("|L|", ANNOTATED, "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
         tuple(rows),
-        names=2,
+        names=3,
+        note=_ANNOTATION,
     )
 
 
@@ -137,12 +171,16 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
     def column(name: str) -> _Value:
         return lambda r: r.criteria[name]
 
+    block = metrics.block(labelled)
+    rows = _rows(block, short_name, [column(c) for c in CRITERIA])
     return Table(
         f"Four criteria (%) on {metrics.split}, {metrics.phrase(labelled)}",
-        ("Model", *CRITERIA, "seeds"),
-        tuple(_rows(metrics.block(labelled), short_name, [column(c) for c in CRITERIA])),
+        (ANNOTATED, "Model", *CRITERIA, "seeds"),
+        tuple(_annotated(rows, block)),
+        names=2,
         note=f"{metrics.instances['overall']:,} instances. Of a structure of three or more conjuncts "
-        "only “whole” can be right, for the predictor gives an endpoint pair.",
+        "only “whole” can be right where a predictor gives it, for that is an endpoint pair. "
+        f"{_ANNOTATION}",
     )
 
 
@@ -162,18 +200,19 @@ def _with_gain(row: Row, at: int, gain: Comparison | None) -> Row:
 def _rows(
     block: Sequence[Result], name: Callable[[System], str], values: Sequence[_Value]
 ) -> Iterator[Row]:
-    """Rows name, values, seeds; the best value of each column is marked."""
-    tops = []
-    for value in values:
-        shown = [percent(value(result)[0]) for result in block]
-        known = [float(text) for text in shown if text != "–"]
-        # Where all are equal, or there is only one, nothing is better than anything.
-        tops.append(max(known) if len(set(known)) > 1 else None)
+    """Rows name, values, seeds; the best value of each column is marked among those of one annotation."""
+    tops: dict[object, list[float | None]] = {}
+    for level in {result.level for result in block}:
+        for value in values:
+            shown = [percent(value(result)[0]) for result in block if result.level == level]
+            known = [float(text) for text in shown if text != "–"]
+            # Where all are equal, or there is only one, nothing is better than anything.
+            tops.setdefault(level, []).append(max(known) if len(set(known)) > 1 else None)
     for result in block:
         pairs = [value(result) for value in values]
         best = {
             column
-            for column, (pair, top) in enumerate(zip(pairs, tops, strict=True), 1)
+            for column, (pair, top) in enumerate(zip(pairs, tops[result.level], strict=True), 1)
             if top is not None and pair[0] is not None and float(percent(pair[0])) == top
         }
         cells = [percent(*pair) for pair in pairs]

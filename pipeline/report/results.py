@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.core.annotation import Annotation, Part, described, joined, shared_level, unknown
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json
 from pipeline.core.metrics import CRITERIA, Comparison
-from pipeline.core.runs import ANY, NO_GENERATOR, System
+from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
 from pipeline.core.settings import family_of, is_model_name
 from pipeline.report.forms import Generated, Pretrained
 
@@ -25,7 +26,8 @@ _PHRASES = {
 
 def is_papers(system: System) -> bool:
     """Whether it is one of the paper's methods with generation, or of their variations."""
-    return system.generator in GENERATORS.values() and not system.caption and not is_ours(system)
+    named = system.generator in GENERATORS.values() and not system.caption
+    return named and not is_ours(system) and system.combined is None
 
 
 def is_papers_method(system: System) -> bool:
@@ -47,6 +49,11 @@ def full_method(system: System, others: Iterable[System]) -> System | None:
     return next((o for o in found if not system.variation or o.apart == system.apart), None)
 
 
+def generates(system: System) -> bool:
+    """Whether a verdict is about it: it learned from candidates, or from twins of L without a parser."""
+    return system.has_candidates or (system.augment != NO_TWINS and system.combined is None)
+
+
 def baseline_of(systems: Iterable[System]) -> System | None:
     """The baseline that gains are over: of several the first by name without a variation."""
     found = [system for system in systems if system.is_baseline]
@@ -65,15 +72,33 @@ def generator_name(system: System) -> str:
 
 def short_name(system: System) -> str:
     """A system's name where there is little room, as beside a picture; without fields, as it is called."""
+    return _beside(system, _own_name(system))
+
+
+def _own_name(system: System) -> str:
+    """The name of a system's predictor."""
     if system.generator is None:
-        return system
+        return system.predictor
     name = "baseline" if system.generator == NO_GENERATOR else generator_name(system)
     return f"{name}, {variation_name(system.variation)}" if system.variation else name
+
+
+def _beside(system: System, name: str) -> str:
+    """What a system is called whose predictor has a name: that, or how it stands beside a parser."""
+    if system.combined == ALONE:
+        return f"parser {system.parser} alone"
+    if system.combined == ELSE:
+        return f"parser {system.parser}, else {name}"
+    if system.combined == TOGETHER:
+        return f"parser {system.parser} with {name} by τ"
+    return name
 
 
 def system_name(system: System) -> str:
     """The paper's words for a system; one without fields is shown as it is called."""
     name = short_name(system)
+    if system.combined is not None:
+        return name
     if system.generator == NO_GENERATOR:
         return name.replace("baseline", "baseline (no generation)", 1)
     return f"+ generation by {name}" if system.generator else name
@@ -94,33 +119,43 @@ def label_name(system: System) -> str:
 
 def system_phrase(system: System) -> str:
     """A system as it is called within a sentence."""
+    if system.combined == ALONE:
+        return f"the parser {system.parser} alone"
     if system.generator is None:
-        return f"“{system}”"
-    name = f"generation by {generator_name(system)}"
-    if system.generator == NO_GENERATOR:
+        name = f"“{system.predictor}”"
+    elif system.generator == NO_GENERATOR:
         name = "the baseline"
+    else:
+        name = f"generation by {generator_name(system)}"
     variation = system.variation
-    return name + (
-        _PHRASES.get(variation, f" ({variation.replace('-', ' ')})") if variation else ""
-    )
+    if variation:
+        name += _PHRASES.get(variation, f" ({variation.replace('-', ' ')})")
+    if system.combined is None:
+        return name
+    how = "else" if system.combined == ELSE else "by τ"
+    return f"{name} beside the parser {system.parser} ({how})"
 
 
-def system_key(system: System) -> tuple[int, str, bool, int, str]:
+_WAYS = (None, ALONE, ELSE, TOGETHER)
+
+
+def system_key(system: System) -> tuple[int, str, bool, int, int, str]:
     """Sorting key: baselines, the paper's rows in the paper's order, then systems without fields.
 
     A generator's other candidates follow its own rows, by caption, each before its variations; the
-    control of a caption follows it, and that of every caption stands where the generator's own would.
+    control of a caption follows it, and that of every caption stands where the generator's own would. What
+    stands beside a parser follows the predictor alone, and a parser alone the baseline.
     """
     rows, known = (None, *VARIATIONS), list(GENERATORS.values())
     place = 8 if system.generator else 9
-    if system.is_baseline:
+    if not system.has_candidates and system.augment == NO_TWINS:
         place = 0
     elif system.generator in known:
         place = 1 + known.index(system.generator)
     rank = rows.index(system.variation) if system.variation in rows else len(rows)
     control = system.control_of not in (None, ANY)
     caption = (system.control_of if control else system.apart) or ""
-    return place, caption, control, rank, system
+    return place, caption, control, rank, _WAYS.index(system.combined), system
 
 
 def model_system(name: str, card: Mapping[str, Any]) -> System:
@@ -197,12 +232,17 @@ ENOUGH = 3
 """Seeds below which nothing is called more than noise: too few to bootstrap over."""
 
 
+Level = tuple[tuple[str, ...], ...]
+"""What people had annotated for a row, without seeds (``core/annotation.py``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """One system at one |L|: fractions in [0, 1], or None where undefined, over seeds.
 
     ``mean`` and ``sd`` have the keys ``overall`` and ``CATEGORIES``; ``criteria`` gives
-    (mean, sd) for each of ``CRITERIA``; ``by_seed`` the overall accuracy of each run.
+    (mean, sd) for each of ``CRITERIA``; ``by_seed`` the overall accuracy of each run. ``level`` is what its
+    row must have in common with others to be compared, and ``annotated`` says it in words.
     """
 
     system: System
@@ -211,35 +251,52 @@ class Result:
     sd: Mapping[str, float | None]
     criteria: Mapping[str, tuple[float | None, float | None]]
     by_seed: Mapping[int, float | None]
+    level: Level
+    annotated: str
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """``evaluation/metrics.json``; ``results`` by |L|, then in the order of Table 2."""
+    """``evaluation/metrics.json``; ``results`` by |L|, then by level of annotation, in the order of Table 2.
+
+    ``comparisons`` are of one level each, ``across`` those of two; ``resampled`` is what their intervals
+    resample beside seeds. ``full`` has every |L| that is all there is to draw.
+    """
 
     split: str
     instances: Mapping[str, int]
     results: tuple[Result, ...]
     comparisons: tuple[Comparison, ...] = ()
+    across: tuple[Comparison, ...] = ()
     full: frozenset[int] = frozenset()
-    """Every |L| that is all there is to draw, called ``full``."""
+    resampled: str = "instances"
 
     @staticmethod
     def parse(document: Mapping[str, Any], systems: Iterable[System] = ()) -> "Metrics":
         """Read the document; ``comparisons``, and the draws' names, may be missing from it.
 
+        Which comparisons are of one level of annotation is told from the runs. Of a document of an earlier
+        version, which does not say what was annotated, no two systems are.
+
         Args:
             document: ``evaluation/metrics.json``, of the form ``Evaluated``.
             systems: those that are known with their fields; others have their name and mode.
         """
-        known = {
-            run["system"]: System(run["system"], run.get("mode", "")) for run in document["runs"]
-        }
+        known = {run["system"]: System.of_row(run) for run in document["runs"]}
         known |= {str(system): system for system in systems}
         scores: dict[tuple[str, int], dict[int, float | None]] = {}
+        records: dict[tuple[str, int], list[Annotation]] = {}
         for run in document["runs"]:
-            cell = scores.setdefault((run["system"], run["labelled"]), {})
-            cell[run["seed"]] = run["accuracy"]["overall"]
+            cell = run["system"], run["labelled"]
+            scores.setdefault(cell, {})[run["seed"]] = run["accuracy"]["overall"]
+            parts = map(Part.model_validate, run.get("annotation", ()))
+            records.setdefault(cell, []).append(joined(parts) or unknown(run["system"]))
+        levels = {cell: shared_level(each) for cell, each in records.items()}
+        corpus = document.get("corpus", "")
+        told = {
+            cell: " or ".join(dict.fromkeys(described(each, corpus) for each in found))
+            for cell, found in records.items()
+        }
         results = [
             Result(
                 system=known[entry["system"]],
@@ -250,23 +307,35 @@ class Metrics:
                     name: (entry["criteria"][name]["mean"], entry["criteria"][name]["sd"])
                     for name in CRITERIA
                 },
-                by_seed=scores[entry["system"], entry["labelled"]],
+                by_seed=scores[cell],
+                level=levels[cell],
+                annotated=told[cell],
             )
             for entry in document["summary"]
+            for cell in [(entry["system"], entry["labelled"])]
         ]
-        results.sort(key=lambda result: (result.labelled, system_key(result.system)))
-        comparisons = tuple(
+        results.sort(key=lambda r: (r.labelled, len(r.level), r.level, system_key(r.system)))
+        every = [
             Comparison(
                 **{key: one[key] for key in ("labelled", "gain", "low", "high")},
                 system=known[one["system"]],
                 against=known[one["against"]],
                 seeds=tuple(one["seeds"]),
                 by_seed=tuple(one.get("by_seed", ())),
+                across=levels.get((one["system"], one["labelled"]))
+                != levels.get((one["against"], one["labelled"])),
             )
-            for one in document.get("comparisons", ())
+            for one in (*document.get("comparisons", ()), *document.get("across", ()))
+        ]
+        return Metrics(
+            document["split"],
+            document["instances"],
+            tuple(results),
+            comparisons=tuple(each for each in every if not each.across),
+            across=tuple(each for each in every if each.across),
+            full=frozenset(e["labelled"] for e in document["summary"] if e.get("draw") == FULL),
+            resampled=document.get("resampled", "instances"),
         )
-        full = frozenset(e["labelled"] for e in document["summary"] if e.get("draw") == FULL)
-        return Metrics(document["split"], document["instances"], tuple(results), comparisons, full)
 
     @property
     def sizes(self) -> list[int]:
@@ -275,7 +344,7 @@ class Metrics:
 
     @property
     def baseline(self) -> System | None:
-        """The system that gains are over; None without a baseline."""
+        """The predictor of L alone that charts draw apart; None without one."""
         return baseline_of(result.system for result in self.results)
 
     @property
@@ -311,15 +380,47 @@ class Metrics:
         """The results with so many labelled sentences."""
         return [result for result in self.results if result.labelled == labelled]
 
+    def without_candidates(self, result: Result) -> list[Result]:
+        """What was made without candidates from the same annotation at the same |L|, and was scored."""
+        return [
+            each
+            for each in self.block(result.labelled)
+            if each.level == result.level
+            and not each.system.has_candidates
+            and each.mean["overall"] is not None
+        ]
+
+    def rival(self, result: Result) -> Result | None:
+        """What a result's gain is over: something without candidates from the same annotation.
+
+        For one with candidates that is the best by its mean: chosen by these very figures, which flatters
+        it and not the gain. For one without candidates it is the baseline. None where there is nothing.
+        """
+        others = self.without_candidates(result)
+        if result.system.has_candidates:
+            return max(others, key=lambda each: each.mean["overall"] or 0.0, default=None)
+        baseline = baseline_of(each.system for each in others)
+        found = next((each for each in others if each.system == baseline), None)
+        return None if found is None or found.system == result.system else found
+
     def gain(self, labelled: int, system: str, against: System | None = None) -> Comparison | None:
-        """The paired gain over another system, or the baseline; None where it was not computed."""
-        wanted = labelled, system, against or self.baseline
+        """The paired gain over another system of the same annotation, or else over the ``rival``.
+
+        None where there is none, or it was not computed.
+        """
+        if against is None:
+            result = self.result(labelled, system)
+            rival = self.rival(result) if result else None
+            if rival is None:
+                return None
+            against = rival.system
+        wanted = labelled, system, against
         return next(
             (c for c in self.comparisons if (c.labelled, c.system, c.against) == wanted), None
         )
 
     def gains(self, results: Sequence[Result]) -> dict[System, Comparison]:
-        """System → its gain over the baseline at its |L|, for those that have one."""
+        """System → its gain over its ``rival`` at its |L|, for those that have one."""
         found = {result.system: self.gain(result.labelled, result.system) for result in results}
         return {system: gain for system, gain in found.items() if gain}
 

@@ -5,6 +5,7 @@ depend on the inputs alone (the seconds shown are those that training and ``repr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from pipeline.core import console
@@ -107,10 +108,12 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
 
 
 def _tell(metrics: Metrics) -> None:
-    """Print what fits 80 columns of Table 2: overall and the gain, not the categories."""
+    """Print what fits 80 columns of Table 2: overall and the gain, not the categories; by annotation."""
     table = accuracy_table(metrics, metrics.main)
-    count = 4 if "Gain" in table.columns else 2
-    console.table(table.title, table.columns[:count], [row.cells[:count] for row in table.rows])
+    columns = slice(1, 5 if "Gain" in table.columns else 3)
+    for annotated, rows in groupby(table.rows, key=lambda row: row.cells[0]):
+        title = f"{table.title}; annotated: {annotated}"
+        console.table(title, table.columns[columns], [row.cells[columns] for row in rows])
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:

@@ -1,8 +1,9 @@
 """Which candidates are chosen, and why each of the others is not, whatever the rows hold.
 
 What is asked comes in a fixed order, cheap before dear: the licence, the conditions on the row's own columns,
-whether an earlier row that is still in says the same, what is held out, the predictors; and of what they all
-let pass the best, the sample, the limit. A row is left out for the first thing that it fails.
+whether an earlier row that is still in says the same, what is held out, the predictors, whether all rows of
+the sentence passed; and of what they all let pass the best, the sample, the limit. A row is left out for the
+first thing that it fails.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import UNKNOWN, canonical, licence_ids, names_several, permits, terms
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, Contents, contents
 from pipeline.corpus.rows import read_accepted, read_rejects
-from pipeline.select.choice import Advance, Choice, every_row, rows_still_in
+from pipeline.select.choice import Advance, Choice, every_row, kept_rows, rows_still_in
 from pipeline.select.conditions import conditions_of, verdicts
 from pipeline.select.leakage import COPIED, SAME_HEADS, HeldOut
 from pipeline.select.sampling import thin_out
@@ -36,6 +37,9 @@ PROBABILITIES_FILE = "probabilities.parquet"
 
 UNPERMITTED = "licence not among those asked for"
 """Why a row is left out that stands in no file of the result."""
+
+BROKEN = "another row of its sentence was left out"
+"""Why a row is left out that nothing else was wrong with, where whole sentences are asked for."""
 
 _LABELS = 100  # that a message could name; a hostile corpus may have any number
 
@@ -112,6 +116,8 @@ def choose(
             _keep_apart(corpora, given.held_out, choice, advance)
         if given.predictor is not None or given.agreeing:
             _ask(corpora, settings, given, choice, folder=folder, advance=advance)
+        if settings.whole_sentences:
+            _keep_whole(corpora, choice, said)
         if settings.samples:
             thin_out(corpora, settings, given.labelled, choice, advance)
         if settings.limit is not None:
@@ -229,7 +235,33 @@ def _ask(
     from pipeline.select.judging import agree, judge  # noqa: PLC0415 - torch takes seconds
 
     if given.predictor is not None:
-        delta = DELTA if settings.delta is None else settings.delta
-        path = folder / PROBABILITIES_FILE
-        judge(corpora, given.predictor, delta, choice, path=path, advance=advance)
+        delta, relative = settings.delta, settings.relative
+        judge(
+            corpora, given.predictor, choice,
+            delta=DELTA if delta is None and relative is None else delta, relative=relative,
+            path=folder / PROBABILITIES_FILE, advance=advance,
+        )  # fmt: skip
     agree(corpora, given.agreeing, choice, advance)
+
+
+def _keep_whole(corpora: Sequence[Shards], choice: Choice, said: Contents) -> None:
+    """Leave out, of those still in, the rows of sentences of which a row was left out.
+
+    A row that was left out because an earlier one says the same fares as that one; what a licence keeps out
+    counts for nothing, since the result must not depend on it.
+    """
+    kept = choice.verdicts == 0
+    failed = ~kept
+    if UNPERMITTED in choice.reasons:
+        failed &= choice.verdicts != choice.number(UNPERMITTED)
+    twice = choice.verdicts == choice.number(DROPPED)
+    failed &= ~(twice & said.like(kept))
+    broken: set[str] = set()
+    for batch in kept_rows(corpora, failed):
+        broken.update(batch.column("sentence_id").to_pylist())
+    among, begin, number = pa.array(sorted(broken), pa.string()), 0, choice.number(BROKEN)
+    places = np.flatnonzero(kept)
+    for batch in kept_rows(corpora, kept):
+        found = np.asarray(pc.is_in(batch.column("sentence_id"), among))
+        choice.verdicts[places[begin : begin + len(batch)][found]] = number
+        begin += len(batch)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.core.schema import PROBABILITIES
+from pipeline.core.schema import PROBABILITIES, SHARES
 from pipeline.core.types import Span
 from pipeline.corpus.layout import Shards
 from pipeline.predictor.model import Opinion, Predictor, best_device
@@ -35,36 +35,52 @@ def loaded(folder: Path) -> Predictor:
 def judge(
     corpora: Sequence[Shards],
     predictor: Predictor,
-    delta: float,
     choice: Choice,
     *,
+    delta: float | None,
+    relative: float | None,
     path: Path,
     advance: Advance,
 ) -> None:
-    """Leave out the rows of those still in whose probability is below δ (Algorithm 1, line 8).
+    """Leave out the rows of those still in that a predictor does not believe (Algorithm 1, line 8).
 
-    It is that of the predictor alone: no temperature, no judges.
+    It is the predictor alone: no temperature, no judges.
 
     Args:
         corpora: sound ones.
         predictor: who is asked.
-        delta: δ.
         choice: what is decided so far.
-        path: the probabilities of all that were asked are written here.
+        delta: δ, the least probability; None: any.
+        relative: the least share of the probability of the predictor's best boundary; None: any.
+        path: the probabilities of all that were asked are written here, with their shares if ``relative``
+            is given.
         advance: called with the number of rows asked since the last time.
 
     Raises:
         InputError: the spans of a row do not fit its words.
     """
-    below, unscored = choice.number(f"probability below {delta:g}"), choice.number(UNSCORED)
-    with pq.ParquetWriter(path, PROBABILITIES, compression="zstd") as writer:
+    low = 0 if delta is None else choice.number(f"probability below {delta:g}")
+    far = 0 if relative is None else choice.number(f"probability below {relative:g} of the best")
+    unscored = choice.number(UNSCORED)
+
+    def verdict(said: Opinion | None) -> int:
+        if said is None:
+            return unscored
+        if delta is not None and said.probability < delta:
+            return low
+        return far if relative is not None and said.share < relative else 0
+
+    schema = PROBABILITIES if relative is None else SHARES
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for places, ids, found in _opinions(corpora, predictor, choice, advance):
-            known = [None if each is None else each.probability for each in found]
-            columns = [pa.array(ids, pa.string()), pa.array(known, pa.float32())]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=PROBABILITIES))
-            choice.verdicts[places] = [
-                unscored if each is None else below * (each < delta) for each in known
-            ]
+            columns = {
+                "candidate_id": ids,
+                "probability": [each and each.probability for each in found],
+                "share": [each and each.share for each in found],
+            }
+            arrays = [pa.array(columns[field.name], field.type) for field in schema]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            choice.verdicts[places] = list(map(verdict, found))
 
 
 def agree(

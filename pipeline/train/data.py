@@ -17,6 +17,7 @@ from pipeline.core.types import Sentence
 from pipeline.models.loading import locate
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
+from pipeline.train.gold import sentences_of_parser
 from pipeline.train.learner import learnable
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
@@ -30,8 +31,9 @@ class TrainData:
     """L, the validation set and U of a run.
 
     Attributes:
-        size: sentences of the draw.
-        learned: those of them that the predictor can learn from.
+        labelled: L as drawn.
+        others: sentences of the treebank that extend it (``--gold-of``).
+        learned: those of both that the predictor can learn from.
         sources: the sentences that they are of, in their order.
         measured: the validation sentences, with everything in them.
         candidates: U with what generation made of it; None for a baseline.
@@ -39,7 +41,8 @@ class TrainData:
         excluded: what could not be scored of both sets, with the reasons.
     """
 
-    size: int
+    labelled: list[Sentence]
+    others: list[Sentence]
     learned: list[Example]
     sources: list[Sentence]
     measured: list[Example]
@@ -47,9 +50,21 @@ class TrainData:
     uncovered: list[str]
     excluded: dict[str, Tally]
 
-    def about(self, *, scores: bool = False) -> dict[str, Any]:
-        """Digests that tell it from other data; of candidates' ``scores`` only if they matter."""
+    @property
+    def size(self) -> int:
+        """Sentences of the draw."""
+        return len(self.labelled)
+
+    def about(self, *, scores: bool = False, trees: bool = False) -> dict[str, Any]:
+        """Digests that tell it from other data.
+
+        Args:
+            scores: whether those of candidates matter.
+            trees: whether those of L do.
+        """
         own = {"candidates' scores": self.candidates.scores} if scores and self.candidates else {}
+        if trees:
+            own["trees"] = digest_of([sentence.tree for sentence in self.sources])
         return {
             **own,
             "labelled sentences": _digest(self.learned),
@@ -95,12 +110,25 @@ def read_data(
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = read_draw(settings.corpus, settings.seed, settings.labelled)
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
+    others = list[Sentence]()
+    if settings.gold_folder is not None:
+        taught = sentences_of_parser(settings.corpus, settings.gold_folder, validation)
+        others = [sentence for sentence in taught if sentence.sentence_id not in drawn | without]
+        drawn |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
     learned, _, tally = learnable(labelled, predictor)
-    sources = [sentence for sentence in labelled if learnable([sentence], predictor)[0]]
+    further, _, tally_others = learnable(others, predictor)
+    learned += further
+    every = [*labelled, *others]
+    sources = [sentence for sentence in every if learnable([sentence], predictor)[0]]
     _, measured, tally_validation = learnable(validation, predictor)
     if not learned:
         raise InputError("no labelled sentence can be learned from", path=path)
+    if settings.brackets is not None and all(sentence.tree is None for sentence in sources):
+        raise InputError(
+            "no labelled sentence has a tree whose brackets could be learned", path=path,
+            remedy="leave out --brackets, or ingest a treebank with trees",
+        )  # fmt: skip
     if not measured:
         raise InputError("no coordination in the validation sentences", path=path)
     if SELECTIONS[settings.select].needs_loss and not tally_validation.kept:
@@ -113,10 +141,14 @@ def read_data(
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
         candidates = CandidateStream(settings.candidates, settings.seed, settings.labels, drawn)
-        wanted = {c.label for s in labelled for c in s.coordinations if c.is_evaluable}
+        wanted = {c.label for s in every for c in s.coordinations if c.is_evaluable}
         uncovered = sorted(wanted - candidates.labels.keys())
     excluded = {"labelled": tally, "validation": tally_validation}
+    if settings.gold_of is not None:
+        excluded["others"] = tally_others
     if candidates is not None and candidates.left_out:
         # such as natural text harvested beside a smaller L
         excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))
-    return TrainData(len(labelled), learned, sources, measured, candidates, uncovered, excluded)
+    return TrainData(
+        labelled, others, learned, sources, measured, candidates, uncovered, excluded
+    )  # fmt: skip

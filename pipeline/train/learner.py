@@ -19,6 +19,7 @@ from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Opinion, Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
+from pipeline.train.brackets import BracketTask
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.scoring import Ensemble
@@ -168,6 +169,7 @@ class Learner:
         weighting: how much candidates count against each other; unset: all alike.
         weight: λ: the loss is the mean over labelled instances + λ · the mean over generated ones;
             None: one mean over both.
+        brackets: what is learned of L's constituents beside them; unset: nothing.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
         scores: whether anything depends on the candidates' scores; else none is computed.
         make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
@@ -194,6 +196,7 @@ class Learner:
         selection: Selection | None = None,
         weighting: Weighting | None = None,
         weight: float | None = None,
+        brackets: BracketTask | None = None,
         self_train: bool = False,
         scores: bool = True,
         make_ensemble: MakeEnsemble = lambda model, state: Ensemble(model),
@@ -214,7 +217,8 @@ class Learner:
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._weighting, self._weight = weighting or Alike(), weight
-        self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group)
+        self._brackets, head = brackets, brackets.head if brackets else None
+        self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group, head=head)
         self._average = (
             Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
         )
@@ -244,11 +248,12 @@ class Learner:
         opinions: list[Opinion | None]
         if self.ensemble is None:
             reasons = self.predictor.obstacles(words, ks, extents)
-            opinions = [None if reason else Opinion(math.nan, best=False) for reason in reasons]
+            unasked = Opinion(math.nan, math.nan, best=False)
+            opinions = [None if reason else unasked for reason in reasons]
         elif self._self_train:
             found = self.ensemble.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
-            opinions = [Opinion(p.probability, best=True) if p else None for p in found]
+            opinions = [Opinion(p.probability, 1.0, best=True) if p else None for p in found]
         else:
             opinions = self.ensemble.opinions(words, ks, extents)
         if None in opinions and not any(reasons):
@@ -259,6 +264,7 @@ class Learner:
                 -float("inf") if opinion is None else opinion.probability,
                 reasons[m],
                 best=opinion is not None and opinion.best,
+                share=0.0 if opinion is None else opinion.share,
             )
             for m, opinion in enumerate(opinions)
         ]
@@ -281,12 +287,17 @@ class Learner:
         """
         # Every candidate examined is ranked, so that a rank does not depend on who was accepted.
         weights = [self._weighting.weigh(t.drawn, t.verdict.score) for t in trials]
-        accepted = [w for w, trial in zip(weights, trials, strict=True) if trial.accepted]
+        turns: dict[int, list[float]] = {}
+        for weight, trial in zip(weights, trials, strict=True):
+            if trial.accepted:
+                turns.setdefault(trial.turn, []).append(weight)
+        accepted = [sum(own) / len(own) for own in turns.values()]
         if self._weight == 0:
             B, accepted = [], []  # noqa: N806
         if batch := [*B, *sampled]:
             shares = loss_shares(B, sampled, accepted, self._weight)
-            self._losses.append(self._optimizer.update(batch, self.step, shares))
+            brackets = self._brackets.beside(B, sampled) if self._brackets else None
+            self._losses.append(self._optimizer.update(batch, self.step, shares, brackets))
             self._recent.append(self._losses[-1])
             if self._average:
                 self._average.update()
@@ -332,8 +343,8 @@ class Learner:
         self._warn(
             f"step {self.step}: no candidate was accepted in the last {self.log.barren:,} steps; "
             f"the highest probability was {self.log.highest:.4g} and validation accuracy is {valid}. "
-            "Look at δ (--delta, or --accept quantile or agree), at --warm-steps if the accuracy is low, and "
-            "at the candidates themselves (conjoin report)"
+            "Look at δ (--delta, or --accept relative, quantile or agree), at --warm-steps if the accuracy "
+            "is low, and at the candidates themselves (conjoin report)"
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any], pa.Table]:
@@ -352,6 +363,7 @@ class Learner:
             "average": weights,
             "selection": self.selection.tensors,
             "judges": judges,
+            **({"brackets": dict(self._brackets.head.state_dict())} if self._brackets else {}),
         }
         facts = {
             "step": self.step,
@@ -371,6 +383,8 @@ class Learner:
         """Go on from a ``state`` as if there had been no interruption, bit for bit on a CPU."""
         self.predictor.load_state_dict(tensors["predictor"])
         self._optimizer.restore(tensors["optimizer"])
+        if self._brackets:
+            self._brackets.head.load_state_dict(tensors["brackets"])
         if self._average:
             self._average.restore(tensors["average"], facts["power"])
         self.step = facts["step"]

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pipeline.core.errors import ModelError
 from pipeline.models.optim import decay_groups, seed_draws
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
+from pipeline.train.brackets import Bracketed, BracketHead, Brackets
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.settings import Train
 
@@ -32,6 +33,7 @@ class Schedule:
     seed: int
     encoder_rate: float
     average: float
+    brackets: float | None = None
 
     @classmethod
     def of(cls, settings: Train) -> Self:
@@ -47,23 +49,37 @@ class Optimizer:
     times the scorer's; at 0 it is frozen. Dropout masks are a pure function of (seed, step), and of the
     rank in a group, so that nothing but the optimizer's moments carries over from one update to the next.
 
+    With a head for brackets, the schedule's ``brackets`` (λ) times the mean of its loss over the sentences
+    that it learns from is added; its weights are learned like the scorer's.
+
     Args:
         predictor: the weights.
         schedule: the numbers.
         seed: of the dropout masks.
         group: the processes that share the work; unset: this process alone.
+        head: what learns brackets beside the predictor; unset: nothing does.
     """
 
     def __init__(
-        self, predictor: Predictor, schedule: Schedule, seed: int, group: ProcessGroup | None = None
+        self,
+        predictor: Predictor,
+        schedule: Schedule,
+        seed: int,
+        group: ProcessGroup | None = None,
+        *,
+        head: BracketHead | None = None,
     ) -> None:
         self._predictor, self._schedule, self._seed = predictor, schedule, seed
+        self._head = head
+        self._model = predictor if head is None else Bracketed(predictor, head)
         self._group = group or ProcessGroup(0, 1, predictor.device)
         if schedule.encoder_rate == 0:
             # So it costs no gradient, which would else count in the norm that is clipped.
             predictor.encoder.requires_grad_(requires_grad=False)
-        self._loss = self._group.wrap(predictor)
-        parts = ((predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0))
+        self._loss = self._group.wrap(self._model)
+        parts = [(predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0)]
+        if head is not None:
+            parts.append((head, 1.0))
         groups = [
             group | {"factor": factor}
             for part, factor in parts
@@ -81,7 +97,11 @@ class Optimizer:
         self._adamw.load_state_dict(state)
 
     def update(
-        self, batch: Sequence[Example], step: int, shares: Sequence[float] | None = None
+        self,
+        batch: Sequence[Example],
+        step: int,
+        shares: Sequence[float] | None = None,
+        brackets: Sequence[Brackets | None] | None = None,
     ) -> float:
         """Learn from a batch, not empty, as update number ``step`` (from 0).
 
@@ -90,10 +110,12 @@ class Optimizer:
             step: updates done before.
             shares: what an instance of each example counts in the loss (``weighting.loss_shares``);
                 unset: one over the number of instances.
+            brackets: the constituents of each example, for the head; None of those that it does not learn
+                from.
 
         Returns:
             The loss before the update: the instances' negative log-probabilities, summed by their
-            shares; without shares their mean.
+            shares; without shares their mean; and with a head λ times its own.
 
         Raises:
             ModelError: the loss or its gradient is not a number.
@@ -105,18 +127,27 @@ class Optimizer:
         group = self._group
         seed = np.random.SeedSequence([self._seed, _FOR_DROPOUT, step, group.rank])
         seed_draws(int(seed.generate_state(1)[0]), self._predictor.device)
-        self._predictor.train()
+        self._model.train()
         self._adamw.zero_grad()
         own, scale = group.share(batch), None if shares is None else group.share(shares)
         # DDP wants a gradient from every process, even if a small batch leaves one nothing to do.
+        given = own or batch[:1], scale or (shares and shares[:1])
+        beside: Tensor | None = None
         with group.autocast():
-            loss = self._loss(own or batch[:1], scale or (shares and shares[:1])) * bool(own)
+            if self._head is None:
+                loss = self._loss(*given) * bool(own)
+            else:
+                known = group.share(brackets or [None] * len(batch)) or [None]
+                loss, beside = (part * bool(own) for part in self._loss(*given, known))
         if shares is None:
             loss = loss / sum(len(example.coordinators) for example in batch)
+        if beside is not None and schedule.brackets:
+            count = sum(each is not None for each in brackets or ())
+            loss = loss + schedule.brackets * beside / max(count, 1)
         # DDP averages gradients over the group; times their number that is the batch's gradient.
         (loss * group.world).backward()
         loss = group.total(loss.detach())
-        norm = nn.utils.clip_grad_norm_(self._predictor.parameters(), schedule.clip)
+        norm = nn.utils.clip_grad_norm_(self._model.parameters(), schedule.clip)
         if not (loss.isfinite() and norm.isfinite()):
             figures = f"the loss is {float(loss):g}, its gradient's norm {float(norm):g}"
             raise ModelError(
@@ -124,5 +155,5 @@ class Optimizer:
                 remedy="lower the learning rate, or check the encoder's weights",
             )
         self._adamw.step()
-        self._predictor.eval()
+        self._model.eval()
         return float(loss)

@@ -61,6 +61,9 @@ class Ensemble:
     ) -> list[Opinion | None]:
         """The mean probability of each structure, and whether it is the best of every predictor alone.
 
+        The share is the least that one of them gives: that of the mean distribution would take the whole of
+        each, and a mean of shares would let one of them believe for all.
+
         Returns:
             None where no probability can be given.
         """
@@ -71,7 +74,11 @@ class Ensemble:
         # All predictors read the same tokens, so what one cannot score none can.
         known = ([o for o in each if o is not None] for each in zip(*opinions, strict=True))
         return [
-            Opinion(sum(o.probability for o in each) / len(each), all(o.best for o in each))
+            Opinion(
+                sum(o.probability for o in each) / len(each),
+                min(o.share for o in each),
+                all(o.best for o in each),
+            )
             if each
             else None
             for each in known

@@ -52,6 +52,11 @@ class Train(Settings):
     labelled: DrawSize = Field(
         "250", description="|L|: which labelled draw to use, a number or 'full'."
     )
+    gold_of: str | None = Field(
+        None,
+        description="Folder of a parser, in the corpus or any: L is extended by the sentences that it "
+        "learned from, with their gold coordinations; {seed} and {labelled} stand for the draw's.",
+    )
     seed: int = Field(0, ge=0, description="Which draw, and the seed of fine-tuning.")
     encoder: str = Field(
         "models/bert",
@@ -67,6 +72,12 @@ class Train(Settings):
     )
     delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
     share: float = Field(0.5, gt=0, le=1, description="quantile: share of each label to accept.")
+    relative: float = Field(
+        0.001,
+        gt=0,
+        le=1,
+        description="relative: least probability to accept, over that of the best boundary.",
+    )
     temperature: str = Field(
         "1",
         description="Candidates' scores are softmax(scores / T): a number, or 'fit' for the T that "
@@ -115,6 +126,12 @@ class Train(Settings):
         description="How much generated examples count against each other: alike; by the rank of M's "
         "probability and the language model's score among the last 200 candidates of the same label and "
         "fill length, 1 on average (not used in mode baseline).",
+    )
+    brackets: float | None = Field(
+        None,
+        gt=0,
+        description="λ of the brackets: L's constituents are learned beside its coordinations, by a binary "
+        "cross-entropy over all spans of its sentences that have a tree; unset: they are not.",
     )
     augment: Literal["none", "copy", "mask", "fill", "substitute"] = Field(
         "none",
@@ -205,6 +222,15 @@ class Train(Settings):
         return {name: value for name, value in fields.items() if value is not None}
 
     @property
+    def gold_folder(self) -> Path | None:
+        """The folder of the parser whose sentences extend L."""
+        if self.gold_of is None:
+            return None
+        name = self.gold_of.replace("{seed}", str(self.seed)).replace("{labelled}", self.labelled)
+        inside = self.corpus / name
+        return inside if inside.is_dir() else Path(name)
+
+    @property
     def needs_scores(self) -> bool:
         """Whether candidates' scores decide anything: who is believed, or how much it counts."""
         return self.mode in ("filter", "self-train") or (
@@ -222,8 +248,11 @@ class Train(Settings):
             raise ValueError(f"K must not exceed N_batch, was {self.k} > {self.n_batch}")
         if self.mode != "baseline" and self.candidates is None:
             raise ValueError(f"mode {self.mode} needs --candidates")
-        if self.mode == "self-train" and self.accept == "agree":
+        if self.brackets is not None and self.encoder_rate == 0:
+            raise ValueError("brackets teach the encoder, which --encoder-rate 0 freezes")
+        if self.mode == "self-train" and self.accept in ("agree", "relative"):
             raise ValueError(
-                "in self-training every boundary is the predictor's own: accept agree asks nothing"
+                "in self-training every boundary is the predictor's own: "
+                f"accept {self.accept} asks nothing"
             )
         return self

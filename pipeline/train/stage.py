@@ -27,6 +27,7 @@ from pipeline.train.annotated import annotation_of_run
 from pipeline.train.augmentation.kinds import KINDS
 from pipeline.train.augmentation.kinds import SETTINGS as TWIN_SETTINGS
 from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
+from pipeline.train.brackets import BracketTask
 from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
@@ -38,7 +39,7 @@ from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream, TwinnedStream
 from pipeline.train.weighting import WEIGHTINGS
 
-ALGORITHM = 3
+ALGORITHM = 5
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
 
@@ -139,6 +140,7 @@ class _Run:
             predictor, data.measured, schedule,
             group=self.group, selection=SELECTIONS[settings.select](schedule),
             weighting=WEIGHTINGS[settings.weigh](), weight=settings.weight,
+            brackets=self._brackets(data, predictor),
             self_train=settings.mode == "self-train",
             scores=settings.needs_scores,
             make_ensemble=lambda model, was: self._ensemble(model, was, data),
@@ -208,14 +210,15 @@ class _Run:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         # Of a run without twins it is what it was before there were any.
         twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
-        # In 3 the gradient of a frozen encoder counted in the norm that is clipped.
-        algorithm = ALGORITHM + (self.settings.encoder_rate == 0)
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(scores=self.settings.weigh != "none") | twins,
+            inputs=data.about(
+                scores=self.settings.weigh != "none", trees=self.settings.brackets is not None
+            )
+            | twins,
             model=identity(self.encoder),
-            algorithm=algorithm,
+            algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
             machine={"device": ", ".join(devices), "processes": self.group.world},
         )
@@ -254,6 +257,12 @@ class _Run:
                 fill_mode=settings.fill_mode,
             )
         )
+
+    def _brackets(self, data: TrainData, predictor: Predictor) -> BracketTask | None:
+        """What is learned of L's constituents; None: nothing is."""
+        if self.settings.brackets is None:
+            return None
+        return BracketTask.of(predictor, self.settings.seed, data.sources)
 
     def _stream(self, data: TrainData, augmentation: Augmentation | None) -> LabelledStream:
         """SAMPLE(L, m), with twins if there is what makes them."""
@@ -304,6 +313,10 @@ class _Run:
         }  # fmt: skip
         if settings.mode == "baseline":
             apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
+        if settings.mode != "filter" or settings.accept != "relative":
+            apart |= {"relative"}
+        # These came later, and change no run made before.
+        apart |= {name for name in ("gold_of", "brackets") if getattr(settings, name) is None}
         if settings.augment == NO_TWINS:
             apart |= TWIN_SETTINGS
         else:
@@ -315,6 +328,9 @@ class _Run:
                 kept["candidates"] = str(folder.relative_to(settings.corpus))
             else:
                 kept["candidates"] = folder.name if folder.is_dir() else settings.candidates
+        if (parser := settings.gold_folder) is not None:
+            own = parser.is_relative_to(settings.corpus)
+            kept["gold_of"] = str(parser.relative_to(settings.corpus)) if own else parser.name
         return kept
 
     def _tell_start(
@@ -326,6 +342,15 @@ class _Run:
     ) -> None:
         if augmentation and augmentation.note:
             warn(augmentation.note)
+        if self.settings.gold_of is not None:
+            tally, new = data.excluded["others"], len(data.others)
+            say(
+                f"L is extended by {new:,} sentences that the parser learned from and that are not in it, "
+                f"with {tally.kept:,} coordinations"
+            )
+        if self.settings.brackets is not None:
+            parsed = sum(sentence.tree is not None for sentence in data.sources)
+            say(f"brackets are learned of {parsed:,} of {len(data.sources):,} labelled sentences")
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
         if self.settings.weigh == "rank" and data.candidates and not data.candidates.scored:

@@ -6,10 +6,11 @@ anywhere in it.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -109,7 +110,16 @@ class CandidateStream:
         return len(self._store.rows) - self.left_out
 
     def sample(self, index: int) -> Drawn:
-        """Draw number ``index``: a pure function of (candidates, seed, index)."""
+        """The candidate of draw number ``index``: a pure function of (candidates, seed, index)."""
+        return self.together(index)[0]
+
+    def together(self, index: int) -> list[Drawn]:
+        """The candidate of draw number ``index``, and those at other coordinators of the very same words.
+
+        Generation writes a sentence for each candidate; natural text holds several structures, and a pass
+        through the encoder serves all of them. At each further coordinator it is the first of the
+        sentence's candidates.
+        """
         random = np.random.default_rng([self._seed, _FOR_U, index])
         self._draws += 1
         if self._draws % _LET_GO == 0:
@@ -117,17 +127,13 @@ class CandidateStream:
         sentence = int(random.integers(self.sentences))
         sentence += int(np.searchsorted(self._skips, sentence, side="right"))
         begin, end = self._places_of(sentence)
-        row = self._store[int(self._store.rows[random.integers(begin, end)])]
-        first, last = row["conjuncts"][0], row["conjuncts"][-1]
-        return Drawn(
-            row["candidate_id"],
-            row["label"],
-            tuple(row["words"]),
-            row["coordinator"],
-            Span(first["start"], last["end"]),
-            last["end"] - last["start"],
-            _number(row["score"]),
-        )
+        chosen = int(random.integers(begin, end))
+        found: dict[int, Drawn] = {}
+        for place in (chosen, *(each for each in range(begin, end) if each != chosen)):
+            drawn = _drawn(self._store[int(self._store.rows[place])])
+            if not found or drawn.words == next(iter(found.values())).words:
+                found.setdefault(drawn.coordinator, drawn)
+        return list(found.values())
 
     def _places_of(self, sentence: int) -> tuple[int, int]:
         ends = self._store.ends
@@ -137,6 +143,19 @@ class CandidateStream:
         begin, end = self._places_of(sentence)
         rows: list[int] = self._store.rows[begin:end].tolist()
         return rows
+
+
+def _drawn(row: Mapping[str, Any]) -> Drawn:
+    first, last = row["conjuncts"][0], row["conjuncts"][-1]
+    return Drawn(
+        row["candidate_id"],
+        row["label"],
+        tuple(row["words"]),
+        row["coordinator"],
+        Span(first["start"], last["end"]),
+        last["end"] - last["start"],
+        _number(row["score"]),
+    )
 
 
 def _number(score: float | None) -> float | None:

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from pipeline.core.metrics import compare, compare_all, compared
+from pipeline.core.metrics import (
+    FEWEST_DOCUMENTS,
+    compare,
+    compare_all,
+    compared,
+    documents_of,
+    t_interval,
+)
 from pipeline.core.runs import System
 from pipeline.report.results import baseline_of
 from pipeline.train.settings import Train
@@ -91,13 +98,13 @@ def test_the_interval_covers_what_it_should() -> None:
 
 def test_only_common_seeds_and_sizes_are_compared() -> None:
     """A seed that one system lacks is left out; a size without the pair gives nothing."""
-    bert, t5, baseline = (System(name) for name in ("bert", "t5", "baseline"))
+    bert, baseline = System("bert", "filter"), System("baseline", "baseline")
     correct = {
         (100, bert): _system(0.6, range(4)),
         (100, baseline): _system(0.5, range(1, 6)),
         (250, bert): _system(0.6, range(2)),
     }
-    (found,) = compare_all(correct, [(bert, baseline), (t5, baseline)])
+    (found,) = compare_all(correct)
     assert (found.system, found.against, found.labelled) == ("bert", "baseline", 100)
     assert found.seeds == (1, 2, 3)
     assert found.clear
@@ -143,7 +150,7 @@ def test_a_control_for_any_caption_is_what_every_caption_is_held_against() -> No
 
 
 def test_twins_of_the_labelled_sentences_are_no_baseline() -> None:
-    """A run of L alone with twins is compared with the baseline, and nobody with it as with one."""
+    """L with twins is compared with the baseline; what has candidates with both, if annotation is equal."""
     baseline, attested = System("baseline", "baseline"), System("attested", "no-filter")
     mask = System.of(
         {"system": "augment-mask", "mode": "baseline", "settings": {"augment": "mask"}}
@@ -151,8 +158,84 @@ def test_twins_of_the_labelled_sentences_are_no_baseline() -> None:
     assert not mask.is_baseline
     assert mask.is_compared_with(baseline)
     assert not baseline.is_compared_with(mask)
-    assert not attested.is_compared_with(mask)
+    assert attested.is_compared_with(mask)
+    assert not attested.is_compared_across(mask)
     assert baseline_of([mask, baseline]) == baseline
     settings = {"corpus": "data/world", "mode": "baseline"}
     assert Train.build(settings, None).usual_name == "baseline"
     assert Train.build(settings | {"augment": "mask"}, None).usual_name == "baseline-mask"
+
+
+def test_systems_of_different_annotation_are_compared_across_or_not_at_all() -> None:
+    """A gain over all without candidates is of one level; of two there is the baseline, marked as across."""
+    baseline, t5 = System("baseline", "baseline"), System("t5", "filter")
+    alone, beside = System.parser_alone("corpus"), baseline.with_parser("corpus", "else")
+    level = {baseline: "boundaries", t5: "trees", alone: "trees", beside: "trees"}
+    assert compared(level) == [(t5, baseline), (t5, alone), (t5, beside), (alone, baseline),
+                               (beside, baseline)]  # fmt: skip
+    assert compared(level, level) == [(t5, baseline), (t5, alone), (t5, beside), (alone, baseline),
+                                      (beside, baseline)]  # fmt: skip
+    assert compared(level, {**level, alone: "others"}) == [
+        (t5, baseline), (t5, beside), (alone, baseline), (beside, baseline),
+    ]  # fmt: skip
+    correct = {(100, system): _system(0.5, range(3), salt=n) for n, system in enumerate(level)}
+    found = compare_all(correct, {(100, system): name for system, name in level.items()})
+    assert {(c.system, c.against): c.across for c in found} == {
+        (t5, baseline): True, (t5, alone): False, (t5, beside): False, (alone, baseline): True,
+        (beside, baseline): True,
+    }  # fmt: skip
+    assert not any(c.across for c in compare_all(correct))
+
+
+def test_a_row_says_what_its_system_is() -> None:
+    """Written and read again it is the same; beside a parser it varies only what stands beside that alike."""
+    t5 = System("t5", "filter", generator="T5")
+    free = System("t5-no-filter", "no-filter", generator="T5", variation="no-filter")
+    for system in (t5, free, t5.with_parser("corpus", "together"), System.parser_alone("corpus")):
+        read = System.of_row(system.as_row())
+        assert (read, read.as_row()) == (system, system.as_row())
+    beside = [each.with_parser("corpus", "else") for each in (t5, free)]
+    assert beside[1].varies(beside[0])
+    assert not beside[1].varies(t5)
+    assert not free.varies(beside[0])
+    assert [each.predictor for each in (t5, beside[0])] == ["t5", "t5"]
+    assert t5.has_candidates
+    assert not System.parser_alone("corpus").has_candidates
+
+
+def test_whole_documents_are_resampled() -> None:
+    """Instances that agree within their document leave as much doubt as there are documents."""
+    names = [f"d{n // 20}" for n in range(400)]
+    documents = documents_of(names)
+    assert documents == [n // 20 for n in range(400)]
+    by_document = np.random.default_rng(0).random(20) < 0.5
+    first = {s: [bool(by_document[n // 20]) for n in range(400)] for s in range(3)}
+    second = {s: [False] * 400 for s in range(3)}
+    alone, whole = (compare(first, second, _SEED, each) for each in (None, documents))
+    assert alone is not None
+    assert whole is not None
+    assert whole.gain == alone.gain
+    assert whole.high - whole.low > 3 * (alone.high - alone.low)
+    single = compare(first, second, _SEED, list(range(400)))
+    assert single == alone
+    assert documents_of([f"d{n % (FEWEST_DOCUMENTS - 1)}" for n in range(400)]) is None
+
+
+def test_documents_of_different_sizes_count_by_their_instances() -> None:
+    """A resampled mean is over the instances of the documents drawn, so that it stays a share."""
+    documents = [0] * 391 + list(range(1, 10))
+    right = {0: [True] * 400}
+    found = compare(right, {0: [False] * 400}, _SEED, documents)
+    assert found is not None
+    assert (found.low, found.gain, found.high) == pytest.approx((1, 1, 1))
+
+
+def test_the_t_interval_is_students() -> None:
+    """Four seeds by hand; more than the table has, near the normal's; of two none."""
+    low, high = t_interval([0.01, 0.02, 0.03, 0.06]) or (0, 0)
+    half = 3.182 * (0.0014 / 3) ** 0.5 / 2
+    assert (low, high) == pytest.approx((0.03 - half, 0.03 + half))
+    many = [float(n % 2) for n in range(100)]
+    low, high = t_interval(many) or (0, 0)
+    assert high - low == pytest.approx(2 * 1.984 * (25 / 99) ** 0.5 / 10, rel=1e-3)
+    assert t_interval([0.1, 0.2]) is None

@@ -29,10 +29,10 @@ def words(*pages: Path) -> int:
 def test_pages_stay_short() -> None:
     """Who reads them has no more time than that; history is in git."""
     assert words(ROOT / "README.md") <= 700
-    assert words(ROOT / "docs/results.md") <= 4_000
-    assert words(*DOCS) <= 20_000
+    assert words(ROOT / "docs/results.md") <= 5_000
+    assert words(*DOCS) <= 25_000
     assert words(ROOT / "CONTRIBUTING.md") <= 350
-    assert words(ROOT / "CHANGELOG.md") <= 500
+    assert words(ROOT / "CHANGELOG.md") <= 600
     assert all(words(page) <= 600 for page in DOCS if page.parent.name == "tutorials")
 
 

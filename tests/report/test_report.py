@@ -92,6 +92,18 @@ FILL_LENGTHS = ("1", "9", "10+")
 COLUMNS = ("overall", *CATEGORIES)
 
 
+def annotation_of(labelled: int, seed: int, others: int = 0) -> list[dict[str, Any]]:
+    """The record of a system for which L's trees were annotated, or L's boundaries and trees of others."""
+    own = {"corpus": "tiny", "part": "labelled", "draw": f"{labelled}/seed-{seed}",
+           "sentences": labelled, "boundaries": labelled}  # fmt: skip
+    if not others:
+        return [own | {"trees": labelled}]
+    return [
+        own,
+        {"corpus": "tiny", "part": "others", "ids": "x", "sentences": others, "trees": others},
+    ]
+
+
 def metrics_of(overall: dict[str, Sequence[float]], labelled: int = 100) -> dict[str, Any]:
     """The document that evaluate writes for these overall accuracies (by seed)."""
     runs, summary = [], []
@@ -99,6 +111,7 @@ def metrics_of(overall: dict[str, Sequence[float]], labelled: int = 100) -> dict
         for seed, value in enumerate(values):
             accuracy: dict[str, float | None] = dict.fromkeys(CATEGORIES, value - 0.1)
             runs.append({"system": system, "labelled": labelled, "seed": seed,
+                         "annotation": annotation_of(labelled, seed),
                          "accuracy": accuracy | {"overall": value, "PP": None}})  # fmt: skip
         pairs = {
             name: mean_sd([r["accuracy"][name] for r in runs if r["system"] == system])
@@ -111,7 +124,13 @@ def metrics_of(overall: dict[str, Sequence[float]], labelled: int = 100) -> dict
             "criteria": {c: {"mean": (mean or 0) - 0.01 * i, "sd": sd} for i, c in enumerate(CRITERIA)},
         })  # fmt: skip
     counts = {"overall": 1157, "NP, NX": 803, "ADJP, ADVP": 40, "VP": 155, "PP": 0, "S, SBAR": 79}
-    return {"split": "test", "instances": counts, "runs": runs, "summary": summary}
+    return {
+        "split": "test",
+        "corpus": "tiny",
+        "instances": counts,
+        "runs": runs,
+        "summary": summary,
+    }
 
 
 def system_of(name: str) -> System:
@@ -387,7 +406,10 @@ def test_pictures_take_the_pages_colours(page: str) -> None:
 
 def test_table_2_has_the_numbers_of_the_metrics(page: str) -> None:
     """Means and deviations computed here by hand stand in the page, best ones first in bold."""
-    rows = {row[0]: row for row in cells(page, "Accuracy (%) on test")}
+    # The annotation stands in the first row of its block.
+    found = list(cells(page, "Accuracy (%) on test"))
+    assert [row[0] for row in found] == ["annotated", "trees of 100", "", "", ""]
+    rows = {row[0]: row for row in (row[1:] for row in found)}
     values = [60.0, 61.0, 59.0]
     mean = sum(values) / 3
     sd = math.sqrt(sum((v - mean) ** 2 for v in values) / 2)
@@ -407,15 +429,15 @@ def test_table_2_has_variations_where_nothing_else_was_run() -> None:
     """An empty table would tell nothing."""
     overall = dict.fromkeys(("t5-no-filter", "t5-self-train"), OVERALL["t5"])
     rows = accuracy_table(metrics_from(metrics_of(overall)), 100).rows
-    assert [row.cells[1] for row in rows] == ["60.00 ± 1.00"] * 2
+    assert [row.cells[2] for row in rows] == ["60.00 ± 1.00"] * 2
 
 
 def test_table_3_nests_the_variations_under_their_generator() -> None:
     """Rows stand in the paper's order, variations one level deeper, and unknown systems not at all."""
     table = ablation_table(metrics_from(metrics_of(OVERALL)), 100)
     assert table is not None
-    assert table.columns == ("Setting", "Overall", "seeds")
-    assert [(*row.cells[:2], row.level) for row in table.rows] == [
+    assert table.columns == ("annotated", "Setting", "Overall", "seeds")
+    assert [(*row.cells[1:3], row.level) for row in table.rows] == [
         ("baseline", "52.00 ± 2.00", 0),
         ("BERT", "54.00 ± 2.65", 0),
         ("T5", "60.00 ± 1.00", 0),
@@ -430,7 +452,7 @@ def test_table_3_without_a_generator_of_its_own_names_the_variation_in_full() ->
     overall = {name: OVERALL[name] for name in ("baseline", "t5-no-filter")}
     table = ablation_table(metrics_from(metrics_of(overall)), 100)
     assert table is not None
-    assert [(row.cells[0], row.level) for row in table.rows] == [
+    assert [(row.cells[1], row.level) for row in table.rows] == [
         ("baseline", 0), ("T5, − filtering", 0),
     ]  # fmt: skip
 
@@ -439,29 +461,29 @@ def test_table_3_compares_with_the_baseline_and_with_the_generator() -> None:
     """Both gains stand beside the variation, each bold only where its own interval leaves 0 out."""
     table = ablation_table(metrics_from(metrics_of(OVERALL) | {"comparisons": COMPARISONS}), 100)
     assert table is not None
-    rows = {row.cells[0]: row for row in table.rows}
-    assert table.columns[2:] == (
+    rows = {row.cells[1]: row for row in table.rows}
+    assert table.columns[3:] == (
         "Δ to the full method",
         "95 % interval",
         "Gain",
         "95 % interval",
         "seeds",
     )
-    assert rows["− filtering"].cells[2:] == (
+    assert rows["− filtering"].cells[3:] == (
         "−3.00", "−5.00 … −1.00", "+5.00", "+3.00 … +7.00", "3",
     )  # fmt: skip
-    assert rows["− filtering"].best == {2, 4}
-    assert rows["− sync + self-train"].cells[2:6] == ("–", "–", "+1.00", "−2.00 … +4.00")
+    assert rows["− filtering"].best == {3, 5}
+    assert rows["− sync + self-train"].cells[3:7] == ("–", "–", "+1.00", "−2.00 … +4.00")
     assert rows["− sync + self-train"].best == set()
-    assert rows["T5"].best == {1, 4}
+    assert rows["T5"].best == {2, 5}
 
 
 def test_an_interval_over_two_seeds_is_not_called_more_than_noise() -> None:
     """Two seeds are too few to bootstrap over, whatever the interval."""
     document = metrics_of({"baseline": [0.5, 0.5], "t5": [0.6, 0.6]})
-    for seeds, best, words in ((2, {1}, "too few seeds"), (3, {1, 2}, ": more than noise")):
+    for seeds, best, words in ((2, {2}, "too few seeds"), (3, {2, 3}, ": more than noise")):
         found = metrics_from(document | {"comparisons": [gain_of("t5", 0.1, 0.05, seeds=seeds)]})
-        assert accuracy_table(found, 100).rows[1].best & {1, 2} == best
+        assert accuracy_table(found, 100).rows[1].best & {2, 3} == best
         assert words in findings(found)[0]
 
 
@@ -469,7 +491,7 @@ def test_criteria_table_shows_all_four() -> None:
     """Each criterion has its column, with deviation, for every system."""
     table = criteria_table(metrics_from(metrics_of(OVERALL)), 100)
     first = table.rows[0].cells
-    assert first[1:5] == ("52.00 ± 2.00", "51.00 ± 2.00", "50.00 ± 2.00", "49.00 ± 2.00")
+    assert first[2:6] == ("52.00 ± 2.00", "51.00 ± 2.00", "50.00 ± 2.00", "49.00 ± 2.00")
     assert len(table.rows) == len(OVERALL)
     assert "1,157 instances" in table.note
 
@@ -479,7 +501,7 @@ def test_ties_are_all_best_unless_nothing_is() -> None:
     tied = accuracy_table(
         metrics_from(metrics_of({"baseline": [0.5], "bert": [0.6], "t5": [0.6]})), 100
     )
-    assert [row.best for row in tied.rows] == [set(), {1, 2, 3, 4, 6}, {1, 2, 3, 4, 6}]
+    assert [row.best for row in tied.rows] == [set(), {2, 3, 4, 5, 7}, {2, 3, 4, 5, 7}]
     for overall in ({"baseline": [0.5]}, {"baseline": [0.5], "t5": [0.5]}):
         table = accuracy_table(metrics_from(metrics_of(overall)), 100)
         assert not any(row.best for row in table.rows)
@@ -584,7 +606,7 @@ def test_the_point_of_attested_fills_names_their_control_and_the_paper_s_delta()
     ):
         assert part in text
     table = accuracy_table(found, 100)
-    assert [row.cells[0] for row in table.rows] == [
+    assert [row.cells[1] for row in table.rows] == [
         "baseline", "T5", "attested fills (unranked)", "attested fills (ranked by BERT)",
     ]  # fmt: skip
     assert table.note.endswith(
@@ -592,7 +614,7 @@ def test_the_point_of_attested_fills_names_their_control_and_the_paper_s_delta()
     )
     ablations = ablation_table(found, 100)
     assert ablations is not None
-    assert [row.cells[2] for row in ablations.rows] == ["–", "–", "–", "+5.00"]
+    assert [row.cells[3] for row in ablations.rows] == ["–", "–", "–", "+5.00"]
     assert [label_name(s) for s in systems[2:]] == [
         "attested fills (unranked)", "attested fills (BERT)",
     ]  # fmt: skip
@@ -620,13 +642,15 @@ def test_every_size_is_a_block_of_what_was_run_there() -> None:
     }
     table = sizes_table(sizes_of(small, metrics_of({"bert": [0.5, 0.6]}, 250)))
     assert table is not None
-    assert table.columns == ("|L|", "Model", "Overall", "Gain", "95 % interval", "seeds")
+    assert table.columns == (
+        "|L|", "annotated", "Model", "Overall", "Gain", "95 % interval", "seeds",
+    )  # fmt: skip
     assert [(row.cells, row.begins) for row in table.rows] == [
-        (("50", "baseline", "30.00", "–", "–", "1"), True),
-        (("50", "T5", "40.00", "+10.00", "−10.00 … +30.00", "1"), False),
-        (("250", "BERT", "55.00 ± 7.07", "–", "–", "2"), True),
+        (("50", "trees of 50", "baseline", "30.00", "–", "–", "1"), True),
+        (("50", "trees of 50", "T5", "40.00", "+10.00", "−10.00 … +30.00", "1"), False),
+        (("250", "trees of 250", "BERT", "55.00 ± 7.07", "–", "–", "2"), True),
     ]
-    assert [row.best for row in table.rows] == [set(), {2}, set()]
+    assert [row.best for row in table.rows] == [set(), {3}, set()]
     assert sizes_table(metrics_from(metrics_of(OVERALL))) is None
 
 
@@ -695,7 +719,7 @@ def test_a_comparison_has_a_verdict(
     assert table is not None
     (row,) = table.rows
     assert row.cells[:3] == ("100", "T5", "baseline")
-    assert row.cells[5:8] == wanted
+    assert (*row.cells[5:7], row.cells[8]) == wanted
     assert bool(row.best) is (wanted[2] == "more than noise")
 
 
@@ -735,7 +759,7 @@ def test_all_comparisons_stand_in_one_table() -> None:
     assert table is not None
     assert table.rows[0].cells == (
         "100", "T5", "baseline", "60.00 ± 1.00", "52.00 ± 2.00", "+8.00", "+5.00 … +11.00",
-        "more than noise", "+10.0 +9.0 +5.0",
+        "+1.43 … +14.57", "more than noise", "+10.0 +9.0 +5.0",
     )  # fmt: skip
     assert table.rows[0].best == {5}
     assert comparisons_table(metrics_from(metrics_of(OVERALL))) is None

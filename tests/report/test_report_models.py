@@ -130,16 +130,16 @@ def test_other_generators_stand_in_both_tables_and_are_compared_with_the_plain_o
     gain = {"system": "t5-twins", "against": "t5", "labelled": 100, "seeds": [0, 1, 2], "gain": 0.04,
             "low": 0.01, "high": 0.07}  # fmt: skip
     metrics = metrics_from(document | {"comparisons": [gain]})
-    assert [row.cells[0] for row in accuracy_table(metrics, 100).rows] == [
+    assert [row.cells[1] for row in accuracy_table(metrics, 100).rows] == [
         "baseline", "T5", "T5 (adapted on twins)",
     ]  # fmt: skip
     table = ablation_table(metrics, 100)
     assert table
-    assert [(row.cells[0], row.level) for row in table.rows] == [
+    assert [(row.cells[1], row.level) for row in table.rows] == [
         ("baseline", 0), ("T5", 0), ("T5 (adapted on twins)", 0), ("− filtering", 1),
     ]  # fmt: skip
-    assert table.rows[2].cells[2:4] == ("+4.00", "+1.00 … +7.00")
-    assert table.rows[1].cells[2] == "–"
+    assert table.rows[2].cells[3:5] == ("+4.00", "+1.00 … +7.00")
+    assert table.rows[1].cells[3] == "–"
 
 
 def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Path) -> None:

@@ -69,8 +69,8 @@ def test_every_size_has_its_answer_in_plain_words() -> None:
         "50.00 → 60.00 %", "+10.00 points", "+8.00 to +12.00", "T5; the only one run, 3 seeds",
     )  # fmt: skip
     assert headline(found) == (
-        "Generation helps with 50 labelled sentences, shows no gain with 100 and 250 and does worse than "
-        "none with all 2,113."
+        "At equal annotation, generation helps with 50 labelled sentences, shows no gain with 100 and 250 "
+        "and does worse than none with all 2,113."
     )
     (panel,) = opening_panels(metrics, found)
     assert "+10.0 at 50, +1.0 at 100, -1.0 at 250, -4.0 at full (2,113)" in panel.alt
@@ -80,11 +80,13 @@ def test_every_size_has_its_answer_in_plain_words() -> None:
     ("overall", "comparisons", "word", "sentence"),
     [
         ({"baseline": [0.5]}, [], "nothing to compare", "Generation has not been tried with 100 labelled"),
-        ({"t5": [0.5]}, [], "no baseline", "Generation has no baseline to beat with 100 labelled"),
-        ({"baseline": [0.5], "t5": [0.6]}, [], "no interval", "Generation has no interval with 100"),
+        ({"t5": [0.5]}, [], "nothing at equal annotation to compare with",
+         "Generation has nothing at equal annotation to be compared with, with 100 labelled"),
+        ({"baseline": [0.5], "t5": [0.6]}, [], "no interval",
+         "At equal annotation, generation has no interval with 100"),
         ({"baseline": [0.5] * 2, "t5": [0.6] * 2}, [gain_of("t5", 0.1, 0.01, seeds=2)],
          "too few seeds to say",
-         "Generation cannot be judged yet, for want of seeds, with 100 labelled sentences."),
+         "At equal annotation, generation cannot be judged yet, for want of seeds, with 100 labelled"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_said_is_not_said(

@@ -13,24 +13,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
-from shared_corpora import candidate_folder
+from shared_corpora import candidate_folder, row_of
 from typer.testing import CliRunner
 
 from pipeline.cli import app
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import FileFacts, write_json
+from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.parquet import read_batches
-from pipeline.core.schema import PROBABILITIES
-from pipeline.core.types import Span
+from pipeline.core.schema import CANDIDATES, PROBABILITIES, REJECTS, SHARES
+from pipeline.core.tally import Tally
+from pipeline.core.types import Candidate, Span, candidate_id
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, REPEATED
 from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.statistics import summarise
+from pipeline.executor.units import UnitFolder
 from pipeline.infill import candidates as infill
 from pipeline.predictor.model import Predictor
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
+from pipeline.select import stage
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
 from pipeline.text.columns import natural_columns
@@ -370,6 +374,167 @@ def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+def told_shares(place: Path) -> dict[str, tuple[float, float]]:
+    """Probability and share of each row that the predictor was asked of."""
+    (batch,) = read_batches(place / "probabilities.parquet", SHARES)
+    each = zip(*(batch.column(name).to_pylist() for name in SHARES.names), strict=True)
+    return {name: (probability, share) for name, probability, share in each}
+
+
+def test_a_predictor_keeps_what_is_near_its_best(
+    folder: Path, predictor: Path, tmp_path: Path
+) -> None:
+    """The share is the probability over that of the predictor's own boundary; no δ then stands beside it."""
+    everything = rows(folder)
+    run(Select(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    told = told_shares(tmp_path / "all")
+    assert list(told) == ids(everything) == ids(rows(tmp_path / "all"))
+    words = [tuple(row["words"]) for row in everything]
+    best = Predictor.load(predictor).predict(words, [row["coordinator"] for row in everything])
+    for (probability, share), most in zip(told.values(), best, strict=True):
+        assert most is not None
+        assert share == pytest.approx(probability / most.probability, rel=1e-4)
+    middle = float(np.median([share for _, share in told.values()]))
+    found = selected(tmp_path / "out", folder, predictor=predictor, relative=middle)
+    assert ids(found) == [name for name, (_, share) in told.items() if share >= middle]
+    assert 0 < len(found) < len(everything)
+    reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
+    assert reasons[f"probability below {middle:g} of the best"] == len(everything) - len(found)
+    validate.run(Validate(place=tmp_path / "out"))
+
+
+def test_delta_and_the_share_of_the_best_go_together(
+    folder: Path, predictor: Path, tmp_path: Path
+) -> None:
+    """A row must reach both, and is counted under δ if it reaches neither."""
+    run(Select(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    told = told_shares(tmp_path / "all")
+    delta, relative = (float(np.median(each)) for each in zip(*told.values(), strict=True))
+    given = {"predictor": predictor, "delta": delta, "relative": relative}
+    found = selected(tmp_path / "out", folder, **given)
+    assert ids(found) == [n for n, (p, share) in told.items() if p >= delta and share >= relative]
+    counts = manifest(tmp_path / "out")["selection"]["left_out"]
+    low = sum(p < delta for p, _ in told.values())
+    assert counts[f"probability below {delta:g}"] == low
+    assert counts[f"probability below {relative:g} of the best"] == len(told) - low - len(found) > 0
+
+
+def test_a_share_needs_a_predictor(folder: Path, tmp_path: Path) -> None:
+    """One line says so."""
+    with pytest.raises(SettingsError, match=r"select\.relative needs a predictor"):
+        selected(tmp_path / "out", folder, relative=0.001)
+
+
+OF_SENTENCES = ["a cats", "a dogs", "a birds", "b fish", "b cows", "c dogs", "d fish", "d hens"]
+
+
+@pytest.fixture
+def of_sentences(tmp_path: Path) -> Path:
+    """Rows of four sentences, each with a fill; the first of d says what the first of b does."""
+    made = []
+    for name, fill in map(str.split, OF_SENTENCES):
+        words = ("we", "saw", f"pigs{'b' if fill == 'fish' else name}", "and", fill, "today")
+        spans = Span(2, 3), Span(4, 5)
+        own = candidate_id(f"toy/{name}", words, 3, spans[0], spans)
+        about = own, f"toy/{name}", words, 3, spans, "NP", spans[0], fill
+        made.append(Candidate(*about, -1.0, None, None, "CC0-1.0"))
+    schemas = {"candidates": CANDIDATES, "rejects": REJECTS}
+    folder = UnitFolder(
+        tmp_path / "of-sentences", 1, schemas, Fingerprint({}, {}), "conjoin generate"
+    )
+    folder.begin()
+    folder.write(0, {"candidates": list(map(row_of, made)), "rejects": []}, Tally(len(made)))
+    folder.write_manifest()
+    return tmp_path / "of-sentences"
+
+
+def of_and_fill(found: list[Row]) -> list[str]:
+    return [f"{row['sentence_id'][4:]} {row['fill']}" for row in found]
+
+
+@pytest.mark.parametrize(
+    ("where", "whole", "broken"),
+    [
+        ("fill <> 'birds'", ["b fish", "b cows", "c dogs", "d hens"], 2),
+        ("fill <> 'dogs'", ["b fish", "b cows", "d hens"], 2),
+        ("fill <> 'fish'", ["a cats", "a dogs", "a birds", "c dogs"], 2),
+        (
+            "sentence_id <> 'toy/b'",
+            ["a cats", "a dogs", "a birds", "c dogs", "d fish", "d hens"],
+            0,
+        ),
+        ("true", [each for each in OF_SENTENCES if each != "d fish"], 0),
+    ],
+)
+def test_whole_sentences(
+    of_sentences: Path, tmp_path: Path, where: str, whole: list[str], broken: int
+) -> None:
+    """Whoever lost a row loses the others; a row that says the same as one that is in is not lost."""
+    found = selected(tmp_path / "out", of_sentences, where=where, whole_sentences=True)
+    assert of_and_fill(found) == whole
+    counts = manifest(tmp_path / "out")["selection"]["left_out"]
+    assert counts["another row of its sentence was left out"] == broken
+    reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
+    assert reasons["another row of its sentence was left out"] == broken
+    assert "--whole-sentences" in manifest(tmp_path / "out")["selection"]["command"]
+
+
+def test_whole_sentences_of_what_a_predictor_believes(
+    of_sentences: Path, predictor: Path, tmp_path: Path
+) -> None:
+    """At every bar: sentences all of whose rows reach it, also by a row that an earlier one stands for."""
+    run(Select(places=[of_sentences], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    shares = [share for _, share in told_shares(tmp_path / "all").values()]
+    share_of = dict(zip([e for e in OF_SENTENCES if e != "d fish"], shares, strict=True))
+    share_of["d fish"] = share_of["b fish"]
+    for number, bar in enumerate(sorted(set(shares))):
+        broken = {each[0] for each, share in share_of.items() if share < bar}
+        wanted = [e for e in OF_SENTENCES if e[0] not in broken and e != "d fish"]
+        given = {"predictor": predictor, "relative": bar, "whole_sentences": True}
+        out = tmp_path / str(number)
+        if wanted:
+            assert of_and_fill(selected(out, of_sentences, **given)) == wanted
+        else:
+            with pytest.raises(InputError, match="no candidate is chosen"):
+                selected(out, of_sentences, **given)
+
+
+def test_whole_sentences_come_before_the_limit(of_sentences: Path, tmp_path: Path) -> None:
+    """What is beyond the limit was not left out by what is asked of rows."""
+    found = selected(tmp_path / "out", of_sentences, whole_sentences=True, limit=1)
+    assert [row["fill"] for row in found] == ["cats"]
+
+
+def test_what_a_licence_keeps_out_breaks_no_sentence(of_sentences: Path, tmp_path: Path) -> None:
+    """The result does not depend on such rows."""
+    (path,) = of_sentences.glob("candidates-*.parquet")
+    changed = pq.read_table(path).to_pylist()
+    changed[0]["license"] = "CC-BY-NC-4.0"
+    pq.write_table(pa.Table.from_pylist(changed, schema=pq.read_schema(path)), path)
+    shards = [
+        each | asdict(FileFacts.of(of_sentences / each["file"], each["rows"]))
+        for each in manifest(of_sentences)["shards"]
+    ]
+    write_json(of_sentences / "manifest.json", manifest(of_sentences) | {"shards": shards})
+    given = {"license": ["CC0-1.0"], "whole_sentences": True}
+    found = selected(tmp_path / "out", of_sentences, **given)
+    assert [row["fill"] for row in found] == ["dogs", "birds", "fish", "cows", "dogs", "hens"]
+
+
+@pytest.mark.parametrize("given", [{}, {"relative": None, "whole_sentences": False}])
+def test_what_is_not_asked_is_not_in_the_fingerprint(
+    folder: Path, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """So selections made before there was --relative stay current."""
+    selected(tmp_path / "out", folder, min_score=-2.0, **given)
+    settings = Select(places=[folder], out=tmp_path / "out", min_score=-2.0, **given)
+    shards = [find_shards(folder)]
+    made_of = stage._made_of(settings, shards, [])
+    assert not {"relative", "whole_sentences"} & made_of.settings.keys()
+    asked = settings.model_copy(update={"whole_sentences": True})
+    assert stage._made_of(asked, shards, []).settings["whole_sentences"] is True
+
+
 WHERE = [
     ("score >", "syntax error"),
     ("", "empty"),
@@ -544,7 +709,7 @@ def test_probabilities_are_documented() -> None:
     """docs/schema.md has the columns."""
     text = (Path(__file__).resolve().parents[2] / "docs/schema.md").read_text()
     section = text.split("## Probabilities:")[1].split("\n## ")[0]
-    assert all(f"| `{name}` |" in section for name in PROBABILITIES.names)
+    assert all(f"| `{name}` |" in section for name in SHARES.names)
 
 
 def test_rows_do_not_depend_on_the_shards(folder: Path, tmp_path: Path) -> None:

@@ -10,15 +10,20 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from nltk.tree import Tree
 from rich.console import Console
 
 from pipeline.core import console
-from pipeline.core.errors import ConjoinError
+from pipeline.core.errors import ConjoinError, InputError, ModelError
+from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
+from pipeline.parsing import card as parser_card
+from pipeline.parsing.parser import Parsed
 from pipeline.predictor.model import Predictor
 from pipeline.text.lines import Given, open_lines
 from pipeline.tools.predict import command as predict
@@ -167,12 +172,11 @@ def test_n_best_are_the_most_probable_pairs(model: Predictor) -> None:
     """Descending, the first is the prediction, and all k·(n - k - 1) pairs sum to one."""
     asked = [(words, k) for words in sentences(13) for k in range(1, len(words) - 1)]
     words, ks = [w for w, _ in asked], [k for _, k in asked]
-    every = n_best(model, words, ks, 10**6)
-    few = n_best(model, words, ks, 3)
+    scores = dict(model.distributions(words, ks))
+    every, few = ([n_best(scores[i], k, n) for i, k in enumerate(ks)] for n in (10**6, 3))
     for (sentence, k), best, three, one in zip(
         asked, every, few, model.predict(words, ks), strict=True
     ):
-        assert best is not None
         values = [prediction.probability for prediction in best]
         assert best[0] == one
         assert best[:3] == three
@@ -187,8 +191,8 @@ def test_equals_are_ordered_by_place(tiny_bert: Path) -> None:
     model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
     torch.nn.init.zeros_(model.scorer.second.weight)
     words = (*WORDS, *WORDS)
-    (best,) = n_best(model, [words], [9], 200)
-    assert best is not None
+    ((_, scores),) = model.distributions([words], [9])
+    best = n_best(scores, 9, 200)
     assert len(best) == 9 * 14
     assert [p.span for p in best] == sorted(p.span for p in best)
     assert best[0] == model.predict([words], [9])[0]
@@ -437,3 +441,79 @@ def test_bad_calls_are_one_line(ask: Ask, folder: Path, tmp_path: Path) -> None:
         ask("a dog and a cat", predictor=tmp_path)
     with pytest.raises(ConjoinError, match="a coordinator is one word, was 'as well as'"):
         Predict.build({"predictor": "p", "text": "t", "coordinators": ["as well as"]}, None)
+
+
+@pytest.fixture
+def parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[int]]:
+    """A corpus with a parser that finds "man , girl and dog" and nothing else; and what it was asked."""
+    asked = []
+    found = (
+        "(S (XX the) (NP (NP (XX man)) (, ,) (NP (XX girl)) (CC and) (NP (XX dog))) (VP (XX saw)))"
+    )
+
+    def outcomes(texts: list[tuple[str, ...]], tags: object) -> list[Parsed]:
+        assert tags is None
+        asked.append(len(texts))
+        trees = [Tree.fromstring(found) if "girl" in words else None for words in texts]
+        return [Parsed(tree, None if tree else "no tree found") for tree in trees]
+
+    parser = SimpleNamespace(outcomes=outcomes, needs_tags=False)
+    monkeypatch.setattr(parser_card, "corpus_parser", lambda place: parser)
+    write_json(tmp_path / "corpus/parser/parser.json", {"source": "ready"})
+    return tmp_path / "corpus", asked
+
+
+def test_a_parsers_structure_stands_where_the_predictor_does_not_object(
+    ask: Ask, parsed: tuple[Path, list[int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whole, with all its conjuncts and its label; else the predictor's; each line says whose it is."""
+    corpus, asked = parsed
+    text = "the man , girl and dog saw\nold man or dog saw\nno coordinator here\n"
+    plain = ask(text)
+    first, second, none = ask(text, parser=corpus, tau=0)
+    assert first.startswith("the [man] , [girl] and [dog] saw\tand\t")
+    assert first.endswith("\tparser")
+    assert second == f"{plain[1]}\tpredictor"
+    assert none == plain[2]
+    assert asked == [2]  # the sentence without a coordinator is not parsed
+    objected = ask(text, parser=corpus, tau=1)
+    assert objected[0] == f"{plain[0]}\tpredictor"
+    several = ask(text, parser=corpus, tau=0, n_best=3)
+    assert several[0] == first
+    assert [line.split("\t")[3] for line in several[:6]] == ["parser", *["predictor"] * 5]
+
+
+def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]) -> None:
+    """Keys of JSON and an attribute of CoNLL-U, with the predictor's probability of the parser's boundary."""
+    corpus, _ = parsed
+    words = "the man , girl and dog saw".split()  # noqa: SIM905
+    rest = "\t_" * 8
+    rows = [f"{n}\t{word}{rest}" for n, word in enumerate(words, 1)]
+    text = "\n".join(rows) + "\n\n"
+    (line,) = ask(text, "f.conllu", output="jsonl", parser=corpus, tau=0, n_best=2)
+    (one,) = json.loads(line)["coordinations"]
+    assert one["conjuncts"] == [[1, 2], [3, 4], [5, 6]]
+    assert (one["start"], one["end"], one["from"], one["label"]) == (1, 6, "parser", "NP")
+    assert one["alternatives"][0] == {key: one[key] for key in ("start", "end", "probability")}
+    assert len(one["alternatives"]) == 2
+    found = ask(text, "f.conllu", output="conllu", parser=corpus, tau=0)
+    assert found[4].endswith(f"Coord=2-6|CoordProb={one['probability']}|CoordFrom=parser")
+    (line,) = ask(text, "f.conllu", output="jsonl", parser=corpus, tau=1)
+    (other,) = json.loads(line)["coordinations"]
+    assert (other["from"], other["label"]) == ("predictor", None)
+    assert other["probability"] >= one["probability"]
+    (line,) = ask(text, "f.conllu", output="jsonl")
+    assert not {"from", "label"} & json.loads(line)["coordinations"][0].keys()
+
+
+def test_a_parser_that_cannot_be_asked_is_one_line(
+    ask: Ask, parsed: tuple[Path, list[int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that reads tags, which text has not; a folder without any."""
+    corpus, _ = parsed
+    with pytest.raises(InputError, match="no parser here"):
+        ask("a man and a dog", parser=tmp_path / "none")
+    tagged = SimpleNamespace(needs_tags=True)
+    monkeypatch.setattr(parser_card, "corpus_parser", lambda place: tagged)
+    with pytest.raises(ModelError, match="reads part-of-speech tags"):
+        ask("a man and a dog", parser=corpus)

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from pipeline.core.types import Span
 from pipeline.predictor.encoding import Example
 from pipeline.train.acceptance import Acceptance, Agreement, BestShare, Delta
-from pipeline.train.algorithm1 import Constants, Trial, Verdict, algorithm1, inspect
+from pipeline.train.algorithm1 import (
+    Constants,
+    Trial,
+    Verdict,
+    accepted_examples,
+    algorithm1,
+    inspect,
+)
 from pipeline.train.stream import Drawn, LabelledStream
 
 WORDS = ("a", "and", "b")
@@ -27,6 +34,9 @@ class FakeU:
 
     def sample(self, index: int) -> Drawn:
         return drawn(index)
+
+    def together(self, index: int) -> list[Drawn]:
+        return [self.sample(index)]
 
 
 class FakeL:
@@ -59,7 +69,10 @@ class FakeM:
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         self.rounds.append([c.candidate_id for c in candidates])
         return [
-            Verdict(Example(c.words, (1,), (c.extent,)), self.scores[int(c.candidate_id[1:])])
+            Verdict(
+                Example(c.words, (c.coordinator,), (c.extent,)),
+                self.scores[int(c.candidate_id[1:])],
+            )
             for c in candidates
         ]
 
@@ -231,3 +244,25 @@ def test_agreement_asks_for_the_best_boundary_and_not_for_its_score() -> None:
     trials = inspect(FakeU(), M, Constants(8, 3, 6, 0), Delta(0.7), 0)
     assert [t.drawn.candidate_id for t in trials if t.accepted] == ["c0", "c2", "c4"]
     assert not Agreement().accepts("NP", -float("inf"))
+
+
+class Natural(FakeU):
+    """U whose every draw holds two structures of the same words."""
+
+    def together(self, index: int) -> list[Drawn]:
+        words = ("a", "and", "b", "or", "c", str(index))
+        spans = ((1, Span(0, 3)), (3, Span(2, 5)))
+        return [Drawn(f"c{2 * index + n}", "NP", words, k, x, 1) for n, (k, x) in enumerate(spans)]
+
+
+def test_structures_of_one_sentence_are_judged_apart_and_learned_as_one_example() -> None:
+    """A turn is a draw; of the first both structures are believed, of the next one, of the third none."""
+    M = FakeM([0.9, 0.8, 0.1, 0.9, 0.2, 0.3, 0.9, 0.9])
+    trials = inspect(Natural(), M, Constants(4, 3, 4, 0), Delta(0.7), 0)
+    assert [(t.drawn.candidate_id, t.accepted, t.turn) for t in trials] == [
+        ("c0", True, 0), ("c1", True, 0), ("c2", False, 1), ("c3", True, 1),
+        ("c4", False, 2), ("c5", False, 2), ("c6", True, 3), ("c7", True, 3),
+    ]  # fmt: skip
+    B = accepted_examples(trials)
+    assert [example.coordinators for example in B] == [(1, 3), (3,), (1, 3)]
+    assert B[0].extents == (Span(0, 3), Span(2, 5))

@@ -75,6 +75,24 @@ def test_ten_kills_at_random_steps_change_nothing(
     assert not (tmp_path / "killed" / "checkpoints").exists()
 
 
+def test_kills_change_nothing_of_what_brackets_teach(tmp_path: Path, forks: Any) -> None:
+    """A checkpoint holds the head and its moments: without them the encoder would learn otherwise."""
+    corpus = build(tmp_path / "tiny", trees=True)
+    usual = {"checkpoint_every": 4, "brackets": 0.7, "accept": "relative", "average": 0.5}
+    train.run(settings(corpus, out=tmp_path / "whole", **usual))
+    killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
+    for step in (10, 33, 50):
+
+        def work(step: int = step) -> None:
+            die_in(step)
+            train.run(killed)
+
+        assert forks.end(forks.start(work)) == -signal.SIGKILL
+    train.run(killed)
+    assert digest(tmp_path / "killed") == digest(tmp_path / "whole")
+    assert history(tmp_path / "killed") == history(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("select", ["loss", "last", "average"])
 def test_kills_change_no_choice_of_weights(
     corpus: Path, tmp_path: Path, forks: Any, select: str

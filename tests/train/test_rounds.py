@@ -36,6 +36,9 @@ class World:
         words[k] = "and"
         return Drawn(f"c{index}", "NP", tuple(words), k, extent, fill_length=extent.end - k - 1)
 
+    def together(self, index: int) -> list[Drawn]:
+        return [self.sample(index)]
+
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         self.rounds.append(len(candidates))
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]

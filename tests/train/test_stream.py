@@ -88,6 +88,20 @@ def draws(source: Path | str, seed: int = 3, count: int = 60) -> list[Drawn]:
     return [stream.sample(n) for n in range(count)]
 
 
+def test_structures_of_the_same_words_come_together(tmp_path: Path) -> None:
+    """Once for each coordinator, the drawn one first; a generated sentence, of other words, comes alone."""
+    natural = {"words": ["a", "and", "b", "or", "c"]}
+    later = {"coordinator": 3, "conjuncts": [{"start": 2, "end": 3}, {"start": 4, "end": 5}]}
+    made = [
+        row(f"{0:024x}", "s0", **natural), row(f"{1:024x}", "s0", **natural, **later),
+        row(f"{2:024x}", "s0", **natural, label="VP"), row(f"{3:024x}", "s0"),
+    ]  # fmt: skip
+    stream = CandidateStream(corpus_folder(tmp_path, made), 0)
+    groups = {tuple(int(d.candidate_id, 16) for d in stream.together(n)) for n in range(60)}
+    assert groups == {(0, 1), (1, 0), (2, 1), (3,)}
+    assert all(stream.together(n)[0] == stream.sample(n) for n in range(9))
+
+
 def refusal(source: Path | str) -> str:
     """The one line with which a source is refused."""
     with pytest.raises(InputError) as caught:

@@ -236,12 +236,20 @@ def one_by_one(
     while sum(t.accepted for t in trials) < constants.K and len(trials) < constants.K_max:
         drawn = U.sample(first + len(trials))
         (verdict,) = M.calc_score([drawn])
-        accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best)
+        accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share)
         trials.append(algorithm1.Trial(drawn, verdict, accepted))
     return trials
 
 
-@pytest.mark.parametrize("given", [{}, {"accept": "quantile", "average": 0.9}, {"accept": "agree"}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"accept": "quantile", "average": 0.9},
+        {"accept": "agree"},
+        {"accept": "relative", "relative": 0.2},
+    ],
+)
 def test_a_run_is_the_loop_that_takes_one_candidate_at_a_time(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
@@ -335,7 +343,7 @@ def test_average_is_what_is_validated_and_saved(corpus: Path, tmp_path: Path) ->
         ({"share": 1.5}, "train.share = 1.5: Input should be less than or equal to 1"),
         (
             {"accept": "best"},
-            "train.accept = 'best': Input should be 'delta', 'quantile' or 'agree'",
+            "train.accept = 'best': Input should be 'delta', 'quantile', 'agree' or 'relative'",
         ),
         ({"temperature": "foo"}, "train.temperature = 'foo': must be a number above 0, or 'fit'"),
         ({"temperature": 0}, "train.temperature = 0: must be a number above 0, or 'fit'"),

@@ -163,10 +163,14 @@ def shares_of(
     update = Optimizer.update
 
     def noting(
-        self: Optimizer, batch: Sequence[Example], step: int, shares: list[float] | None = None
+        self: Optimizer,
+        batch: Sequence[Example],
+        step: int,
+        shares: Any = None,
+        brackets: Any = None,
     ) -> float:
         noted.append((len(batch), shares))
-        return update(self, batch, step, shares)
+        return update(self, batch, step, shares, brackets)
 
     with monkeypatch.context() as patch:
         patch.setattr(Optimizer, "update", noting)

@@ -5,16 +5,20 @@ written as tab-separated fields, a JSON object, or annotated CoNLL-U.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from torch import Tensor
+
 from pipeline.core.metrics import as_conjuncts
-from pipeline.core.types import COORDINATORS, Span, bracketed
+from pipeline.core.runs import TOGETHER, USUAL_TAU
+from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.predictor.encoding import TOO_LONG
 from pipeline.predictor.model import BATCH_TOKENS, Prediction, Predictor
+from pipeline.predictor.with_parser import Said, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import Given
 
@@ -30,10 +34,39 @@ NO_WORDS = "no words"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The n most probable structures of the coordinator at a word index, best first."""
+    """The n most probable structures of the coordinator at a word index, best first.
+
+    Attributes:
+        coordinator: its word index.
+        best: the predictor's.
+        structure: the parser's, where that is the answer, with the predictor's probability of its outer
+            boundary; None: the predictor's best is the answer.
+    """
 
     coordinator: int
     best: tuple[Prediction, ...]
+    structure: tuple[Coordination, float] | None = None
+
+    def conjuncts(self, words: Sequence[str]) -> tuple[Span, ...]:
+        """The conjuncts of the answer, in the sentence of these words."""
+        if self.structure:
+            return self.structure[0].conjuncts
+        return as_conjuncts(words, self.coordinator, self.best[0].span)
+
+    @property
+    def ranked(self) -> tuple[Prediction, ...]:
+        """The outer boundary of the answer, and then those of ``best`` that differ, as many in all."""
+        if self.structure is None:
+            return self.best
+        structure, probability = self.structure
+        first = Prediction(Span(structure.start, structure.end), probability)
+        rest = (one for one in self.best if one.span != first.span)
+        return (first, *rest)[: len(self.best)]
+
+    @property
+    def source(self) -> str:
+        """Whose answer it is: ``parser`` or ``predictor``."""
+        return "parser" if self.structure else "predictor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +79,18 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence with all its coordinators in order; at least one entry."""
+    """A sentence with all its coordinators in order; at least one entry.
+
+    ``beside``: a parser was asked as well.
+    """
 
     sentence: Given
     entries: tuple[Found | Skipped, ...]
+    beside: bool = False
+
+
+Parse = Callable[[Sequence[Sequence[str]]], Sequence[Mapping[int, Coordination]]]
+"""A parser: of each sentence the structures that it finds, by their coordinators."""
 
 
 def answers(
@@ -60,6 +101,8 @@ def answers(
     n: int = 1,
     batch_tokens: int = BATCH_TOKENS,
     block: int = BLOCK,
+    parse: Parse | None = None,
+    tau: float = USUAL_TAU,
 ) -> Iterator[Answer]:
     """Yield an answer to each sentence in the order given, as soon as its block is read.
 
@@ -70,6 +113,8 @@ def answers(
         n: how many structures each coordinator gets, if it has as many.
         batch_tokens: subwords encoded together.
         block: sentences predicted together; probabilities depend on it in their last digits.
+        parse: a parser whose structures stand as ``predictor/with_parser.py`` has it; None: there is none.
+        tau: of that rule.
     """
     for given in _blocks(sentences, block):
         places = [
@@ -84,16 +129,51 @@ def answers(
         places = [[] if left_out else own for own, left_out in zip(places, long, strict=True)]
         words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
         ks = [k for own in places for k in own]
-        found = n_best(predictor, words, ks, n, batch_tokens)
+        structures = _structures(parse, given, places)
+        found = _answers(predictor, words, ks, structures, n=n, batch_tokens=batch_tokens, tau=tau)
         reasons = predictor.obstacles(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
         entries = (
-            Skipped(k, reason or "") if best is None else Found(k, best)
+            Skipped(k, reason or "") if best is None else best
             for k, best, reason in zip(ks, found, reasons, strict=True)
         )
         for sentence, own, left_out in zip(given, places, long, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
-            yield Answer(sentence, tuple(islice(entries, len(own))) or (Skipped(None, reason),))
+            listed = tuple(islice(entries, len(own))) or (Skipped(None, reason),)
+            yield Answer(sentence, listed, parse is not None)
+
+
+def _structures(
+    parse: Parse | None, sentences: Sequence[Given], places: Sequence[Sequence[int]]
+) -> list[Coordination | None]:
+    """The parser's structure at each place of each sentence; sentences without a place are not parsed."""
+    asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
+    found = iter(parse(asked) if parse and asked else [{}] * len(asked))
+    return [structures.get(k) for own in places if own for structures in [next(found)] for k in own]
+
+
+def _answers(
+    predictor: Predictor,
+    sentences: Sequence[Sequence[str]],
+    coordinators: Sequence[int],
+    structures: Sequence[Coordination | None],
+    *,
+    n: int,
+    batch_tokens: int,
+    tau: float,
+) -> list[Found | None]:
+    """The answer to each coordinator, given the parser's structures; None where it cannot be scored."""
+    found: list[Found | None] = [None] * len(sentences)
+    for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
+        k, structure = coordinators[index], structures[index]
+        best = n_best(scores, k, n)
+        probability = probability_of(structure, sentences[index], scores)
+        takes = Said(structure, best[0], probability).takes_structure(TOGETHER, tau)
+        taken = None
+        if takes and structure is not None and probability is not None:
+            taken = structure, probability
+        found[index] = Found(k, best, taken)
+    return found
 
 
 def _blocks(sentences: Iterable[Given], block: int) -> Iterator[list[Given]]:
@@ -111,36 +191,31 @@ def _blocks(sentences: Iterable[Given], block: int) -> Iterator[list[Given]]:
         yield found
 
 
-def n_best(
-    predictor: Predictor,
-    sentences: Sequence[Sequence[str]],
-    coordinators: Sequence[int],
-    n: int,
-    batch_tokens: int = BATCH_TOKENS,
-) -> list[tuple[Prediction, ...] | None]:
-    """The ``n`` most probable endpoint pairs of each coordinator, best first, or all it has.
+def n_best(scores: Tensor, k: int, n: int) -> tuple[Prediction, ...]:
+    """The ``n`` most probable endpoint pairs of a coordinator, best first, or all it has.
 
     Of equally probable ones the first (by start, then end) comes first, so that the first of all is
-    that of ``Predictor.predict``; None where that has none. Probabilities are those over all pairs.
+    that of ``Predictor.predict``.
+
+    Args:
+        scores: log-probabilities ``[k, n - k - 1]`` over all pairs.
+        k: the word index of the coordinator.
+        n: how many.
     """
-    found: list[tuple[Prediction, ...] | None] = [None] * len(sentences)
-    for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
-        # topk does not guarantee the order of ties.
-        values, places = scores.flatten().sort(descending=True, stable=True)
-        width, k = scores.shape[1], coordinators[index]
-        found[index] = tuple(
-            Prediction(Span(place // width, k + 2 + place % width), probability)
-            for place, probability in zip(
-                places[:n].tolist(), values[:n].exp().tolist(), strict=True
-            )
-        )
-    return found
+    # topk does not guarantee the order of ties.
+    values, places = scores.flatten().sort(descending=True, stable=True)
+    width = scores.shape[1]
+    return tuple(
+        Prediction(Span(place // width, k + 2 + place % width), probability)
+        for place, probability in zip(places[:n].tolist(), values[:n].exp().tolist(), strict=True)
+    )
 
 
 def tsv(answer: Answer) -> str:
     """A line per structure: sentence with its conjuncts in brackets, coordinator, probability.
 
-    What is skipped has the sentence as it is, the coordinator or ``-``, and the reason.
+    Beside a parser a fourth field says whose the structure is. What is skipped has the sentence as it is, the
+    coordinator or ``-``, and the reason.
     """
     words = answer.sentence.words
     lines = []
@@ -149,9 +224,17 @@ def tsv(answer: Answer) -> str:
             word = "-" if entry.coordinator is None else words[entry.coordinator]
             lines.append(f"{' '.join(words)}\t{word}\t{entry.reason}\n")
             continue
-        for one in entry.best:
-            shown = bracketed(words, as_conjuncts(words, entry.coordinator, one.span))
-            lines.append(f"{shown}\t{words[entry.coordinator]}\t{one.probability:.3f}\n")
+        for rank, one in enumerate(entry.ranked):
+            conjuncts = as_conjuncts(words, entry.coordinator, one.span)
+            if rank == 0:
+                conjuncts = entry.conjuncts(words)
+            source = entry.source if rank == 0 else "predictor"
+            fields = [
+                bracketed(words, conjuncts),
+                words[entry.coordinator],
+                f"{one.probability:.3f}",
+            ]
+            lines.append("\t".join([*fields, source] if answer.beside else fields) + "\n")
     return "".join(lines)
 
 
@@ -166,10 +249,15 @@ def jsonl(answer: Answer) -> str:
         if isinstance(entry, Skipped):
             skipped.append({**place, "reason": entry.reason})
             continue
-        best = [{**asdict(one.span), "probability": _short(one.probability)} for one in entry.best]
-        conjuncts = as_conjuncts(words, entry.coordinator, entry.best[0].span)
-        spans = [[span.start, span.end] for span in conjuncts]
-        found.append({**place, "conjuncts": spans, **best[0], "alternatives": best})
+        best = [
+            {**asdict(one.span), "probability": _short(one.probability)} for one in entry.ranked
+        ]
+        spans = [[span.start, span.end] for span in entry.conjuncts(words)]
+        beside: dict[str, Any] = {}
+        if answer.beside:
+            label = entry.structure[0].label if entry.structure else None
+            beside = {"from": entry.source, "label": label}
+        found.append({**place, "conjuncts": spans, **best[0], **beside, "alternatives": best})
     sentence = {
         "sentence_id": answer.sentence.name,
         "line": answer.sentence.line,
@@ -191,14 +279,16 @@ def conllu(answer: Answer) -> str:
     for entry in answer.entries:
         if isinstance(entry, Found):
             values[entry.coordinator] = {
-                "Coord": ",".join(f"{one.span.start + 1}-{one.span.end}" for one in entry.best),
-                "CoordProb": ",".join(str(_short(one.probability)) for one in entry.best),
+                "Coord": ",".join(f"{one.span.start + 1}-{one.span.end}" for one in entry.ranked),
+                "CoordProb": ",".join(str(_short(one.probability)) for one in entry.ranked),
+                **({"CoordFrom": entry.source} if answer.beside else {}),
             }
         elif entry.coordinator is None:
             comments.append(entry.reason)
         else:
             comments.append(f"{entry.coordinator + 1} {words[entry.coordinator]}: {entry.reason}")
-    rows = with_misc(answer.sentence.rows, ("Coord", "CoordProb"), values)
+    names = ("Coord", "CoordProb", *(["CoordFrom"] if answer.beside else []))
+    rows = with_misc(answer.sentence.rows, names, values)
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
 

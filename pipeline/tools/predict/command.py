@@ -4,16 +4,18 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TextIO
 
 from pipeline.core.console import Meter, plain, plain_json
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
 from pipeline.predictor.model import Predictor, best_device
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.unpacking import Allowance
-from pipeline.tools.predict.answers import BLOCK, FORMS, Found, answers
+from pipeline.tools.predict.answers import BLOCK, FORMS, Found, Parse, answers
 from pipeline.tools.predict.sentences import format_of, read_sentences
 from pipeline.tools.settings import Predict
 
@@ -47,7 +49,8 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
             remedy="choose --output jsonl, or --format conllu if it is",
         )  # fmt: skip
     predictor = Predictor.load(settings.predictor).to(best_device())
-    tally, sentences, begun = Tally(), 0, time.monotonic()
+    tally, sources = Tally(), Counter[str]()
+    sentences, begun = 0, time.monotonic()
     found = answers(
         predictor,
         read_sentences(lines, form, tally),
@@ -56,6 +59,8 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
         batch_tokens=settings.batch_tokens,
         # A typed sentence is answered at once.
         block=1 if lines.interactive else BLOCK,
+        parse=None if settings.parser is None else _parse(settings.parser),
+        tau=settings.tau,
     )
     screen = out.isatty()  # words may be of any make; a file has them as they are
     shown = plain_json if settings.output == "jsonl" else plain
@@ -66,6 +71,7 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
             for entry in answer.entries:
                 if isinstance(entry, Found):
                     tally.keep()
+                    sources[entry.source] += 1
                 else:
                     tally.refuse(entry.reason)
             text = FORMS[settings.output](answer)
@@ -79,14 +85,43 @@ def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
             meter.at(lines.position)
     if not sentences:
         raise InputError("no sentence here", path=lines.name, remedy=f"it was read as {form}")
-    _sum_up(tally, sentences, form, time.monotonic() - begun)
+    shares = f" (the parser’s: {sources['parser']:,})" if settings.parser else ""
+    _sum_up(tally, shares, sentences, form, time.monotonic() - begun)
 
 
-def _sum_up(tally: Tally, sentences: int, form: str, seconds: float) -> None:
+def _parse(folder: Path) -> Parse:
+    """The parser of a folder, or of a corpus folder.
+
+    Raises:
+        InputError: there is none.
+        ModelError: it cannot be loaded, or reads part-of-speech tags, which text does not have.
+    """
+    # Stanza takes seconds, and not everybody asks for a parser.
+    from pipeline.evaluate.parsers import structures_in  # noqa: PLC0415
+    from pipeline.parsing.card import corpus_parser  # noqa: PLC0415
+    from pipeline.parsing.parser import CARD  # noqa: PLC0415
+
+    places = [place for place in (folder, folder / "parser") if (place / CARD).is_file()]
+    if not places:
+        raise InputError(
+            "no parser here",
+            path=folder,
+            remedy="name the folder of one, or of a corpus that has one",
+        )
+    parser = corpus_parser(places[0])
+    if parser.needs_tags:
+        raise ModelError(
+            "this parser reads part-of-speech tags, which are not predicted here", path=folder,
+            remedy="train one with --tags none",
+        )  # fmt: skip
+    return lambda sentences: structures_in(parser, sentences).found
+
+
+def _sum_up(tally: Tally, shares: str, sentences: int, form: str, seconds: float) -> None:
     """One line: what was read and predicted, what was not, and how fast."""
     skipped = ", ".join(f"{reason} {count:,}" for reason, count in tally.rows()[1:])
     print(
         f"[predict] read as {form}: {sentences:,} sentences, {sentences / max(seconds, 1e-9):,.1f}/s; "
-        f"coordinators predicted: {tally.kept:,}; skipped: {skipped or 'none'}",
+        f"coordinators predicted: {tally.kept:,}{shares}; skipped: {skipped or 'none'}",
         file=sys.stderr,
     )

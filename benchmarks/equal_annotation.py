@@ -1,0 +1,190 @@
+"""What candidates gain at equal annotation: the first tables of docs/results.md, from outcomes that are kept.
+
+Usage: python benchmarks/equal_annotation.py --corpus data/parsers/genia data/parsers/gum
+
+A predictor of L's boundaries and one whose candidates a parser of L's trees made are not of equal annotation:
+who has L's trees can use that parser itself, and the predictor where it finds nothing. So gains of candidates
+are over the best that needs none. Runs are those that outcomes.py and parser_results.py keep, of the same
+draws; of a corpus no more is needed than `conjoin ingest` makes, for its test sentences and their documents.
+
+Outer boundary by coordinator, in %, mean ± sd over seeds. Each paired difference has three 95 % intervals:
+with seeds and instances resampled, as everywhere (pipeline/core/metrics.py); with seeds and whole documents
+resampled, since instances of a document resemble each other; and Student's t over seeds, with the test set
+as it is.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+import numpy as np
+from outcomes import FOLDER, Outcomes
+from parser_results import ALONE, evaluable, held_out, read_kept
+from parser_tables import COMBINED, Table
+from study_tables import interval, print_table, signed
+
+from pipeline.core.metrics import Difference, compare, resamples
+
+SEEDS = (0, 1, 2)
+GOLD = 250
+
+# Two-sided 95 % of Student's t, by degrees of freedom.
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
+
+Correct = Mapping[int, Sequence[bool]]
+"""By seed, for each test instance in one fixed order, whether its outer boundary was found."""
+
+
+class Row(NamedTuple):
+    """A system.
+
+    Attributes:
+        name: as the table has it.
+        annotation: of L, that anything of it learned from or chose by.
+        parser: the arm of parser_study.py whose parser finds boundaries; None for none.
+        predictor: whose boundaries are taken, where a parser, if any, finds none; None for none.
+        candidates: whether anything of it learned from candidates.
+    """
+
+    name: str
+    annotation: str
+    parser: str | None
+    predictor: str | None
+    candidates: bool = True
+
+
+BOUNDARIES, TREES = "boundaries", "trees"
+FILLS, OWN, OWN_LONG = "attested, as many", "harvest-labelled", "harvest-labelled-long"
+ROWS = (
+    Row("predictor", BOUNDARIES, None, "baseline", False),
+    Row("predictor, 4,000 updates", BOUNDARIES, None, "baseline-long", False),
+    Row("parser", TREES, ALONE, None, False),
+    BEST := Row("parser, else predictor", TREES, ALONE, "baseline", False),
+    BEST_LONG := Row("the same, 4,000 updates", TREES, ALONE, "baseline-long", False),
+    Row("predictor of the harvest", TREES, None, OWN),
+    Row("predictor of the harvest, 4,000 updates", TREES, None, OWN_LONG),
+    Row("parser, else predictor of the harvest", TREES, ALONE, OWN),
+    Row("the same, 4,000 updates", TREES, ALONE, OWN_LONG),
+    Row("parser of attested fills", TREES, FILLS, None),
+    Row("parser of attested fills, else predictor", TREES, FILLS, "baseline"),
+    Row("parser of attested fills, else predictor of the harvest", TREES, FILLS, OWN),
+    Row("the same, 4,000 updates", TREES, FILLS, OWN_LONG),
+    Row("predictor of its own boundaries in the harvest, δ = 0.7", TREES, None, "self-trained"),
+)
+
+
+class Systems:
+    """What the systems of a corpus got right on test."""
+
+    def __init__(self, table: Table, outcomes: Outcomes) -> None:
+        self._table, self._outcomes = table, outcomes
+
+    def right(self, row: Row) -> Correct:
+        """By seed whether each instance's outer boundary was found; only seeds that are kept."""
+        parser, predictor = row.parser, row.predictor
+        labels = self._table.labels
+        kept = {} if predictor is None else self._outcomes.of(predictor, str(GOLD), SEEDS)
+        runs: Correct = {s: self._outcomes.by_instance(run, labels) for s, run in kept.items()}
+        if parser is None:
+            return runs
+        if predictor is None:
+            runs = {seed: [False] * len(labels) for seed in SEEDS}
+        if parser not in self._table.arms:
+            return {}
+        told = self._table.beside_predictor(parser, runs)
+        return told.get("parser" if predictor is None else COMBINED, {})
+
+
+def by_documents(first: Correct, second: Correct, documents: Sequence[str]) -> Difference | None:
+    """As ``compare``, but with whole documents drawn instead of instances; None without a common seed.
+
+    Args:
+        first: what a system got right.
+        second: what the other did.
+        documents: of each instance.
+    """
+    seeds = tuple(sorted(first.keys() & second.keys()))
+    if not seeds:
+        return None
+    difference = np.array([first[s] for s in seeds], dtype=float) - np.array(
+        [second[s] for s in seeds], dtype=float
+    )
+    names, places = np.unique(np.array(documents), return_inverse=True)
+    sums = np.zeros((len(seeds), len(names)))
+    for row, of_seed in zip(sums, difference, strict=True):
+        np.add.at(row, places, of_seed)
+    sizes = np.bincount(places)
+    means = []
+    for of_seeds, of_documents in resamples((0,), *sums.shape):
+        drawn = of_seeds.sum(1) * (of_documents @ sizes)  # documents differ in instances
+        means.append(((of_seeds @ sums) * of_documents).sum(1) / drawn)
+    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
+    by_seed = tuple(float(gain) for gain in difference.mean(1))
+    return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
+
+
+def by_student(found: Difference) -> Difference | None:
+    """The difference with Student's interval over seeds; None of one seed."""
+    count = len(found.by_seed)
+    if count < 2:
+        return None
+    half = STUDENT[count - 1] * stdev(found.by_seed) / count**0.5
+    return found._replace(low=found.gain - half, high=found.gain + half)
+
+
+def _accuracy(right: Correct) -> str:
+    shares = [100 * sum(each) / len(each) for each in right.values()]
+    spread = f" ± {stdev(shares):.2f}" if len(shares) > 1 else ""
+    return f"{fmean(shares):.2f}{spread}"
+
+
+def _gain(right: Correct, against: Correct, documents: Sequence[str]) -> list[str]:
+    """The gain with its interval, and the interval in the two other ways."""
+    gain, clustered = compare(right, against, (0,)), by_documents(right, against, documents)
+    if gain is None or clustered is None:
+        return ["", "", ""]
+    student = by_student(gain)
+    return [signed(gain), interval(clustered), interval(student) if student else "–"]
+
+
+def lines(systems: Systems, documents: Sequence[str], best: Row) -> list[list[str]]:
+    """The rows of which runs are kept: name, annotation, accuracy, gain with three intervals.
+
+    Args:
+        systems: of the corpus.
+        documents: of each instance.
+        best: what gains of candidates are over.
+    """
+    found = []
+    against = systems.right(best)
+    for row in ROWS:
+        if right := systems.right(row):
+            gain = _gain(right, against, documents) if row.candidates else [""] * 3
+            found.append([row.name, f"{row.annotation} of {GOLD}", _accuracy(right), *gain])
+    return found
+
+
+def main(options: argparse.Namespace) -> None:
+    """Print the tables of every corpus."""
+    results = [each for each in read_kept() if each["gold"] == GOLD]
+    for corpus in options.corpus:
+        test = held_out(corpus)
+        table = Table(test, [each for each in results if each["corpus"] == corpus.name])
+        systems = Systems(table, Outcomes.read(FOLDER / f"{corpus.name}.jsonl"))
+        documents = [sentence.doc_id for sentence in test for _ in evaluable(sentence)]
+        counts = f"{len(documents):,} instances of {len(set(documents))} documents, seeds 0 to 2"
+        for best in (BEST, BEST_LONG):
+            if not systems.right(best):
+                continue
+            of = "" if best is BEST else " of 4,000 updates"
+            print(f"{corpus.name}, {counts}; gains over parser, else predictor{of}\n")
+            head = ("accuracy", "gain", "documents and seeds", "t over seeds")
+            print_table(["", "annotated", *head], lines(systems, documents, best))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="corpus folders")
+    main(parser.parse_args())

@@ -1,0 +1,68 @@
+"""What people had annotated for a run, where its card says, and where an earlier version wrote it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.annotation import (
+    LABELLED,
+    VALIDATION,
+    Annotation,
+    Part,
+    from_json,
+    joined,
+    unknown,
+)
+from pipeline.core.corpus_folder import INGEST_RECORD, Draw, draw_file
+from pipeline.core.documents import PlaceName, read_json
+
+
+class _Ingested(TypedDict):
+    """What is read of ``ingest.json``."""
+
+    name: NotRequired[PlaceName]
+
+
+def corpus_name(corpus: Path) -> str:
+    """What ``ingest`` called a corpus; else its folder's name."""
+    path = corpus / INGEST_RECORD
+    card: _Ingested = read_json(path, _Ingested) if path.is_file() else {}
+    return card.get("name", corpus.resolve().name)
+
+
+def annotation_of(card: Mapping[str, Any], corpus: Path) -> Annotation:
+    """The record of a run.
+
+    One of an earlier version has none: its predictor learned from the boundaries of L and was chosen by the
+    validation sentences, and of its candidates, if it had any, nothing is known.
+
+    Args:
+        card: ``run.json``.
+        corpus: the corpus folder, whose draw says how many sentences there were.
+    """
+    if "annotation" in card:
+        return from_json(card["annotation"])
+    drawn, seed = str(card.get("draw", card["labelled"])), card["seed"]
+    path, name, draw = corpus / draw_file(seed, drawn), corpus_name(corpus), f"{drawn}/seed-{seed}"
+    count = len(read_json(path, Draw)["validation"]) if path.is_file() else 0
+    size = card["labelled"]
+    parts = [
+        Part(corpus=name, part=LABELLED, draw=draw, sentences=size, boundaries=size),
+        Part(
+            corpus=name, part=VALIDATION, draw=draw, use="chosen", sentences=count, boundaries=count
+        ),
+    ]
+    candidates = card.get("settings", {}).get("candidates")
+    if card["mode"] == "baseline":
+        return joined(parts)
+    return joined([*parts, *unknown(_without_seed(str(candidates or "candidates")))])
+
+
+def _without_seed(candidates: str) -> str:
+    """Candidates by their folder, which is alike for all seeds: ``attested-bert``."""
+    parts = candidates.strip("/").split("/")
+    if len(parts) > 1 and parts[-1].startswith("seed-"):
+        parts.pop()
+    return parts[-1]

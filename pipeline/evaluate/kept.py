@@ -1,0 +1,62 @@
+"""Predictions that are kept with the fingerprint of what they depend on, until that differs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import FileFacts
+from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import PREDICTIONS
+from pipeline.evaluate.instances import Row
+
+Made = tuple[Sequence[Row], Mapping[str, Any]]
+"""Rows of ``PREDICTIONS`` in the order of the instances, and what else is to be said of them, JSON-ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The folders ``predictions`` and ``kept`` of an evaluation.
+
+    Attributes:
+        folder: of the evaluation.
+        names: of the files that were asked for so far.
+    """
+
+    folder: Path
+    names: set[str] = field(default_factory=set)
+
+    def rows(self, name: str, made_of: Fingerprint, make: Callable[[], Made]) -> Made:
+        """The rows of a file: those kept, or new ones.
+
+        Args:
+            name: of the file, without suffix; no other has it.
+            made_of: what the rows depend on.
+            make: makes them.
+
+        Raises:
+            InputError: another file of this evaluation has that name.
+        """
+        if name in self.names:
+            raise InputError(
+                f"two systems would be called {name}", path=self.folder,
+                remedy="give a run another --system, or a parser another --name",
+            )  # fmt: skip
+        self.names.add(name)
+        path = self.folder / "predictions" / f"{name}.parquet"
+        output = Output(path.parent, self.folder / "kept" / f"{name}.json", made_of)
+        if output.state([path.name]).kind == "current":
+            return list(read_rows(path, PREDICTIONS)), output.require().facts
+        rows, facts = make()
+        output.begin()
+        write_rows(path, PREDICTIONS, rows)
+        output.finish({path.name: FileFacts.of(path, len(rows))}, facts)
+        return rows, facts
+
+    def remove_others(self) -> None:
+        """Remove what nobody asked for: predictions of runs and parsers that are gone."""
+        for path in (*self.folder.glob("kept/*.json"), *self.folder.glob("predictions/*.parquet")):
+            if path.stem not in self.names:
+                path.unlink()

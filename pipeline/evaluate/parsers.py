@@ -1,0 +1,216 @@
+"""The parsers whose structures become rows: where they lie, what was annotated, what they find."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.annotation import Annotation, Part, joined, unknown
+from pipeline.core.documents import PlaceName, read_json
+from pipeline.core.errors import InputError
+from pipeline.core.names import is_plain_name, nearest
+from pipeline.core.types import Coordination, Sentence
+from pipeline.parsing.card import learned_from
+from pipeline.parsing.parser import CARD, REMEDY, Parser, tags_for
+from pipeline.text.coordinations import ptb_coordinations, with_clear_tags
+
+OF_CORPUS = "corpus"
+"""In place of a name: the parser that ``preparse`` without a name left in CORPUS/parser."""
+
+_PARSERS = "parsers"  # folder in a corpus of those with a name
+_BATCH = 256  # sentences per call of the parser
+
+Draw = tuple[str, int]
+"""The name of a draw of L, ``250`` or ``full``, and its seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedParser:
+    """A parser, by the name that rows have.
+
+    Attributes:
+        name: a plain one.
+        folder: where it and its card lie.
+        draw: the draw whose runs it goes with; None: it goes with all.
+    """
+
+    name: str
+    folder: Path
+    draw: Draw | None
+
+    @property
+    def shown(self) -> str:
+        """Its name, and its draw if it has one."""
+        return self.name if self.draw is None else f"{self.name}-{self.draw[0]}-{self.draw[1]}"
+
+    def goes_with(self, draw: Draw) -> bool:
+        """Whether it stands beside the runs of a draw."""
+        return self.draw in (None, draw)
+
+
+class _Card(TypedDict):
+    """What is read of ``parser.json``."""
+
+    source: PlaceName
+    annotation: NotRequired[list[Part]]
+
+
+class _About(TypedDict):
+    """Of which draw a parser of harvest's is."""
+
+    about: "_Made"
+
+
+class _Made(TypedDict):
+    settings: "_Settings"
+
+
+class _Settings(TypedDict):
+    labelled: str
+
+
+def find_parsers(corpus: Path, given: str) -> list[PlacedParser]:
+    """The parsers that a name or a folder stands for, in the order of their draws; at least one.
+
+    Raises:
+        InputError: there is none.
+    """
+    if given == OF_CORPUS:
+        return [_require(PlacedParser(OF_CORPUS, corpus / "parser", None))]
+    named = corpus / _PARSERS / given
+    if is_plain_name(given) and named.is_dir():
+        folder = named
+    elif Path(given).is_dir():
+        folder = Path(given)
+    else:
+        known = sorted(path.name for path in (corpus / _PARSERS).glob("*") if path.is_dir())
+        raise InputError(
+            f"no parser {given!r}: neither a name in {_PARSERS}/ nor a folder", path=corpus,
+            remedy="; ".join(filter(None, (
+                nearest(given, [OF_CORPUS, *known]),
+                f"there are: {', '.join([OF_CORPUS, *known])}",
+            ))),
+        )  # fmt: skip
+    name = _name_of(folder)
+    if (folder / CARD).is_file():
+        return [PlacedParser(name, folder, None)]
+    if (folder / "parser" / CARD).is_file():  # a corpus that lends its own
+        return [PlacedParser(name, folder / "parser", None)]
+    found = [
+        PlacedParser(name, card.parent, draw)
+        for card in sorted((*folder.glob(f"*/seed-*/{CARD}"), *folder.glob(f"seed-*/{CARD}")))
+        if (draw := _draw_of(card, folder))
+    ]
+    if not found:
+        raise InputError("no parser here", path=folder, remedy=f"{REMEDY} --name")
+    return found
+
+
+def _require(parser: PlacedParser) -> PlacedParser:
+    if not (parser.folder / CARD).is_file():
+        raise InputError("this corpus has no parser", path=parser.folder, remedy=REMEDY)
+    return parser
+
+
+def _name_of(folder: Path) -> str:
+    own = folder.resolve()
+    parts = [own.name]
+    while parts[0] == "parser" or re.fullmatch(r"seed-\d+|\d+|full", parts[0]):
+        own = own.parent
+        parts.insert(0, own.name)
+    name = "-".join(part for part in parts if part != "parser")
+    if not is_plain_name(name):
+        raise InputError(
+            f"{name[:80]!r} cannot be the name of a row", path=folder,
+            remedy="call the folder by letters, digits, _, -, + and .",
+        )  # fmt: skip
+    return name
+
+
+def _draw_of(card: Path, root: Path) -> Draw | None:
+    """The draw of a parser in ``DRAW/seed-S``, or in harvest's ``seed-S``, whose card says which."""
+    seed = card.parent.name.removeprefix("seed-")
+    if not seed.isdecimal():
+        return None
+    if card.parent.parent != root:
+        return card.parent.parent.name, int(seed)
+    about: _About = read_json(card, _About, remedy="train it again, or name its folder")
+    return about["about"]["settings"]["labelled"], int(seed)
+
+
+def annotation_of(parser: PlacedParser) -> Annotation:
+    """What people had annotated for a parser; not known where its card does not say.
+
+    Raises:
+        InputError: the card is damaged.
+    """
+    card: _Card = read_json(parser.folder / CARD, _Card, remedy=REMEDY)
+    return (
+        joined(map(Part.model_validate, card["annotation"]))
+        if "annotation" in card
+        else unknown(parser.name)
+    )
+
+
+def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:
+    """How many of some sentences it learned from or chose its epoch by; None where nothing says that.
+
+    Of a ready parser nothing is known, which counts as none.
+    """
+    try:
+        learned = learned_from(parser.folder)
+    except InputError:
+        return None
+    return sum(sentence.sentence_id in learned for sentence in sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """What a parser finds: of each sentence its structures by their coordinators.
+
+    Attributes:
+        found: in the order of the sentences; of one without a tree, none.
+        unparsed: why sentences have no tree, and how many each.
+    """
+
+    found: Sequence[Mapping[int, Coordination]]
+    unparsed: Mapping[str, int]
+
+
+def structures_of(parser: Parser, sentences: Sequence[Sentence]) -> Structures:
+    """The structures that a parser finds in sentences, as ``harvest`` reads its trees.
+
+    One that was trained with the treebank's tags is given those.
+
+    Raises:
+        InputError: it needs tags, and a sentence has none.
+    """
+    return structures_in(parser, [s.words for s in sentences], tags_for(parser, sentences))
+
+
+def structures_in(
+    parser: Parser,
+    sentences: Sequence[Sequence[str]],
+    tags: Sequence[Sequence[str]] | None = None,
+) -> Structures:
+    """The same of words.
+
+    Raises:
+        ModelError: it needs tags, and there are none.
+    """
+    found: list[Mapping[int, Coordination]] = []
+    unparsed = Counter[str]()
+    for start in range(0, len(sentences), _BATCH):
+        part = slice(start, start + _BATCH)
+        for parsed in parser.outcomes(sentences[part], tags[part] if tags else None):
+            if parsed.tree is None:
+                unparsed[parsed.reason or "no tree found"] += 1
+                found.append({})
+            else:
+                structures = ptb_coordinations(with_clear_tags(parsed.tree))
+                found.append({each.coordinator: each for each in structures})
+    return Structures(found, dict(unparsed))

@@ -1,0 +1,122 @@
+"""benchmarks/equal_annotation.py and parser_annotation.py: intervals, and the figures that pages show."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from statistics import fmean
+from types import ModuleType
+
+import pytest
+
+from pipeline.core.metrics import compare
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return import_module("equal_annotation")
+
+
+FIRST = {
+    0: [True] * 30 + [False] * 30,
+    1: [True] * 36 + [False] * 24,
+    2: [True] * 33 + [False] * 27,
+}
+SECOND = {seed: [False, *([True, False, True] * 20)[:-1]] for seed in FIRST}
+
+
+def test_a_document_an_instance_is_resampling_of_instances(module: ModuleType) -> None:
+    apart = [f"d{number:03d}" for number in range(60)]
+    usual = compare(FIRST, SECOND, (0,))
+    assert usual is not None
+    found = module.by_documents(FIRST, SECOND, apart)
+    assert found[1:4] == pytest.approx(usual[1:4])
+    assert found.by_seed == pytest.approx(usual.by_seed)
+
+
+def test_instances_alike_within_documents_widen_the_interval(module: ModuleType) -> None:
+    usual = compare(FIRST, SECOND, (0,))
+    found = module.by_documents(FIRST, SECOND, [f"d{number // 15}" for number in range(60)])
+    assert usual is not None
+    assert found.gain == pytest.approx(usual.gain)
+    assert found.high - found.low > 1.5 * (usual.high - usual.low)
+
+
+def test_no_interval_without_a_common_seed(module: ModuleType) -> None:
+    assert module.by_documents({0: [True]}, {1: [True]}, ["d"]) is None
+
+
+def test_students_interval_is_of_seeds_alone(module: ModuleType) -> None:
+    """Gains of 1, 2 and 3 points: 2 ± 4.303 · 1 / √3."""
+    found = module.by_student(module.Difference((0, 1, 2), 0.02, 0, 0, (0.01, 0.02, 0.03)))
+    assert (found.low, found.high) == pytest.approx((-0.00484, 0.04484), abs=1e-5)
+    assert module.by_student(module.Difference((0,), 0.02, 0, 0, (0.02,))) is None
+
+
+def test_gains_are_over_a_system_without_candidates_that_knows_as_much(module: ModuleType) -> None:
+    assert {row.annotation for row in module.ROWS if row.candidates} == {module.BEST.annotation}
+    assert not module.BEST.candidates
+    assert not module.BEST_LONG.candidates
+
+
+@pytest.mark.parametrize("corpus", ["genia", "gum"])
+def test_pages_show_what_is_kept(corpus: str, module: ModuleType) -> None:
+    """Accuracies of predictors need no treebank: those on the first pages are those of the outcomes."""
+    kept = module.Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}.jsonl")
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    section = page[page.index("## At equal annotation") : page.index("### What the corpus's")]
+    table = section[section.index(f"|{corpus.upper()}, n = ") :].partition("\n\n")[0]
+    shown = dict(
+        re.findall(r"^\|(?:\W*)(predictor[^|(]*?)(?: \([^|]*)?\|[^|]*\|([\d.]+) ", table, re.M)
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = 0
+    for row in module.ROWS:
+        runs = kept.of(row.predictor or "", "250", module.SEEDS)
+        if row.parser is None and runs and (row.name in shown):
+            rights = [kept.right(run) for run in runs.values()]
+            share = 100 * fmean(sum(each) / len(each) for each in rights)
+            assert shown[row.name] == f"{share:.2f}", row.name
+            found += 1
+            if row.name in ("predictor", "predictor of the harvest"):
+                assert f"|{share:.1f}|" in readme, row.name
+    assert found >= 2
+
+
+def sentence(number: int, *, holds: bool, length: int = 12) -> Sentence:
+    words = tuple(f"w{place}" for place in range(length))
+    pair = Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3)))
+    tree = f"(S {' '.join(f'(N {word})' for word in words)})"
+    held = (pair,) if holds else ()
+    said = ("w0", "and", *words[2:]) if holds else words
+    return Sentence(
+        f"toy/{number}", "d", "train", said, None, tree, held, "CC0-1.0"
+    )  # fmt: skip
+
+
+def test_sentences_of_l_among_the_parsers_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    counting = import_module("parser_annotation")
+    corpus = tmp_path / "toy"
+    sentences = [
+        sentence(number, holds=number % 2 == 0, length=12 - number % 2 * 4) for number in range(20)
+    ]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    learned = counting.parser_trees(corpus, 8)
+    assert len({each.sentence_id for each in learned}) == 8
+    assert learned == counting.parser_trees(corpus, 8)
+    assert len(counting.parser_trees(corpus, 99)) == 20  # short ones are not in U
+    drawn = [learned[0], *[each for each in sentences if each not in learned][:3]]
+    monkeypatch.setattr(counting, "read_draw", lambda *_: (drawn, learned[1:3]))
+    counting.main(counting.argparse.Namespace(corpus=corpus, trees=8, labelled="4", seeds=[7]))
+    said = capsys.readouterr().out
+    holding = sum(bool(each.coordinations) for each in learned)
+    assert f"of 8 trees {holding} hold coordination, {holding} instances" in said
+    assert "1 of its 4 sentences and 2 of 2 validation sentences" in said

@@ -1,0 +1,57 @@
+"""Whose structure is taken at a coordinator: a parser's, or the predictor's most probable boundary."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.types import Coordination, Span
+from pipeline.predictor.model import Prediction, Predictor
+from pipeline.predictor.with_parser import Said, probability_of, said
+
+WORDS = tuple("the old man and small dog saw it".split())  # noqa: SIM905
+STRUCTURE = Coordination(3, "and", "NP", (Span(0, 3), Span(4, 6)))
+BEST = Prediction(Span(1, 6), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("told", "ways"),
+    [
+        (Said(STRUCTURE, BEST, 0.4), {"alone", "else", "together"}),
+        (Said(STRUCTURE, BEST, 0.0005), {"alone", "else", "together"}),  # just τ of the best
+        (Said(STRUCTURE, BEST, 0.0004), {"alone", "else"}),
+        (Said(STRUCTURE, None, None), {"alone", "else", "together"}),  # too long to object
+        (Said(None, BEST, None), set()),
+        (Said(None, None, None), set()),
+    ],
+)
+def test_the_rule(told: Said, ways: set[str]) -> None:
+    """A parser's structure stands, by τ unless the predictor thinks little of it; of none there is none."""
+    assert {way for way in ("alone", "else", "together") if told.takes_structure(way)} == ways
+
+
+def test_tau_decides() -> None:
+    """τ 0 is the parser whatever the predictor says, τ 1 only what is the predictor's best as well."""
+    told = Said(STRUCTURE, BEST, 0.1)
+    assert told.takes_structure("together", 0)
+    assert told.takes_structure("together", 0.2)
+    assert not told.takes_structure("together", 0.21)
+    assert Said(STRUCTURE, BEST, 0.5).takes_structure("together", 1)
+    with pytest.raises(ValueError, match="alone, else or together, was 'both'"):
+        told.takes_structure("both")
+
+
+def test_the_predictors_opinion_is_that_of_the_predictor(tiny_bert: Path) -> None:
+    """Its best is what it predicts, and the probability that of the structure's outer boundary."""
+    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
+    long = (*WORDS * 40, "and", "it")
+    sentences, ks = [WORDS, WORDS, long], [3, 3, len(long) - 2]
+    structures = [STRUCTURE, None, None]
+    first, second, third = said(model, sentences, ks, structures)
+    assert [first.best, second.best, third.best] == model.predict(sentences, ks)
+    assert third.best is None
+    assert second.probability is None
+    (wanted,) = model.probability([WORDS], [3], [Span(0, 6)])
+    assert first.probability == pytest.approx(wanted)
+    outside = Coordination(3, "and", "NP", (Span(0, 1), Span(1, 3)))
+    ((_, scores),) = model.distributions([WORDS], [3])
+    assert probability_of(outside, WORDS, scores) is None

@@ -1,0 +1,185 @@
+"""Rows of two levels of annotation: no gain stands between them, and a difference says what it is."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_report import annotation_of, build, gain_of, metrics_of
+
+from pipeline.core.files import write_json
+from pipeline.core.runs import System
+from pipeline.report.findings import across_table, comparisons_table, findings
+from pipeline.report.next_steps import next_steps
+from pipeline.report.opening import headline, unhelpful, verdicts
+from pipeline.report.paper_tables import accuracy_table, criteria_table
+from pipeline.report.results import Metrics, label_name, system_phrase
+from pipeline.report.settings import Report
+from pipeline.report.stage import run
+
+BASELINE = System("baseline", "baseline", generator="none")
+T5 = System("t5", "filter", generator="T5")
+ALONE = System.parser_alone("corpus")
+ELSE, TOGETHER = (BASELINE.with_parser("corpus", way) for way in ("else", "together"))
+BESIDE = T5.with_parser("corpus", "together")
+SYSTEMS = {each: each for each in (BASELINE, T5, ALONE, ELSE, TOGETHER, BESIDE)}
+FIGURES = {BASELINE: 0.3, T5: 0.55, ALONE: 0.41, ELSE: 0.5, TOGETHER: 0.47, BESIDE: 0.6}
+ACROSS, EQUAL = 0.2543, 0.0512
+
+
+def document(*left_out: System) -> dict[str, Any]:
+    """A baseline of L's boundaries, and systems for which 800 trees were annotated as well."""
+    figures = {str(s): [value] * 3 for s, value in FIGURES.items() if s not in left_out}
+    made = metrics_of(figures)
+    for each in made["runs"]:
+        each.update(SYSTEMS[each["system"]].as_row())
+        if each["system"] != BASELINE:
+            each["annotation"] = annotation_of(100, each["seed"], others=800)
+    found = [
+        gain_of(str(T5), ACROSS, 0.01), gain_of(str(T5), EQUAL, 0.01, against=str(ELSE)),
+        gain_of(str(T5), 0.0812, 0.01, against=str(TOGETHER)),
+        gain_of(str(BESIDE), 0.1034, 0.01, against=str(ELSE)),
+        gain_of(str(BESIDE), 0.3055, 0.01),
+    ]  # fmt: skip
+    there = [c for c in found if {c["system"], c["against"]} <= figures.keys()]
+    # Whatever list they stand in, the runs say what is of one level.
+    return made | {"comparisons": there}
+
+
+def test_the_headline_is_a_gain_at_equal_annotation() -> None:
+    """Over the best without candidates of the same level, which is named with how many there were."""
+    metrics = Metrics.parse(document())
+    (line,) = verdicts(metrics)
+    assert headline([line]) == "At equal annotation, generation helps with 100 labelled sentences."
+    assert (line.accuracies, line.difference) == ("50.00 → 60.00 %", "+10.34 points")
+    assert line.over == (
+        "over parser corpus, else baseline, the best of 3 without candidates; both annotated: boundaries of "
+        "100; trees of 800 others"
+    )
+    first = findings(metrics)[0]
+    assert first.startswith(
+        "With 100 labelled sentences, annotated: boundaries of 100; trees of 800 others, generation by T5 "
+        "beside the parser corpus (by τ), the best of 2 systems with generation, finds 60.00 %"
+    )
+    assert (
+        "10.00 points more than the baseline beside the parser corpus (else), the best of 3 without "
+        "candidates at equal annotation’s 50.00 %" in first
+    )
+    assert unhelpful(metrics, [line]) == ["Every other system with enough seeds helps, too."]
+
+
+def test_rows_stand_by_annotation_and_only_those_of_one_are_compared() -> None:
+    """The baseline apart without a gain; the best means and the gains are of one block each."""
+    table = accuracy_table(Metrics.parse(document()), 100)
+    assert [(row.cells[:5], row.begins) for row in table.rows] == [
+        (("trees of 100", "baseline", "30.00 ± 0.00", "–", "–"), True),
+        (("boundaries of 100; trees of 800 others", "parser corpus alone", "41.00 ± 0.00", "–", "–"), True),
+        (("boundaries of 100; trees of 800 others", "parser corpus, else baseline", "50.00 ± 0.00", "–", "–"),
+         False),
+        (("boundaries of 100; trees of 800 others", "parser corpus with baseline by τ", "47.00 ± 0.00", "–",
+          "–"), False),
+        (("boundaries of 100; trees of 800 others", "T5", "55.00 ± 0.00", "+5.12", "+4.12 … +6.12"), False),
+        (("boundaries of 100; trees of 800 others", "parser corpus with T5 by τ", "60.00 ± 0.00", "+10.34",
+          "+9.34 … +11.34"), False),
+    ]  # fmt: skip
+    assert [2 in row.best for row in table.rows] == [False] * 5 + [True]
+    assert "here: parser corpus, else baseline" in table.note
+    top = criteria_table(Metrics.parse(document(BESIDE, T5, TOGETHER, ALONE)), 100)
+    assert not any(row.best for row in top.rows)  # each is alone in its block
+
+
+def test_differences_across_levels_stand_in_a_table_that_says_so() -> None:
+    """With the annotation of both, and not among the comparisons."""
+    metrics = Metrics.parse(document())
+    across, equal = across_table(metrics), comparisons_table(metrics)
+    assert across is not None
+    assert equal is not None
+    assert across.title == "Differences between levels of annotation"
+    assert "no gains" in across.note
+    assert [row.cells[1:6] for row in across.rows] == [
+        ("T5", "boundaries of 100; trees of 800 others", "baseline", "trees of 100", "+25.43"),
+        ("parser corpus with T5 by τ", "boundaries of 100; trees of 800 others", "baseline", "trees of 100",
+         "+30.55"),
+    ]  # fmt: skip
+    assert {row.cells[5] for row in equal.rows} == {"+5.12", "+8.12", "+10.34"}
+
+
+@pytest.mark.parametrize("left_out", [(), (ALONE, ELSE, TOGETHER)])
+def test_no_gain_is_printed_across_levels_without_the_words(
+    tmp_path: Path, left_out: tuple[System, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the page, in Markdown and on the terminal such a difference stands in that one table alone."""
+    corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
+    write_json(corpus / "evaluation/metrics.json", document(*left_out))
+    capsys.readouterr()
+    run(Report(corpus=corpus, examples=1))
+    told = capsys.readouterr().out
+    texts = {name: (corpus / "report" / name).read_text() for name in ("report.md", "report.html")}
+    title = "Differences between levels of annotation"
+    # Figures of differences: the two of the document, and what the means would give.
+    wrong = re.compile(r"(25\.43|30\.55|25\.00|30\.00) points|[+](25\.[40]|30\.[50])")
+    for text in texts.values():
+        head, _, rest = text.partition(f"{title}<")
+        section, _, tail = rest.partition("</details>")
+        assert "+25.43" in section
+        assert "These are no gains" in section
+        assert not wrong.search(head)
+        assert not wrong.search(tail)
+    assert not wrong.search(told)
+    assert ("nothing at equal annotation to compare with" in texts["report.md"]) is bool(left_out)
+    for picture in (corpus / "report/pictures").glob("*.svg"):
+        assert not wrong.search(picture.read_text())
+
+
+def test_without_anything_of_equal_annotation_it_is_said_what_makes_it(tmp_path: Path) -> None:
+    """No gain, no “more than noise”, and the command that puts a parser beside the baseline."""
+    metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER))
+    (line,) = verdicts(metrics)
+    assert line.word == "nothing at equal annotation to compare with"
+    assert line.difference == ""
+    assert headline([line]) == (
+        "Generation has nothing at equal annotation to be compared with, with 100 labelled sentences."
+    )
+    text = " ".join(findings(metrics))
+    assert (
+        "There is nothing at equal annotation to compare with: `conjoin evaluate --parser`" in text
+    )
+    assert "more than noise" not in text
+    assert metrics.gains(metrics.block(100)) == {}
+    steps = next_steps(metrics, [line], [], tmp_path / "tiny")
+    assert steps[0].command == "conjoin evaluate data/tiny --parser corpus"
+
+
+def test_two_levels_with_candidates_have_a_line_each() -> None:
+    """And the headline says which is which."""
+    made = document()
+    more = metrics_of({"mine": [0.35] * 3})
+    for part in ("runs", "summary"):
+        made[part] += more[part]  # of L's trees, as the baseline
+    made["comparisons"].append(gain_of("mine", 0.05, 0.01))
+    found = verdicts(Metrics.parse(made, [System("mine", "filter")]))
+    assert headline(found) == (
+        "At equal annotation, generation helps with 100 (trees of 100) and 100 (boundaries of 100; trees of "
+        "800 others) labelled sentences."
+    )
+    assert [line.difference for line in found] == ["+5.00 points", "+10.34 points"]
+
+
+def test_a_document_that_does_not_say_what_was_annotated_has_no_gains() -> None:
+    """One of an earlier version: its systems may differ in it, so nothing is subtracted without saying so."""
+    made = document()
+    for each in made["runs"]:
+        del each["annotation"]
+    metrics = Metrics.parse(made)
+    assert not metrics.comparisons
+    assert len(metrics.across) == 5
+
+
+def test_what_stands_beside_a_parser_is_called_so() -> None:
+    """In charts, and within a sentence."""
+    assert [label_name(each) for each in (ALONE, ELSE, BESIDE)] == [
+        "parser corpus alone", "parser corpus, else baseline", "parser corpus with T5 by τ",
+    ]  # fmt: skip
+    mine = System("mine", "filter").with_parser("l-trees", "else")
+    assert system_phrase(mine) == "“mine” beside the parser l-trees (else)"
+    assert system_phrase(ALONE) == "the parser corpus alone"

@@ -1,0 +1,127 @@
+"""L extended by the sentences that a parser learned from: which they are, and what is refused."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny import build, settings
+
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import sha256_of, write_json
+from pipeline.core.parquet import read_rows, write_rows
+from pipeline.core.schema import CANDIDATES
+from pipeline.train import stage as train
+from pipeline.train.data import TrainData, fresh_predictor, read_data
+
+OWN, MORE = [f"s{n}" for n in range(40)], [f"s{n}" for n in range(94, 114)]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny corpus with 20 training sentences in no draw."""
+    return build(tmp_path_factory.mktemp("data") / "tiny", more=20)
+
+
+def parser(folder: Path, trees: Sequence[str], dev: Sequence[str] = ()) -> Path:
+    """What tells which sentences a parser trained here learned from."""
+    write_json(folder / "learned.json", {"trees": sorted(trees), "dev": sorted(dev)})
+    files = {"learned.json": {"sha256": sha256_of(folder / "learned.json")}}
+    card = {"source": "constituency.pt", "wrapper": None, "training": None, "files": files}
+    write_json(folder / "parser.json", card)
+    return folder
+
+
+def read(corpus: Path, folder: Path | str, **given: Any) -> TrainData:
+    asked = settings(corpus, gold_of=str(folder), **given)
+    return read_data(asked, fresh_predictor(asked, 0, torch.device("cpu")))
+
+
+def ids(found: Sequence[Any]) -> list[str]:
+    return [each.sentence_id for each in found]
+
+
+def test_l_is_extended_by_what_is_not_in_it(corpus: Path, tmp_path: Path) -> None:
+    """By the sentences learned from, those of L once, and not by those that chose the epoch."""
+    folder = parser(tmp_path / "parser", [*OWN[:7], *MORE[:12]], MORE[12:])
+    data = read(corpus, folder)
+    assert ids(data.labelled) == OWN
+    assert ids(data.others) == sorted(MORE[:12])
+    assert ids(data.sources) == ids(data.labelled) + ids(data.others)
+    assert [e.words for e in data.learned] == [s.words for s in data.sources]
+    assert data.size == 40
+    assert data.excluded["others"].to_dict() == {"seen": 12, "kept": 12, "refused": {}}
+
+
+def test_candidates_of_these_sentences_are_left_out(corpus: Path, tmp_path: Path) -> None:
+    """They are L's now, and what a parser finds in them is not to stand beside their gold."""
+    (shard, _) = sorted((corpus / "candidates/t5-sync/seed-0").glob("*.parquet"))
+    rows = list(read_rows(shard, CANDIDATES))
+    for number, row in enumerate(rows):
+        row["sentence_id"] = MORE[number % 20]
+    write_rows(tmp_path / "c/candidates-00000-of-00001.parquet", CANDIDATES, rows)
+    folder = parser(tmp_path / "parser", MORE[:12])
+    data = read(corpus, folder, candidates=tmp_path / "c")
+    assert data.candidates is not None
+    assert data.candidates.left_out == sum(row["sentence_id"] in MORE[:12] for row in rows) > 0
+
+
+def test_a_run_says_so(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Printed, in its settings without the machine's path, and another predictor comes out."""
+    parser(corpus / "parsers/l-trees/40/seed-0", [*OWN[:7], *MORE])
+    for name, given in {"with": "parsers/l-trees/{labelled}/seed-{seed}", "without": None}.items():
+        train.run(settings(corpus, mode="baseline", steps=10, gold_of=given, out=tmp_path / name))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "L is extended by 20 sentences" in told
+    assert "with 20 coordinations" in told
+    with_, without = (read_json(tmp_path / name / "run.json") for name in ("with", "without"))
+    assert with_["settings"] == without["settings"] | {"gold_of": "parsers/l-trees/40/seed-0"}
+    assert with_["labelled"] == without["labelled"] == 40
+    assert with_["excluded"]["others"]["kept"] == 20
+    assert "others" not in without["excluded"]
+    weights = [sha256_of(tmp_path / n / "predictor/model.safetensors") for n in ("with", "without")]
+    assert weights[0] != weights[1]
+
+
+def test_another_parsers_folder_goes_by_its_name(corpus: Path, tmp_path: Path) -> None:
+    """As candidates from elsewhere do."""
+    folder = parser(tmp_path / "elsewhere/ours", MORE)
+    train.run(settings(corpus, mode="baseline", steps=5, gold_of=str(folder), out=tmp_path / "run"))
+    assert read_json(tmp_path / "run/run.json")["settings"]["gold_of"] == "ours"
+
+
+def test_validation_sentences_are_not_learned_from(corpus: Path, tmp_path: Path) -> None:
+    """A parser that has seen some is refused; one that was only chosen by them is not."""
+    bad = parser(tmp_path / "bad", [*MORE, "s41", "s45"])
+    with pytest.raises(InputError, match="learned from 2 of the 24 validation sentences") as caught:
+        read(corpus, bad)
+    assert "s41" in str(caught.value)
+    assert ids(read(corpus, parser(tmp_path / "good", MORE, ["s41"])).others) == sorted(MORE)
+
+
+@pytest.mark.parametrize("name", ["s70", "other/1"])
+def test_sentences_that_are_not_of_the_training_split(
+    corpus: Path, tmp_path: Path, name: str
+) -> None:
+    """Of a test split, or of another corpus: one line names the first."""
+    folder = parser(tmp_path / "parser", [*MORE, name])
+    with pytest.raises(
+        InputError, match="the parser learned from a sentence that is not in"
+    ) as caught:
+        read(corpus, folder)
+    assert name in str(caught.value)
+
+
+def test_a_ready_parser_says_nothing(corpus: Path, tmp_path: Path) -> None:
+    """What it learned from is not known."""
+    write_json(tmp_path / "parser.json", {"source": "wsj", "wrapper": None, "training": None})
+    with pytest.raises(InputError, match="a ready parser, of which nobody says"):
+        read(corpus, tmp_path)
+
+
+def test_no_parser_there(corpus: Path, tmp_path: Path) -> None:
+    """The folder is named."""
+    with pytest.raises(InputError, match="nowhere"):
+        read(corpus, tmp_path / "nowhere")
