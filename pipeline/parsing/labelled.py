@@ -71,21 +71,21 @@ class LabelledParser:
         """Whether it lies there, made of the same."""
         return parser_output(self.folder, self.fingerprint).state().kind == "current"
 
-    def ensure(self) -> dict[str, Any]:
-        """Its card; trained by one process for all, if it must be.
+    def make(self) -> dict[str, Any]:
+        """Its card; trained, if it must be.
 
         Raises:
             ModelError: the language model cannot be loaded.
             InputError: L has no trees, or fewer than ``more`` others are left.
         """
+        return ensure_trained(
+            self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
+            encoder=self.encoder,
+        )  # fmt: skip
 
-        def make() -> dict[str, Any]:
-            return ensure_trained(
-                self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
-                encoder=self.encoder,
-            )  # fmt: skip
-
-        return made_by_one(self.folder, self.settings.threads, make)
+    def ensure(self) -> dict[str, Any]:
+        """As ``make``, by one process for all."""
+        return made_by_one(self.folder, self.settings.threads, self.make)
 
     def _examples(self) -> tuple[list[Sentence], list[Sentence]]:
         draw = read_draw(self.corpus, self.settings.seed, self.labelled)

@@ -54,7 +54,7 @@ def ensure_parser(settings: Preparse, gold: Callable[[], Annotation]) -> dict[st
         return LabelledParser(
             folder, settings.corpus, settings.labelled, settings, encoder,
             settings.more_trees, settings.min_words,
-        ).ensure()  # fmt: skip
+        ).make()  # fmt: skip
     return ensure_trained(
         folder, _fingerprint(settings, encoder), settings, lambda: _examples(settings),
         partial(learned, settings.corpus, encoder=encoder), encoder=encoder,
