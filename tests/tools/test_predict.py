@@ -487,7 +487,7 @@ def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]
     """Keys of JSON and an attribute of CoNLL-U, with the predictor's probability of the parser's boundary."""
     corpus, _ = parsed
     words = "the man , girl and dog saw".split()  # noqa: SIM905
-    rows = [f"{n}\t{word}{'\t_' * 8}" for n, word in enumerate(words, 1)]
+    rows = ["\t".join([str(n), word, *["_"] * 8]) for n, word in enumerate(words, 1)]
     text = "\n".join(rows) + "\n\n"
     (line,) = ask(text, "f.conllu", output="jsonl", parser=corpus, tau=0, n_best=2)
     (one,) = json.loads(line)["coordinations"]
