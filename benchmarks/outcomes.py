@@ -46,8 +46,8 @@ class Outcome(TypedDict):
 
     ``size`` is the draw's name; ``seen`` and ``accepted`` count candidates; ``seconds`` are of the whole
     run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; a
-    predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per instance of
-    a category, the first one highest, in hexadecimal.
+    predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per
+    instance of a category, the first one highest, in hexadecimal.
     """
 
     system: str
