@@ -380,7 +380,7 @@ class _Run:
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
-            "annotation": as_json(annotation_of_run(settings, self.encoder, data.others)),
+            "annotation": as_json(annotation_of_run(settings, self.encoder, data)),
         }
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
