@@ -3,7 +3,7 @@
 from collections.abc import Set
 from pathlib import Path
 
-from pipeline.core.annotation import LABELLED, VALIDATION, Annotation, joined, part_of
+from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     SENTENCES_FILE,
@@ -65,15 +65,14 @@ def every_draw(corpus: Path) -> dict[str, frozenset[str]]:
 
 
 def annotation_of_draw(
-    corpus: Path, seed: int, labelled: str, *, trees: bool = False, validation: bool = True
+    corpus: Path, seed: int, labelled: str, *, validation: bool = True
 ) -> Annotation:
-    """The record of who learns from L, and chooses by the boundaries of its validation sentences.
+    """The record of who learns from the boundaries of L, and chooses by its validation sentences.
 
     Args:
         corpus: the corpus folder.
         seed: of the draw.
         labelled: its size, or ``full``.
-        trees: whether L's trees are read, or its boundaries alone.
         validation: whether its validation sentences are looked at, too.
 
     Raises:
@@ -81,12 +80,9 @@ def annotation_of_draw(
     """
     name, draw = corpus_name(corpus), draw_name(seed, labelled)
     own, watched = read_draw(corpus, seed, labelled)
-    parts = [part_of(name, LABELLED, own, trees=trees, draw=draw)]
-    if validation:
-        parts.append(
-            part_of(name, VALIDATION, watched, trees=False, draw=draw, use="chosen")
-        )  # fmt: skip
-    return joined(parts)
+    if not validation:
+        return (part_of(name, LABELLED, own, trees=False, draw=draw),)
+    return of_draw(name, draw, own, watched, trees=False)
 
 
 def _remedy(path: Path, seed: int, labelled: str) -> str:
