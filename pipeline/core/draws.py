@@ -3,7 +3,7 @@
 from collections.abc import Set
 from pathlib import Path
 
-from pipeline.core.annotation import LABELLED, Annotation, joined, of_draw, part_of
+from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     SENTENCES_FILE,
@@ -81,7 +81,7 @@ def annotation_of_draw(
     name, draw = corpus_name(corpus), draw_name(seed, labelled)
     own, watched = read_draw(corpus, seed, labelled)
     if not validation:
-        return joined([part_of(name, LABELLED, own, trees=False, draw=draw)])
+        return (part_of(name, LABELLED, own, trees=False, draw=draw),)
     return of_draw(name, draw, own, watched, trees=False)
 
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from pipeline.core.annotation import (
     LABELLED,
@@ -15,21 +13,8 @@ from pipeline.core.annotation import (
     joined,
     unknown,
 )
-from pipeline.core.corpus_folder import INGEST_RECORD, Draw, draw_file
-from pipeline.core.documents import PlaceName, read_json
-
-
-class _Ingested(TypedDict):
-    """What is read of ``ingest.json``."""
-
-    name: NotRequired[PlaceName]
-
-
-def corpus_name(corpus: Path) -> str:
-    """What ``ingest`` called a corpus; else its folder's name."""
-    path = corpus / INGEST_RECORD
-    card: _Ingested = read_json(path, _Ingested) if path.is_file() else {}
-    return card.get("name", corpus.resolve().name)
+from pipeline.core.corpus_folder import Draw, corpus_name, draw_file
+from pipeline.core.documents import read_json
 
 
 def annotation_of(card: Mapping[str, Any], corpus: Path) -> Annotation:

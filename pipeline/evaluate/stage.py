@@ -16,6 +16,7 @@ from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.console import say, table, track
+from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
@@ -30,7 +31,7 @@ from pipeline.core.metrics import (
 )
 from pipeline.core.runs import ALONE, Card, System
 from pipeline.core.types import Span
-from pipeline.evaluate.annotated import annotation_of, corpus_name
+from pipeline.evaluate.annotated import annotation_of
 from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.scoring import COLUMNS, COUNTS, Scored, entry, summary

@@ -24,6 +24,7 @@ from pipeline.core.types import Sentence
 from pipeline.models.annotated import annotation_of_model
 from pipeline.parsing.card import LEARNED, Card, Learned, learned_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
+from pipeline.parsing.training import MODEL
 
 
 def learned(
@@ -93,9 +94,10 @@ def annotation_of_parser(folder: Path) -> Annotation:
         return from_json(card["annotation"])
     if "files" not in card:
         return annotation_of_source(str(card["source"]))
-    name = str(parser_identity(card)["name"])
+    files = card["files"]
+    name = str(parser_identity(card)["name"]) if MODEL in files else "a parser"
     corpus = corpus_around(folder.resolve())
-    if LEARNED not in card["files"] or corpus is None:
+    if LEARNED not in files or corpus is None:
         return unknown(name)
     wanted = learned_from(folder)
     ids: Learned = read_json(folder / LEARNED, Learned)

@@ -1,6 +1,8 @@
 """What people had annotated for a run: L, and whatever its candidates, its encoder and its twins rest on."""
 
-from pipeline.core.annotation import LABELLED, OTHERS, Annotation, joined, part_of
+from pathlib import Path
+
+from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
 from pipeline.core.draws import annotation_of_draw, draw_name, every_draw
 from pipeline.core.runs import NO_TWINS
@@ -25,13 +27,12 @@ def annotation_of_run(settings: Train, encoder: str, data: TrainData) -> Annotat
     """
     parts = [*annotation_of_draw(settings.corpus, settings.seed, settings.labelled)]
     parts += annotation_of_model(encoder)
-    name, trees = corpus_name(settings.corpus), settings.brackets is not None
-    if trees:
+    if settings.brackets is not None:
+        name = corpus_name(settings.corpus)
         draw = draw_name(settings.seed, settings.labelled)
         parts.append(part_of(name, LABELLED, data.labelled, trees=True, draw=draw))
-    if data.others:
-        draws = every_draw(settings.corpus)
-        parts.append(part_of(name, OTHERS, data.others, trees=trees, draws=draws))
+    if settings.gold_folder is not None:
+        parts += _gold_of(settings, settings.gold_folder, data)
     if settings.mode != "baseline" and settings.candidates is not None:
         parts += annotation_of_candidates(settings.candidates)
     if settings.augment != NO_TWINS:
@@ -41,3 +42,18 @@ def annotation_of_run(settings: Train, encoder: str, data: TrainData) -> Annotat
         if settings.augment == "substitute":  # by constituents of the trees of U
             parts += annotation_of_trees(trees_folder(settings.corpus))
     return joined(parts)
+
+
+def _gold_of(settings: Train, folder: Path, data: TrainData) -> Annotation:
+    """The record of who learns from the gold annotation of the sentences that a parser learned from.
+
+    It is the parser's, whose trees candidates may rest on: the same sentences, not two sets of them.
+    """
+    from pipeline.parsing.annotated import annotation_of_parser  # noqa: PLC0415 - stanza takes seconds
+
+    trees = settings.brackets is not None
+    learned = [part for part in annotation_of_parser(folder) if part.use == "learned"]
+    if any(part.part == UNKNOWN for part in learned):
+        name, draws = corpus_name(settings.corpus), every_draw(settings.corpus)
+        return (part_of(name, OTHERS, data.others, trees=trees, draws=draws),)
+    return joined(part if trees else part.model_copy(update={"trees": 0}) for part in learned)

@@ -17,7 +17,7 @@ from pipeline.core.annotation import (
     unknown,
 )
 from pipeline.core.documents import read_json
-from pipeline.core.files import write_json
+from pipeline.core.files import sha256_of, write_json
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.layout import find_shards
@@ -142,3 +142,30 @@ def test_a_damaged_record_is_one_line(tmp_path: Path) -> None:
     )
     with pytest.raises(Exception, match=r"not a manifest of a corpus: annotation\[0\]\.part"):
         find_shards(folder)
+
+
+def test_what_else_a_run_learns_from_is_told(tmp_path: Path) -> None:
+    """L's trees by their brackets; the sentences of a parser, as the parser's record has them."""
+    corpus = tiny.build(tmp_path / "tiny", more=6, trees=True)
+    few = {"steps": 2, "warm_steps": 1, "eval_every": 2, "mode": "baseline"}
+    train.run(tiny.settings(corpus, **few, brackets=0.1, out=tmp_path / "brackets"))
+    own = record(tmp_path / "brackets/run.json")
+    assert [(p.part, p.trees, p.boundaries) for p in own] == [
+        ("labelled", 40, 40), ("validation", 0, 24),
+    ]  # fmt: skip
+    others = [tiny.sentence(n) for n in range(94, 100)]
+    ids = [each.sentence_id for each in others]
+    parser = corpus / "parsers/others/40/seed-0"
+    write_json(parser / "learned.json", {"trees": ids, "dev": []})
+    card = {
+        "source": "parser.pt", "wrapper": None, "training": None,
+        "files": {"learned.json": {"sha256": sha256_of(parser / "learned.json")}},
+    }  # fmt: skip
+    write_json(parser / "parser.json", card)
+    train.run(
+        tiny.settings(corpus, **few, gold_of="parsers/others/40/seed-0", out=tmp_path / "gold")
+    )
+    found = record(tmp_path / "gold/run.json")
+    (part,) = [each for each in found if each.part == "others"]
+    assert (part.sentences, part.boundaries, part.trees, part.coordinations) == (6, 6, 0, 6)
+    assert part.ids == part_of("tiny", "others", others, trees=True).ids  # one set, not two
