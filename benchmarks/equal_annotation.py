@@ -134,13 +134,14 @@ def by_student(found: Difference) -> Difference | None:
     return found._replace(low=found.gain - half, high=found.gain + half)
 
 
-def _accuracy(right: Correct) -> str:
+def accuracy(right: Correct) -> str:
+    """Mean and sample standard deviation over seeds, in %."""
     shares = [100 * sum(each) / len(each) for each in right.values()]
     spread = f" ± {stdev(shares):.2f}" if len(shares) > 1 else ""
     return f"{fmean(shares):.2f}{spread}"
 
 
-def _gain(right: Correct, against: Correct, documents: Sequence[str]) -> list[str]:
+def gains(right: Correct, against: Correct, documents: Sequence[str]) -> list[str]:
     """The gain with its interval, and the interval in the two other ways."""
     gain, clustered = compare(right, against, (0,)), by_documents(right, against, documents)
     if gain is None or clustered is None:
@@ -161,8 +162,8 @@ def lines(systems: Systems, documents: Sequence[str], best: Row) -> list[list[st
     against = systems.right(best)
     for row in ROWS:
         if right := systems.right(row):
-            gain = _gain(right, against, documents) if row.candidates else [""] * 3
-            found.append([row.name, f"{row.annotation} of {GOLD}", _accuracy(right), *gain])
+            gain = gains(right, against, documents) if row.candidates else [""] * 3
+            found.append([row.name, f"{row.annotation} of {GOLD}", accuracy(right), *gain])
     return found
 
 

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NotRequired, Self
 
 import pyarrow.parquet as pq
 from typing_extensions import TypedDict
 
+from pipeline.core.annotation import described, from_json
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.metrics import categories
@@ -47,7 +48,7 @@ class Outcome(TypedDict):
     ``size`` is the draw's name; ``seen`` and ``accepted`` count candidates; ``seconds`` are of the whole
     run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; a
     predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per
-    instance of a category, the first one highest, in hexadecimal.
+    instance of a category, the first one highest, in hexadecimal; ``annotated`` says what people did for it.
     """
 
     system: str
@@ -60,6 +61,7 @@ class Outcome(TypedDict):
     seconds: float
     encoder: str
     right: dict[str, str]
+    annotated: NotRequired[str]
 
 
 class _Timing(TypedDict):
@@ -185,6 +187,7 @@ def evaluated(corpus: Path) -> Outcomes:
                 seconds=made.seconds,
                 encoder=made.encoder,
                 right={n: packed([right[index] for index in each]) for n, each in places.items()},
+                annotated=described(from_json(run["annotation"]), metrics["corpus"]),
             )
         )
     return found

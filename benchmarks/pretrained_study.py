@@ -1,12 +1,12 @@
 """What do candidates gain at equal annotation, with an encoder that others pretrained? The queue of its runs.
 
 Everything is a command of conjoin, and every command a unit that is not done again: `units` prints them in
-order, `run` does those that are not done, until its hours are over, and keeps what evaluation finds in
-benchmarks/outcomes/pretrained-CORPUS.jsonl. One chain (corpus, labels, seed) needs nothing of another, so two
-calls with other corpora share a machine of two cores. `pretrained_tables.py` prints the tables of what is
-kept.
+order, `run` does those that are not done, until its hours are over, evaluates, and keeps what each system got
+right in benchmarks/outcomes/CORPUS.jsonl and what each command cost in outcomes/pretrained_costs.jsonl.
+`pretrained_tables.py` prints the tables of what is kept. A corpus folder has a name of its own for this
+study, such as genia-minilm.
 
-    python benchmarks/pretrained_study.py run --corpus data/study/genia --seeds 0 1
+    python benchmarks/pretrained_study.py run --corpus data/study/genia-minilm --seeds 0 1
 """
 
 import argparse
@@ -20,13 +20,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
+from outcomes import FOLDER
+from outcomes import main as keep_outcomes
+
 from pipeline.core.files import folder_lock, write_json
+
+COSTS = FOLDER / "pretrained_costs.jsonl"
 
 PARSER = "l-trees"
 """The parser of L's trees that fine-tunes the encoder; both sides of every comparison use it."""
-
-RETRAINED = "again"
-"""The parser that learned from L's trees and, parsed by the first, the sentences all of whose rows passed."""
 
 TRAINING = (
     "--learning-rate", "1e-4", "--warm-steps", "0", "--select", "last", "--eval-every", "200",
@@ -151,6 +153,8 @@ def _do(corpus: Path, unit: Unit) -> bool:
         return False
     facts = {"cpu_s": round(spent.ru_utime + spent.ru_stime), "wall_s": round(time.time() - began)}
     write_json(done_file(corpus, unit), {"command": list(unit.command), **facts})
+    with COSTS.open("a") as file:
+        file.write(json.dumps({"corpus": corpus.name, "unit": unit.name, **facts}) + "\n")
     print(f"{unit.name}: {facts['cpu_s']:,} CPU s", flush=True)
     return True
 
@@ -168,6 +172,8 @@ def main(given: argparse.Namespace) -> None:
     run(units, given.corpus, given.jobs, given.hours)
     evaluation = ("evaluate", str(given.corpus), "--parser", PARSER, "--split", given.split)
     subprocess.run([sys.executable, "-m", "pipeline", *evaluation], check=True)  # noqa: S603
+    if given.split == "test":  # settings are chosen by what the command above prints
+        keep_outcomes(given.corpus)
 
 
 def _options() -> argparse.Namespace:

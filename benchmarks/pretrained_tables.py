@@ -1,0 +1,77 @@
+"""The tables of the study with a pretrained encoder, from outcomes that are kept.
+
+Usage: python benchmarks/pretrained_tables.py data/study/genia-minilm data/study/gum-minilm
+
+One table for each corpus, size of L and annotation. Gains are over the row without candidates of the highest
+mean of that table, which is chosen by looking at it: candidates are held against the best there is. Intervals
+as in equal_annotation.py: seeds and instances resampled, seeds and documents, and Student's over seeds.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from equal_annotation import Correct, accuracy, gains
+from outcomes import FOLDER, Outcome, Outcomes
+from parser_results import evaluable, held_out
+from study_tables import print_table
+
+HEAD = ("seeds", "accuracy", "gain", "documents and seeds", "t over seeds")
+
+
+def groups(outcomes: Outcomes) -> Mapping[tuple[str, str], Mapping[str, Sequence[Outcome]]]:
+    """The runs of each size and annotation, by system."""
+    found: defaultdict[tuple[str, str], dict[str, list[Outcome]]] = defaultdict(dict)
+    for run in outcomes.runs.values():
+        where = found[run["size"], run.get("annotated", "not known")]
+        where.setdefault(run["system"], []).append(run)
+    return found
+
+
+def rows(
+    systems: Mapping[str, Sequence[Outcome]], right: Mapping[str, Correct], documents: Sequence[str]
+) -> tuple[str, list[list[str]]]:
+    """The best system without candidates, and the rows of a table, by their means.
+
+    Args:
+        systems: their runs.
+        right: what each got right, by seed.
+        documents: of each instance.
+    """
+    means = {
+        name: fmean(sum(each) / len(each) for each in correct.values())
+        for name, correct in right.items()
+    }
+    alone = {name for name, runs in systems.items() if not any(run["candidates"] for run in runs)}
+    best = max(alone, key=lambda name: means[name], default="")
+    made = []
+    for name in sorted(systems, key=lambda each: means[each]):
+        gain = [""] * 3 if name in alone or not best else gains(right[name], right[best], documents)
+        made.append([name, str(len(right[name])), accuracy(right[name]), *gain])
+    return best, made
+
+
+def main(corpora: Sequence[Path]) -> None:
+    """Print the tables of every corpus."""
+    for corpus in corpora:
+        outcomes = Outcomes.read(FOLDER / f"{corpus.name}.jsonl")
+        test = held_out(corpus)
+        found = [(sentence.doc_id, each.label) for sentence in test for each in evaluable(sentence)]
+        documents, labels = [doc for doc, _ in found], [label for _, label in found]
+        for (size, annotated), systems in sorted(groups(outcomes).items()):
+            right = {
+                name: {run["seed"]: outcomes.by_instance(run, labels) for run in runs}
+                for name, runs in systems.items()
+            }
+            best, made = rows(systems, right, documents)
+            over = f"gains over {best}" if best else "nothing without candidates to compare with"
+            print(f"{corpus.name}, |L| = {size}, annotated: {annotated}; {over}\n")
+            print_table(["", *HEAD], made)
+
+
+if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
+    main([Path(each) for each in sys.argv[1:]])
