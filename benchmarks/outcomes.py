@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import pyarrow.parquet as pq
 from typing_extensions import TypedDict
@@ -26,6 +26,7 @@ from typing_extensions import TypedDict
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.metrics import categories
+from pipeline.core.runs import ALONE, System
 from pipeline.core.schema import read_sentences
 
 FOLDER = Path(__file__).with_name("outcomes")
@@ -44,8 +45,9 @@ class Outcome(TypedDict):
     """A run's line.
 
     ``size`` is the draw's name; ``seen`` and ``accepted`` count candidates; ``seconds`` are of the whole
-    run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; ``right``
-    has a bit per instance of a category, the first one highest, in hexadecimal.
+    run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; a
+    predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per
+    instance of a category, the first one highest, in hexadecimal.
     """
 
     system: str
@@ -170,23 +172,44 @@ def evaluated(corpus: Path) -> Outcomes:
         name = f"{run['system']}-{run['labelled']}-{run['seed']}.parquet"
         rows = pq.read_table(corpus / "evaluation/predictions" / name).to_pylist()
         right = [whole(row["gold"], row["predicted"]) for row in rows]
-        folder = corpus / f"runs/{run['system']}/{run['draw']}/seed-{run['seed']}"
-        card = read_json(folder / "run.json")
+        made = _made(corpus, run)
         found.add(
             Outcome(
                 system=run["system"],
                 size=run["draw"],
                 seed=run["seed"],
                 steps=run["steps"],
-                candidates=card["candidates"],
+                candidates=made.candidates,
                 seen=run["seen"],
                 accepted=run["accepted"],
-                seconds=round(read_json(folder / "timing.json", _Timing)["seconds"], 1),
-                encoder=hashlib.sha256(json.dumps(card["model"]).encode()).hexdigest()[:8],
+                seconds=made.seconds,
+                encoder=made.encoder,
                 right={n: packed([right[index] for index in each]) for n, each in places.items()},
             )
         )
     return found
+
+
+class _Made(NamedTuple):
+    """What the folder of a run says of it; nothing of a parser alone, which has none."""
+
+    candidates: int = 0
+    seconds: float = 0.0
+    encoder: str = ""
+
+
+def _made(corpus: Path, run: Mapping[str, Any]) -> _Made:
+    """The same of the run whose predictor an entry of ``metrics.json`` is about, beside a parser or not."""
+    system = System.of_row(run)
+    if system.combined == ALONE:
+        return _Made()
+    folder = corpus / f"runs/{system.predictor}/{run['draw']}/seed-{run['seed']}"
+    card = read_json(folder / "run.json")
+    return _Made(
+        card["candidates"],
+        round(read_json(folder / "timing.json", _Timing)["seconds"], 1),
+        hashlib.sha256(json.dumps(card["model"]).encode()).hexdigest()[:8],
+    )
 
 
 def commands_of(runs: Iterable[Key]) -> str:

@@ -11,15 +11,14 @@ kept.
 
 import argparse
 import json
-import resource
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
-
-from pretrained_results import keep
 
 from pipeline.core.files import folder_lock, write_json
 
@@ -50,10 +49,12 @@ class Unit(NamedTuple):
     Attributes:
         name: its own, within the corpus.
         command: of conjoin, without its name.
+        needs: names of the units whose outputs it reads.
     """
 
     name: str
     command: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
 
 def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -> Iterator[Unit]:
@@ -70,42 +71,30 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
     runs, candidates = corpus / "runs", corpus / "candidates"
     at = f"{labelled}/seed-{seed}"
 
-    def train(system: str, mode: str, *more: str) -> Unit:
+    def train(system: str, mode: str, *more: str, needs: str = "") -> Unit:
         shared = ("--encoder", str(encoder), "--steps", str(updates), *TRAINING, "--resume")
         command = ("train", where, "--system", system, "--mode", mode, *draw, *shared, *more)
-        return Unit(f"train {system} {at}", command)
+        return Unit(f"train {system} {at}", command, (f"{needs} {at}",) if needs else ())
 
-    def learn(system: str, folder: str, *more: str) -> Unit:
-        source = candidates / folder / at
-        return train(system, "no-filter", "--candidates", str(source), *more)
+    def learn(system: str, folder: str, needs: str) -> Unit:
+        source = str(candidates / folder / at)
+        return train(system, "no-filter", "--candidates", source, needs=needs)
 
-    def parse(name: str, *more: str) -> Unit:
-        taught = ("--parser", "labelled", "--parser-lm", str(encoder), *PARSING)
-        return Unit(
-            f"preparse {name} {at}", ("preparse", where, *taught, *draw, "--name", name, *more)
-        )
-
-    def select(folder: str, source: str, *more: str) -> Unit:
+    def select(folder: str, source: str, *more: str, needs: Sequence[str]) -> Unit:
         names = str(candidates / source / at), "--out", str(candidates / folder / at)
-        return Unit(f"select {folder} {at}", ("select", *names, "--seed", str(seed), *more))
+        command = ("select", *names, "--seed", str(seed), *more)
+        return Unit(f"select {folder} {at}", command, tuple(f"{each} {at}" for each in needs))
 
+    taught = ("--parser", "labelled", "--parser-lm", str(encoder), *PARSING)
     predictor = str(runs / "predictor" / labelled / f"seed-{seed}" / "predictor")
     believed = ("--predictor", predictor, "--relative", RELATIVE)
-    harvested = (
-        "harvest",
-        where,
-        "--trees",
-        PARSER,
-        *draw,
-        "--out",
-        str(candidates / "harvest" / at),
-    )
-    yield parse(PARSER)
+    harvested = ("--trees", PARSER, *draw, "--out", str(candidates / "harvest" / at))
+    yield Unit(f"preparse {at}", ("preparse", where, *taught, *draw, "--name", PARSER))
     yield train("predictor", "baseline")
-    yield Unit(f"harvest {at}", harvested)
-    yield select("believed", "harvest", *believed)
-    yield learn("believed", "believed")
-    yield learn("harvest", "harvest")
+    yield Unit(f"harvest {at}", ("harvest", where, *harvested), (f"preparse {at}",))
+    yield select("believed", "harvest", *believed, needs=("harvest", "train predictor"))
+    yield learn("believed", "believed", "select believed")
+    yield learn("harvest", "harvest", "harvest")
     yield train("brackets", "baseline", "--brackets", "1")
 
 
@@ -114,44 +103,71 @@ def done_file(corpus: Path, unit: Unit) -> Path:
     return corpus / "study" / f"{unit.name.replace('/', '-').replace(' ', '_')}.json"
 
 
-def run(units: Sequence[Unit], corpus: Path, hours: float) -> bool:
-    """Do what is not done, in order; whether all is done now."""
+def is_done(corpus: Path, unit: Unit) -> bool:
+    """Whether this very command has been done."""
+    path = done_file(corpus, unit)
+    return path.exists() and json.loads(path.read_text())["command"] == list(unit.command)
+
+
+def run(units: Sequence[Unit], corpus: Path, jobs: int, hours: float) -> bool:
+    """Do what is not done, in order, ``jobs`` at a time; whether all is done now.
+
+    Raises:
+        SystemExit: a command failed; those that were running beside it are finished first.
+    """
     until = time.monotonic() + 3600 * hours
-    with folder_lock(corpus / "study" / ".lock"):
-        for unit in units:
-            path = done_file(corpus, unit)
-            if path.exists() and json.loads(path.read_text())["command"] == list(unit.command):
-                continue
-            if time.monotonic() > until:
-                return False
-            print("+ conjoin", *unit.command, flush=True)
-            before, began = _cpu_s(), time.time()
-            line = [sys.executable, "-m", "pipeline", *unit.command]
-            if subprocess.run(line, check=False).returncode:  # noqa: S603 - our own command
-                raise SystemExit(f"{unit.name}: failed; mend what it says and run again")
-            spent = {"cpu_s": round(_cpu_s() - before), "wall_s": round(time.time() - began)}
-            write_json(path, {"command": list(unit.command), **spent})
+    with folder_lock(corpus / "study" / ".lock"), ThreadPoolExecutor(jobs) as pool:
+        running: dict[Future[bool], Unit] = {}
+        failed = False
+        while True:
+            names = {unit.name for unit in running.values()}
+            left = [unit for unit in units if not is_done(corpus, unit) and unit.name not in names]
+            waiting = names | {unit.name for unit in left}
+            for unit in left:
+                late = failed or time.monotonic() > until
+                if not late and len(running) < jobs and not waiting & set(unit.needs):
+                    running[pool.submit(_do, corpus, unit)] = unit
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                failed |= not future.result()
+                del running[future]
+    if failed:
+        raise SystemExit("a command failed: mend what it says and run again")
+    return not left
+
+
+def _do(corpus: Path, unit: Unit) -> bool:
+    print("+ conjoin", *unit.command, flush=True)
+    began = time.time()
+    log = done_file(corpus, unit).with_suffix(".log")
+    log.parent.mkdir(exist_ok=True, parents=True)
+    with log.open("w") as file:
+        line = [sys.executable, "-m", "pipeline", *unit.command]
+        process = subprocess.Popen(line, stdout=file, stderr=file)  # noqa: S603 - our own command
+        _, status, spent = os.wait4(process.pid, 0)
+    if status:
+        print(f"{unit.name}: failed, see {log}", flush=True)
+        return False
+    facts = {"cpu_s": round(spent.ru_utime + spent.ru_stime), "wall_s": round(time.time() - began)}
+    write_json(done_file(corpus, unit), {"command": list(unit.command), **facts})
+    print(f"{unit.name}: {facts['cpu_s']:,} CPU s", flush=True)
     return True
-
-
-def _cpu_s() -> float:
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
 
 
 def main(given: argparse.Namespace) -> None:
     """Print or do the units of the seeds, one chain after the other."""
-    for seed in given.seeds:
-        units = list(chain(given.corpus, given.labelled, seed, given.encoder, given.updates))
-        if given.command == "units":
-            print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
-            continue
-        complete = run(units, given.corpus, given.hours)
-        evaluation = ("evaluate", str(given.corpus), "--parser", PARSER, "--split", given.split)
-        subprocess.run([sys.executable, "-m", "pipeline", *evaluation], check=True)  # noqa: S603
-        keep(given.corpus)
-        if not complete:
-            break
+    units = [
+        unit
+        for seed in given.seeds
+        for unit in chain(given.corpus, given.labelled, seed, given.encoder, given.updates)
+    ]
+    if given.command == "units":
+        print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
+        return
+    run(units, given.corpus, given.jobs, given.hours)
+    evaluation = ("evaluate", str(given.corpus), "--parser", PARSER, "--split", given.split)
+    subprocess.run([sys.executable, "-m", "pipeline", *evaluation], check=True)  # noqa: S603
 
 
 def _options() -> argparse.Namespace:
@@ -162,6 +178,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=2400)
+    parser.add_argument("--jobs", type=int, default=2, help="commands at a time, a core each")
     parser.add_argument("--hours", type=float, default=1000.0)
     parser.add_argument("--split", default="test", help="dev for the choice of settings")
     return parser.parse_args()

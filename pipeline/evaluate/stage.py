@@ -29,7 +29,7 @@ from pipeline.core.metrics import (
     compare_all,
     documents_of,
 )
-from pipeline.core.runs import Card, System
+from pipeline.core.runs import ALONE, Card, System
 from pipeline.core.types import Span
 from pipeline.evaluate.annotated import annotation_of
 from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
@@ -202,8 +202,16 @@ def _size(row: dict[str, Any]) -> str:
     return labelled if draw == labelled else f"{draw} ({labelled})"
 
 
+def _name(system: System) -> str:
+    """A system in the tables of a terminal, which break words at blanks alone."""
+    if system.combined in (None, ALONE):
+        return system
+    return f"{system.predictor} + {system.parser} {system.combined}"
+
+
 def _tell(metrics: dict[str, Any]) -> None:
     counts = metrics["instances"]
+    named = {row["system"]: _name(System.of_row(row)) for row in metrics["runs"]}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
     for annotated in dict.fromkeys(row["annotated"] for row in metrics["summary"]):
         table(
@@ -212,7 +220,7 @@ def _tell(metrics: dict[str, Any]) -> None:
             ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in COLUMNS)],
             [
                 [
-                    f"{_size(row)} {row['system']}",
+                    f"{_size(row)} {named[row['system']]}",
                     len(row["seeds"]),
                     *(percent(row["mean"][name], row["sd"][name]) for name in COLUMNS),
                 ]
@@ -231,7 +239,7 @@ def _tell(metrics: dict[str, Any]) -> None:
                 ["|L| system", "against", "seeds", "difference", "interval"],
                 [
                     [
-                        f"{sizes[c['labelled']]} {c['system']}", c["against"], len(c["seeds"]),
+                        f"{sizes[c['labelled']]} {named[c['system']]}", named[c["against"]], len(c["seeds"]),
                         points(c["gain"]), f"{points(c['low'])} … {points(c['high'])}",
                     ]
                     for c in metrics[key]

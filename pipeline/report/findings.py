@@ -63,8 +63,7 @@ def findings(metrics: Metrics, runs: Iterable[Run] = ()) -> list[str]:
     gain = metrics.gain(size, best.system)
     first = (
         f"{begin} {system_phrase(best.system)}{among} finds {_share(best)} of the outer boundaries "
-        f"on {split}, {_difference(best, rival)} {rival_phrase(metrics, best, rival)}’s {_share(rival)} "
-        f"({_told(gain, best)})."
+        f"on {split}, {_difference(best, rival)} {_rival(metrics, best, rival)} ({_told(gain, best)})."
     )
     found = [first] if gain else [first, _trust(best, rival)]
     if not is_papers_method(best.system):
@@ -86,12 +85,15 @@ def nothing_to_compare(baseline: bool) -> str:
     )
 
 
-def rival_phrase(metrics: Metrics, result: Result, rival: Result) -> str:
-    """What a gain is over, within a sentence; and that it was chosen among several, if it was."""
+def _rival(metrics: Metrics, result: Result, rival: Result) -> str:
+    """What a gain is over, with its figure; and that it was chosen among several, if it was."""
     among = len(metrics.without_candidates(result))
     if result.system.has_candidates and among > 1:
-        return f"{system_phrase(rival.system)}, the best of {among} without candidates at equal annotation"
-    return system_phrase(rival.system)
+        return (
+            f"the {_share(rival)} of {system_phrase(rival.system)}, the best of {among} systems without "
+            "candidates at equal annotation"
+        )
+    return f"{system_phrase(rival.system)}’s {_share(rival)}"
 
 
 def _told(gain: Comparison | None, result: Result) -> str:

@@ -93,7 +93,9 @@ def _annotated(rows: Iterable[Row], block: Sequence[Result]) -> Iterator[Row]:
 def _unfiltered(systems: Iterable[System]) -> str:
     """Which systems learn without a filter from the start, as their names do not tell; else nothing."""
     names = [
-        short_name(s) for s in systems if s.mode == "no-filter" and s.generator and not s.variation
+        short_name(s)
+        for s in systems
+        if s.mode == "no-filter" and s.generator and not s.variation and s.combined is None
     ]
     return f" Learned from without a filter: {'; '.join(names)}." if names else ""
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from pipeline.predictor.model import Prediction, Predictor
 from pipeline.predictor.with_parser import Said
 from pipeline.train import stage as train
 
+ROOT = Path(__file__).resolve().parents[2]
 OTHERS = [{"corpus": "tiny", "part": "others", "ids": "x", "sentences": 800, "trees": 800}]
 READY = {"source": "ready", "wrapper": None, "training": None}
 
@@ -195,6 +197,23 @@ def test_gains_are_at_equal_annotation(corpus: Path, knowing: Knowing) -> None:
     assert told["baseline"] == "boundaries of 40 + 24"
     assert told["no-filter"] == "boundaries of 40 + 24; trees of 800 others"
     assert metrics["resampled"] == "instances"  # all are of one document
+
+
+def test_what_parsers_got_right_is_kept_with_the_runs(
+    corpus: Path, knowing: Knowing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """benchmarks/outcomes.py reads their rows like any other."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    outcomes = import_module("outcomes")
+    monkeypatch.setattr(outcomes, "FOLDER", tmp_path / "kept")
+    metrics = run(corpus)
+    kept = outcomes.evaluated(corpus)
+    for each in metrics["runs"]:
+        (outcome,) = kept.of(each["system"], "40", [0]).values()
+        right = kept.right(outcome)
+        assert sum(right) / len(right) == pytest.approx(each["accuracy"]["overall"])
+    assert kept.runs["no-filter+corpus-else", "40", 0]["candidates"] == 60
+    assert kept.runs["parser-corpus", "40", 0]["candidates"] == 0
 
 
 def test_sentences_are_parsed_once(

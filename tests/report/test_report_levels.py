@@ -62,8 +62,8 @@ def test_the_headline_is_a_gain_at_equal_annotation() -> None:
         "beside the parser corpus (by τ), the best of 2 systems with generation, finds 60.00 %"
     )
     assert (
-        "10.00 points more than the baseline beside the parser corpus (else), the best of 3 without "
-        "candidates at equal annotation’s 50.00 %" in first
+        "10.00 points more than the 50.00 % of the baseline beside the parser corpus (else), the best of 3 "
+        "systems without candidates at equal annotation (95 % interval" in first
     )
     assert unhelpful(metrics, [line]) == ["Every other system with enough seeds helps, too."]
 
