@@ -26,6 +26,7 @@ from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import Ingest
+from pipeline.models.annotated import annotation_of_model
 from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, locate
 from pipeline.models.tokenizers import SENTINELS, sentinel_ids, train_unigram, train_wordpiece
@@ -533,7 +534,7 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It begins from the base, leaves out what the test split has, learns, and survives a kill."""
-    corpora = [_twin_corpus(tmp_path / name) for name in "ab"]
+    corpora = [_twin_corpus(tmp_path / name / "corpus") for name in "ab"]
     name = f"{family}-twins"
     asked: dict[str, Any] = {
         **TINY, "lm": name, "objective": "twins", "base": f"models/{family}",
@@ -549,6 +550,9 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
     assert card["overlap"] == {"policy": "drop", "found": {EQUAL: 1}}
     assert (card["objective"], card["base"]) == ("twins", f"models/{family}")
     assert card["texts"] == {"seen": 420, "kept": 418, "refused": {EQUAL: 2}}
+    (part,) = annotation_of_model(str(corpora[0] / f"models/{name}/seed-0"))
+    assert (part.part, part.trees, part.coordinations) == ("others", 210, 210)  # of coordinated/
+    assert annotation_of_model(str(corpora[0] / f"models/{family}/seed-0")) == ()
     looks = _looks(corpora[0], name)
     assert looks[-1]["validation_loss"] < looks[0]["validation_loss"]
     _kill_after(24, monkeypatch)
