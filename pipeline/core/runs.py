@@ -95,6 +95,7 @@ class System(str):
             the control for every caption of its generator (``unranked``, for what ranks).
         parser: the parser that it uses beside the predictor, by name; None: a predictor alone.
         combined: how: ``ALONE``, ``ELSE`` or ``TOGETHER``; None without a parser.
+        taught: whether that parser learned from candidates.
     """
 
     FIELDS = ("generator", "caption", "variation", "control_of")
@@ -107,6 +108,7 @@ class System(str):
     control_of: str | None
     parser: str | None
     combined: str | None
+    taught: bool
 
     def __new__(
         cls,
@@ -116,12 +118,13 @@ class System(str):
         *,
         parser: str | None = None,
         combined: str | None = None,
+        taught: bool = False,
         **fields: str,
     ) -> Self:
         """A system of a name, a mode, its twins, its parser and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
         system.mode, system.augment = mode, augment
-        system.parser, system.combined = parser, combined
+        system.parser, system.combined, system.taught = parser, combined, taught
         for field_ in cls.FIELDS:
             setattr(system, field_, fields.get(field_))
         return system
@@ -141,6 +144,7 @@ class System(str):
             str(entry.get("augment", NO_TWINS)),
             parser=entry.get("parser"),
             combined=entry.get("combined"),
+            taught=entry.get("taught", False),
             **entry.get("shown_as", {}),
         )
 
@@ -150,12 +154,12 @@ class System(str):
         return {
             "system": str(self), "mode": self.mode, "augment": self.augment,
             "shown_as": {name: value for name, value in shown.items() if value is not None},
-            "parser": self.parser, "combined": self.combined,
+            "parser": self.parser, "combined": self.combined, "taught": self.taught,
         }  # fmt: skip
 
-    def with_parser(self, parser: str, combined: str) -> "System":
-        """This predictor beside a parser."""
-        row = self.as_row() | {"parser": parser, "combined": combined}
+    def with_parser(self, parser: str, combined: str, *, taught: bool = False) -> "System":
+        """This predictor beside a parser, which may have learned from candidates."""
+        row = self.as_row() | {"parser": parser, "combined": combined, "taught": taught}
         return System.of_row(row | {"system": f"{self}+{parser}-{combined}"})
 
     @property
@@ -164,9 +168,9 @@ class System(str):
         return self.removesuffix(f"+{self.parser}-{self.combined}")
 
     @classmethod
-    def parser_alone(cls, parser: str) -> Self:
+    def parser_alone(cls, parser: str, *, taught: bool = False) -> Self:
         """A parser without any predictor."""
-        return cls(f"parser-{parser}", PARSER_MODE, parser=parser, combined=ALONE)
+        return cls(f"parser-{parser}", PARSER_MODE, parser=parser, combined=ALONE, taught=taught)
 
     @property
     def is_baseline(self) -> bool:
@@ -175,8 +179,8 @@ class System(str):
 
     @property
     def has_candidates(self) -> bool:
-        """Whether its predictor learned from candidates."""
-        return self.mode not in ("baseline", PARSER_MODE)
+        """Whether its predictor or its parser learned from candidates."""
+        return self.taught or self.mode not in ("baseline", PARSER_MODE)
 
     @property
     def apart(self) -> str | None:

@@ -32,6 +32,7 @@ from pipeline.evaluate.parsers import (
     PlacedParser,
     annotation_of,
     find_parsers,
+    is_taught,
     seen_by,
     structures_of,
 )
@@ -107,7 +108,7 @@ class ParserRows:
                 path, DrawFile, remedy="run `conjoin ingest` with that draw"
             )
             labelled = len(drawn["labelled"])
-        system = System.parser_alone(parser.name)
+        system = System.parser_alone(parser.name, taught=is_taught(parser))
         card = {"labelled": labelled, "draw": draw[0], "seed": draw[1]}
         made_of = replace(self._about, settings={}, inputs={"rows": digest_of(list(rows))})
         name = f"{system}-{labelled}-{draw[1]}"
@@ -130,7 +131,7 @@ class ParserRows:
         )  # fmt: skip
         record = joined([*annotation_of_run(card, self._settings.corpus), *record])
         for combined in WAYS:
-            system = System.of(card).with_parser(parser.name, combined)
+            system = System.of(card).with_parser(parser.name, combined, taught=is_taught(parser))
             inputs = {**self._about.inputs, "parsed": digest_of(list(alone))}
             settings = {**self._about.settings, "combined": combined}
             if combined == TOGETHER:

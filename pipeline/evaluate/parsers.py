@@ -10,7 +10,7 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from pipeline.core.annotation import Annotation, Part, joined, unknown
-from pipeline.core.documents import PlaceName, read_json
+from pipeline.core.documents import Count, PlaceName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.names import is_plain_name, nearest
 from pipeline.core.types import Coordination, Sentence
@@ -52,11 +52,16 @@ class PlacedParser:
         return self.draw in (None, draw)
 
 
+class _Training(TypedDict):
+    taught: NotRequired[Count]
+
+
 class _Card(TypedDict):
     """What is read of ``parser.json``."""
 
     source: PlaceName
     annotation: NotRequired[list[Part]]
+    training: NotRequired[_Training | None]
 
 
 class _About(TypedDict):
@@ -154,6 +159,12 @@ def annotation_of(parser: PlacedParser) -> Annotation:
         if "annotation" in card
         else unknown(parser.name)
     )
+
+
+def is_taught(parser: PlacedParser) -> bool:
+    """Whether it learned from candidates' sentences beside gold trees (``preparse --also``)."""
+    card: _Card = read_json(parser.folder / CARD, _Card, remedy=REMEDY)
+    return bool((card.get("training") or {}).get("taught"))
 
 
 def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.annotation import Annotation
+from pipeline.core.annotation import Annotation, joined
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file
 from pipeline.core.draws import draw_name, read_draw
 from pipeline.core.errors import InputError
@@ -22,6 +22,7 @@ from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.models.loading import identity
 from pipeline.parsing.annotated import learned
 from pipeline.parsing.making import ALGORITHM, ensure_trained, made_by_one, parser_output
+from pipeline.parsing.taught import Taught
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class LabelledParser:
         encoder: checkpoint of the language model that it reads; None: none.
         more: trees outside the draw, and outside U, whose trees are to be predictions.
         min_words: shortest sentence in U.
+        taught: sentences of candidates, as another parser reads them, to learn from as well.
     """
 
     folder: Path
@@ -45,6 +47,7 @@ class LabelledParser:
     encoder: str | None = None
     more: int = 0
     min_words: int = 0
+    taught: Taught | None = None
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -62,6 +65,7 @@ class LabelledParser:
                 "sentences": sha256_of(self.corpus / SENTENCES_FILE),
                 "draw": sha256_of(draw),
                 "encoder": self.encoder and identity(self.encoder),
+                **(self.taught.inputs() if self.taught else {}),
             },
             algorithm=ALGORITHM,
             versions=versions_of("stanza", "torch"),
@@ -80,7 +84,7 @@ class LabelledParser:
         """
         return ensure_trained(
             self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
-            encoder=self.encoder,
+            encoder=self.encoder, taught=self.taught,
         )  # fmt: skip
 
     def ensure(self) -> dict[str, Any]:
@@ -127,7 +131,8 @@ class LabelledParser:
     def _annotation(self, train: list[Sentence], dev: list[Sentence]) -> Annotation:
         seed = self.settings.seed
         own, _ = read_draw(self.corpus, seed, self.labelled)
-        return learned(
+        record = learned(
             self.corpus, train, dev, draw=draw_name(seed, self.labelled),
             labelled={s.sentence_id for s in own}, encoder=self.encoder,
         )  # fmt: skip
+        return joined([*record, *self.taught.annotation()]) if self.taught else record

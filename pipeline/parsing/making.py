@@ -21,6 +21,7 @@ from pipeline.parsing.card import LEARNED, Card, Learned
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.tagging import TAGGER, train_tagger
+from pipeline.parsing.taught import Taught, mixed
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
 
@@ -58,6 +59,7 @@ def ensure_trained(
     annotated: Annotated,
     *,
     encoder: str | None = None,
+    taught: Taught | None = None,
 ) -> dict[str, Any]:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
@@ -68,6 +70,7 @@ def ensure_trained(
         examples: what it learns from; called only if it is needed.
         annotated: says what was annotated of these.
         encoder: checkpoint of the language model that words come from, beside the trees.
+        taught: what it learns from another parser; then half of what it sees is gold.
 
     Returns:
         Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees),
@@ -92,7 +95,7 @@ def ensure_trained(
     else:
         train, dev = examples()
         output.begin()
-        facts = _train(folder, settings, train, dev, encoder)
+        facts = _train(folder, settings, train, dev, encoder, taught)
         beside, tagged = _write_beside(folder, settings.seed, train, dev)
         names = [MODEL, PRETRAIN]
         if encoder is not None:
@@ -116,17 +119,20 @@ def _write_beside(
     return {name: FileFacts.of(folder / name) for name in names}, {"tagged": tagged}
 
 
-def _train(
+def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     folder: Path,
     settings: ParserSettings,
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     encoder: str | None,
+    taught: Taught | None,
 ) -> dict[str, Any]:
     tagged = settings.tags == "treebank"
+    own = {sentence.sentence_id for sentence in (*train, *dev)}
+    told = [training_tree(tree, words, None) for words, tree in taught.trees(own)] if taught else []
     best = train_parser(
         folder,
-        [_training_tree(s, tagged) for s in train],
+        mixed([_training_tree(s, tagged) for s in train], told),
         [_training_tree(s, tagged) for s in dev],
         epochs=settings.parser_epochs,
         hidden=settings.parser_hidden,
@@ -144,6 +150,7 @@ def _train(
         guess += parser.parse([s.words for s in batch], tags_for(parser, batch))
     training = {
         "trees": len(train),
+        **({"taught": len(told)} if taught else {}),
         "dev_trees": len(dev),
         "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
         "epochs": settings.parser_epochs,

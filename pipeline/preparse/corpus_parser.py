@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from pipeline.core.annotation import Annotation, as_json
-from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder
+from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder, tree_set
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
@@ -19,6 +19,7 @@ from pipeline.parsing.card import TREEBANK, source_of
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ensure_trained
 from pipeline.parsing.parser import CARD
+from pipeline.parsing.taught import Taught
 from pipeline.preparse.settings import LABELLED, TRAIN, Preparse
 
 _DEV = 300  # development trees that F1 is measured on, at most
@@ -53,12 +54,20 @@ def ensure_parser(settings: Preparse, gold: Callable[[], Annotation]) -> dict[st
     if settings.parser == LABELLED and settings.labelled is not None:
         return LabelledParser(
             folder, settings.corpus, settings.labelled, settings, encoder,
-            settings.more_trees, settings.min_words,
+            settings.more_trees, settings.min_words, _taught(settings),
         ).make()  # fmt: skip
     return ensure_trained(
         folder, _fingerprint(settings, encoder), settings, lambda: _examples(settings),
         partial(learned, settings.corpus, encoder=encoder), encoder=encoder,
     )  # fmt: skip
+
+
+def _taught(settings: Preparse) -> Taught | None:
+    """What the parser is to learn from another one, by the names that were given."""
+    if settings.also is None or settings.teacher is None or settings.labelled is None:
+        return None
+    named = tree_set(settings.teacher, settings.labelled, settings.seed)
+    return Taught(settings.also, parser_folder(settings.corpus, named))
 
 
 def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:

@@ -43,6 +43,14 @@ class Preparse(ParserSettings):
         description="labelled: so many trees outside the draw and U to learn from as well; of more, so many "
         "are drawn.",
     )
+    also: Path | None = Field(
+        None,
+        description="labelled: candidates of `conjoin harvest`, or selected from them, from whose sentences, "
+        "as --teacher reads them, it learns as well; half of what it sees are gold trees.",
+    )
+    teacher: TreesName | None = Field(
+        None, description="also: the name of the parser that reads them, of the same draw."
+    )
     min_words: int = Field(10, ge=1, description="Shortest sentence in U (§5.1, footnote 3).")
     parser_trees: int = Field(1000, ge=1, description="train: trees to learn from.")
     limit: int | None = Field(None, ge=1, description="Parse only the first so many of U.")
@@ -85,6 +93,17 @@ class Preparse(ParserSettings):
             )
         if self.more_trees and self.parser != LABELLED:
             raise ValueError("more-trees stand beside those of L: say --parser labelled")
+        if (self.also is None) != (self.teacher is None):
+            raise ValueError("also and teacher go together: whose sentences, and who reads them")
+        if self.also is not None and (self.parser != LABELLED or self.teacher == self.name):
+            raise ValueError(
+                "also is for a parser of L's trees with a name of its own: say --parser labelled, and "
+                "another --name than the teacher's"
+            )
+        if self.also is not None and self.tags != "none":
+            raise ValueError(
+                "a parser that reads the treebank's tags cannot learn from another: leave --tags"
+            )
         if self.parser_lm is not None and self.parser not in (TRAIN, LABELLED):
             raise ValueError(
                 "parser-lm is read by a parser that is trained: say --parser train or labelled"

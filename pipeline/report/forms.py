@@ -197,6 +197,7 @@ class _EvaluatedRun(TypedDict):
     shown_as: NotRequired[ShownAs]
     parser: NotRequired[PlaceName | None]
     combined: NotRequired[Literal["alone", "else", "together"] | None]
+    taught: NotRequired[bool]
     annotation: NotRequired[list[Part]]
 
 

@@ -170,7 +170,8 @@ def model_system(name: str, card: Mapping[str, Any]) -> System:
         caption = "adapted on twins"
     elif str(card.get("base")).startswith("models/"):
         caption = "trained on"
-    return System(name, generator=GENERATORS[family], **({"caption": caption} if caption else {}))
+    shown = {"caption": caption} if caption else {}
+    return System.of_row({"system": name, "shown_as": {"generator": GENERATORS[family], **shown}})
 
 
 class Generation(NamedTuple):

@@ -16,6 +16,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows
+from pipeline.core.runs import System
 from pipeline.core.schema import PREDICTIONS, read_sentences
 from pipeline.core.types import Sentence
 from pipeline.evaluate import parser_rows
@@ -136,6 +137,16 @@ def rows(corpus: Path, name: str) -> list[dict[str, Any]]:
 def extent(row: dict[str, Any]) -> tuple[int, int] | None:
     found = row["predicted"]
     return (found[0]["start"], found[-1]["end"]) if found else None
+
+
+def test_a_parser_that_learned_from_candidates_makes_every_row_one_with_candidates(
+    corpus: Path, knowing: Knowing
+) -> None:
+    """So a predictor of L alone beside it is no row that candidates are held against."""
+    card = read_json(corpus / "parser/parser.json")
+    write_json(corpus / "parser/parser.json", card | {"training": {"taught": 12}})
+    systems = [System.of_row(each) for each in run(corpus)["runs"]]
+    assert [str(s) for s in systems if not s.has_candidates] == ["baseline"]
 
 
 def test_rows_of_a_parser_follow_the_rule(corpus: Path, knowing: Knowing) -> None:

@@ -1,7 +1,7 @@
 """Trees and parsers with a name: where they lie, what was learned from, and that others leave them."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +9,28 @@ import harvested
 import pytest
 import torch
 from harvested import LABELLED, SENTENCES_THERE, VALIDATION
+from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, from_json, level, part_of, unknown
 from pipeline.core.corpus_folder import annotation_of_trees, trees_digest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.files import digest_of, sha256_of, write_json
-from pipeline.core.types import is_unlabelled_seed
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import CANDIDATES, candidate_row
+from pipeline.core.types import Candidate, Sentence, candidate_id, is_unlabelled_seed
 from pipeline.generate import stage as generate
 from pipeline.generate.settings import Generate
 from pipeline.harvest import stage as harvest
 from pipeline.harvest.settings import Harvest
-from pipeline.parsing import making
+from pipeline.parsing import making, taught
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import LEARNED, parser_identity
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
+from pipeline.text.columns import natural_columns
+from pipeline.text.trees import parse_tree, unescape
 from pipeline.tools.export import command as export
 from pipeline.tools.settings import Export
 
@@ -381,3 +386,117 @@ def test_who_reads_trees_with_a_name_says_of_which_draw(corpus: Path, tmp_path: 
         Harvest.build(
             {"corpus": corpus, "trees": "l-trees", "parser": "labelled"}, None
         )  # fmt: skip
+
+
+def candidates_of(folder: Path, sentences: Sequence[Sentence]) -> Path:
+    """A folder with the gold coordinations of sentences as harvested rows."""
+    rows = []
+    for sentence in sentences:
+        for c in sentence.coordinations:
+            name = candidate_id(
+                sentence.sentence_id, sentence.words, c.coordinator, c.conjuncts[0], c.conjuncts
+            )
+            made = Candidate(
+                candidate_id=name, sentence_id=sentence.sentence_id, words=sentence.words,
+                coordinator=c.coordinator, conjuncts=c.conjuncts, label=c.label,
+                reference=c.conjuncts[0], fill="x", score=None, score_append=None,
+                score_prepend=None, license="CC0-1.0",
+            )  # fmt: skip
+            rows.append(candidate_row(made, natural_columns(made.words)))
+    folder.mkdir()
+    write_rows(folder / "candidates-00000-of-00001.parquet", CANDIDATES, rows)
+    return folder
+
+
+class Teacher:
+    """A parser that has every sentence by heart: this one's trees would teach nothing."""
+
+    name = "teacher"
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[Tree]:
+        """The gold trees."""
+        known = {s.words: s.tree for s in SENTENCES_THERE}
+        return [parse_tree(known[tuple(words)] or "") for words in sentences]
+
+
+@pytest.fixture
+def teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taught, "corpus_parser", lambda folder: Teacher())
+
+
+def again(corpus: Path, also: Path) -> None:
+    given = OF_L | {"name": "again", "also": also, "teacher": "l-trees"}
+    preparse.run(Preparse(corpus=corpus, **given))
+
+
+@pytest.mark.usefixtures("teacher")
+def test_a_parser_learns_from_sentences_of_candidates_as_another_reads_them(
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Half of what it sees are L's trees; a sentence of L among the candidates is left out, which is said."""
+    outside = [s for i, s in sorted(GOLD.items()) if i in OUTSIDE and s.coordinations][:14]
+    found = candidates_of(tmp_path / "rows", [*outside, LABELLED[0]])
+    seen: list[list[str]] = []
+    real = making.train_parser
+
+    def noted(folder: Path, trees: list[str], *rest: Any, **more: Any) -> int:
+        seen.append(trees)
+        return real(folder, trees, *rest, **more)
+
+    monkeypatch.setattr(making, "train_parser", noted)
+    again(corpus, found)
+    (trees,) = seen
+    words = [tuple(unescape(word) for word in parse_tree(tree).leaves()) for tree in trees]
+    assert len(words) == 2 * len(outside)
+    assert set(words[: len(outside)]) == {s.words for s in LABELLED}
+    assert set(words[len(outside) :]) == {s.words for s in outside}
+    card = read_json(corpus / "parsers/again/10/seed-0/parser.json")
+    assert card["training"]["taught"] == len(outside)
+    told = capsys.readouterr()
+    assert "left out: 1 (labelled or validation)" in told.out + told.err
+
+
+@pytest.mark.usefixtures("teacher")
+def test_a_parser_of_other_candidates_is_another(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is trained again where candidates differ, and left where they are the same."""
+    outside = [s for i, s in sorted(GOLD.items()) if i in OUTSIDE and s.coordinations]
+    for folder, size in (("few", 3), ("few", 3), ("more", 5)):
+        if not (place := tmp_path / folder).exists():
+            candidates_of(place, outside[:size])
+        again(corpus, place)
+    told = capsys.readouterr()
+    assert (told.out + told.err).count("the parser is already there and current") == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"teacher": "l-trees"}, {"also": "x"}, {"also": "x", "teacher": "l-trees", "parser": "train"},
+     {"also": "x", "teacher": "l-trees", "tags": "treebank"}, {"also": "x", "teacher": "again"}],
+)  # fmt: skip
+def test_what_a_parser_is_to_learn_from_another_is_said_whole(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """Candidates and who reads them go together, beside L's trees, under another name, without tags."""
+    with pytest.raises(SettingsError):
+        Preparse.build({"corpus": tmp_path, **OF_L, "name": "again", **given}, None)
+
+
+@pytest.mark.parametrize("sentences", [None, [], LABELLED[:1]], ids=["none", "empty", "of L"])
+def test_no_sentence_to_learn_from(
+    corpus: Path, tmp_path: Path, sentences: list[Sentence] | None
+) -> None:
+    """One line that says where, and what to name."""
+    place = tmp_path / "rows"
+    if sentences is None:
+        place.mkdir()
+    else:
+        candidates_of(place, sentences)
+    with pytest.raises(
+        InputError, match=r"no (candidates here|sentence of these can).*name a folder that"
+    ):
+        again(corpus, place)

@@ -1,0 +1,110 @@
+"""Sentences of candidates, as a parser reads them, for another parser to learn from beside gold trees.
+
+Self-training of parsers pays where a second view decides what is learned (McClosky et al. 2006): here the
+predictor, by which ``select --relative --whole-sentences`` keeps the sentences all of whose structures it
+could believe.
+"""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from itertools import chain, cycle, islice
+from pathlib import Path
+from typing import NotRequired
+
+from nltk.tree import Tree
+from typing_extensions import TypedDict
+
+from pipeline.core.annotation import Annotation, Part, joined, place_name, recorded
+from pipeline.core.candidates import candidate_shards
+from pipeline.core.console import say
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.core.files import digest_of, sha256_of
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.schema import read_candidates
+from pipeline.parsing.annotated import annotation_of_parser
+from pipeline.parsing.card import corpus_parser, loaded_from
+
+_BATCH = 256  # sentences parsed at once
+
+
+class _Manifest(TypedDict):
+    annotation: NotRequired[list[Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What a parser is to learn from another one.
+
+    Attributes:
+        candidates: folder of shards, whose sentences these are.
+        teacher: folder of the parser that reads them.
+    """
+
+    candidates: Path
+    teacher: Path
+
+    def inputs(self) -> dict[str, str]:
+        """Digests of all that the trees depend on.
+
+        Raises:
+            InputError: there are no candidates, or no such parser.
+        """
+        shards = [sha256_of(path) for path in self._shards()]
+        return {"also": digest_of(shards), "teacher": sha256_of(Path(loaded_from(self.teacher)))}
+
+    def annotation(self) -> Annotation:
+        """What people had annotated for candidates and parser."""
+        path = self.candidates / MANIFEST
+        manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+        of_candidates = recorded(manifest, place_name(self.candidates))
+        return joined([*of_candidates, *annotation_of_parser(self.teacher)])
+
+    def trees(self, without: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
+        """Words and tree of each sentence once, in the order of the shards; what is left out is counted.
+
+        Args:
+            without: ids of sentences that are not taken: those with gold trees, and those that choose.
+
+        Raises:
+            InputError: as ``inputs``.
+            ModelError: the parser cannot be loaded, or wants tags.
+        """
+        rows = chain.from_iterable(read_candidates(path) for path in self._shards())
+        words_of = {row.sentence_id: row.words for row in rows}
+        own = without & words_of.keys()
+        sentences = list(dict.fromkeys(w for name, w in words_of.items() if name not in own))
+        if not sentences:
+            raise InputError(
+                "no sentence of these can be learned from: there is none outside the draw",
+                path=self.candidates, remedy="name a folder that `conjoin harvest` or `select` wrote",
+            )  # fmt: skip
+        parser, found = corpus_parser(self.teacher), list[tuple[tuple[str, ...], Tree]]()
+        for start in range(0, len(sentences), _BATCH):
+            some = sentences[start : start + _BATCH]
+            for words, tree in zip(some, parser.parse(some), strict=True):
+                if tree is not None:
+                    found.append((words, tree))
+        say(f"{len(found):,} sentences of candidates to learn from, as {parser.name} reads them")
+        reasons = {"no tree": len(sentences) - len(found), "labelled or validation": len(own)}
+        for reason, count in reasons.items():
+            if count:
+                say(f"left out: {count:,} ({reason})")
+        return found
+
+    def _shards(self) -> list[Path]:
+        shards = candidate_shards(self.candidates)
+        if not shards:
+            raise InputError(
+                "no candidates here", path=self.candidates,
+                remedy="name a folder that `conjoin harvest` or `select` wrote",
+            )  # fmt: skip
+        return shards
+
+
+def mixed(gold: Sequence[str], taught: Sequence[str]) -> list[str]:
+    """As many trees of one kind as of the other, the fewer of them repeated; the gold ones without others."""
+    if not taught:
+        return list(gold)
+    size = max(len(gold), len(taught))
+    return [*islice(cycle(gold), size), *islice(cycle(taught), size)]
