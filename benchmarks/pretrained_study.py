@@ -31,7 +31,7 @@ PARSER = "l-trees"
 """The parser of L's trees that fine-tunes the encoder; both sides of every comparison use it."""
 
 RETRAINED = "again"
-"""The parser that learned from L's trees and, as the first reads them, from sentences whose rows all passed."""
+"""The parser that learned from L's trees and, as the first reads them, sentences whose rows all passed."""
 
 TRAINING = (
     "--learning-rate", "1e-4", "--warm-steps", "0", "--select", "last", "--eval-every", "200",
