@@ -160,6 +160,7 @@ def one_at_a_time(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
                 drawn,
                 verdict,
                 rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share),
+                len(trials),
             )
         )
     return trials
@@ -177,6 +178,7 @@ def all_at_once(bench: Bench, rule: Acceptance, first: int) -> list[Trial]:
                 each,
                 verdict,
                 rule.accepts(each.label, verdict.score, best=verdict.best, share=verdict.share),
+                len(trials),
             )
         )
     return trials

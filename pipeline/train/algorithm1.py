@@ -65,7 +65,7 @@ class Trial:
     drawn: Drawn
     verdict: Verdict
     accepted: bool
-    turn: int = 0
+    turn: int
 
 
 class Model(Protocol):

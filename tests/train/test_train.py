@@ -237,7 +237,7 @@ def one_by_one(
         drawn = U.sample(first + len(trials))
         (verdict,) = M.calc_score([drawn])
         accepted = rule.accepts(drawn.label, verdict.score, best=verdict.best, share=verdict.share)
-        trials.append(algorithm1.Trial(drawn, verdict, accepted))
+        trials.append(algorithm1.Trial(drawn, verdict, accepted, turn=len(trials)))
     return trials
 
 
