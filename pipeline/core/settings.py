@@ -374,21 +374,24 @@ class ParserSettings(Settings):
     """How a parser is trained and run: what ``preparse`` and ``harvest`` have in common."""
 
     tags: Literal["none", "treebank"] = Field(
-        "none", description="train: whether the parser sees the treebank's part-of-speech tags."
+        "none",
+        description="train, labelled: whether the parser sees the treebank's part-of-speech tags.",
     )
-    parser_epochs: int = Field(5, ge=1, description="train: passes over the trees.")
-    parser_hidden: int = Field(64, ge=8, le=65_536, description="train: hidden size.")
+    parser_epochs: int = Field(
+        5, ge=1, description="train, labelled: passes over the trees; of L's alone, unset: 30."
+    )
+    parser_hidden: int = Field(64, ge=8, le=65_536, description="train, labelled: hidden size.")
     parser_lm: str | None = Field(
         None,
         min_length=1,
-        description="train: encoder whose layers the parser reads; bert: CORPUS/models/bert; a folder in the "
-        "corpus, any folder, or a hub name; unset: it learns words from the trees alone.",
+        description="train, labelled: encoder whose layers the parser reads; bert: CORPUS/models/bert; a "
+        "folder in the corpus, any folder, or a hub name; unset: it learns words from the trees alone.",
     )
     parser_lm_rate: float = Field(
         0.0,
         ge=0,
-        description="train: learning rate of that encoder, which then learns with the parser; 0: it stays as "
-        "it is.",
+        description="train, labelled: learning rate of that encoder, which then learns, too; 0: it "
+        "stays as it is.",
     )
     batch_size: int = Field(256, ge=1, description="Sentences per call of the parser.")
     seed: int = Field(0, ge=0, description="Seed of parser training.")

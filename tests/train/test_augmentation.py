@@ -483,9 +483,7 @@ def test_without_an_lm_head_one_line_says_so(corpus: Path, tmp_path: Path) -> No
     BertModel(BertConfig.from_pretrained(bare)).save_pretrained(bare)
     given = short(mode="baseline", steps=2, encoder=str(bare), out=tmp_path / "run")
     for kind in ("fill", "substitute"):
-        with pytest.raises(
-            ModelError, match="without the head of a masked LM.*--augment-lm"
-        ) as e:
+        with pytest.raises(ModelError, match=r"without the head of a masked LM.*--augment-lm") as e:
             train.run(settings(corpus, augment=kind, **given))
         assert f"--augment {kind} needs" in str(e.value)
         assert "\n" not in str(e.value)
