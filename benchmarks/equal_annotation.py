@@ -25,13 +25,10 @@ from parser_results import ALONE, evaluable, held_out, read_kept
 from parser_tables import COMBINED, Table
 from study_tables import interval, print_table, signed
 
-from pipeline.core.metrics import Difference, compare, resamples
+from pipeline.core.metrics import compare, t_interval
 
 SEEDS = (0, 1, 2)
 GOLD = 250
-
-# Two-sided 95 % of Student's t, by degrees of freedom.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 
 Correct = Mapping[int, Sequence[bool]]
 """By seed, for each test instance in one fixed order, whether its outer boundary was found."""
@@ -97,43 +94,6 @@ class Systems:
         return told.get("parser" if predictor is None else COMBINED, {})
 
 
-def by_documents(first: Correct, second: Correct, documents: Sequence[str]) -> Difference | None:
-    """As ``compare``, but with whole documents drawn instead of instances; None without a common seed.
-
-    Args:
-        first: what a system got right.
-        second: what the other did.
-        documents: of each instance.
-    """
-    seeds = tuple(sorted(first.keys() & second.keys()))
-    if not seeds:
-        return None
-    difference = np.array([first[s] for s in seeds], dtype=float) - np.array(
-        [second[s] for s in seeds], dtype=float
-    )
-    names, places = np.unique(np.array(documents), return_inverse=True)
-    sums = np.zeros((len(seeds), len(names)))
-    for row, of_seed in zip(sums, difference, strict=True):
-        np.add.at(row, places, of_seed)
-    sizes = np.bincount(places)
-    means = []
-    for of_seeds, of_documents in resamples((0,), *sums.shape):
-        drawn = of_seeds.sum(1) * (of_documents @ sizes)  # documents differ in instances
-        means.append(((of_seeds @ sums) * of_documents).sum(1) / drawn)
-    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
-    by_seed = tuple(float(gain) for gain in difference.mean(1))
-    return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
-
-
-def by_student(found: Difference) -> Difference | None:
-    """The difference with Student's interval over seeds; None of one seed."""
-    count = len(found.by_seed)
-    if count < 2:
-        return None
-    half = STUDENT[count - 1] * stdev(found.by_seed) / count**0.5
-    return found._replace(low=found.gain - half, high=found.gain + half)
-
-
 def accuracy(right: Correct) -> str:
     """Mean and sample standard deviation over seeds, in %."""
     shares = [100 * sum(each) / len(each) for each in right.values()]
@@ -142,12 +102,21 @@ def accuracy(right: Correct) -> str:
 
 
 def gains(right: Correct, against: Correct, documents: Sequence[str]) -> list[str]:
-    """The gain with its interval, and the interval in the two other ways."""
-    gain, clustered = compare(right, against, (0,)), by_documents(right, against, documents)
+    """The gain with its interval, and the interval in the two other ways.
+
+    Args:
+        right: what a system got right.
+        against: what the other did.
+        documents: of each instance.
+    """
+    _, numbers = np.unique(np.array(documents), return_inverse=True)
+    gain = compare(right, against, (0,))
+    clustered = compare(right, against, (0,), numbers.tolist())
     if gain is None or clustered is None:
         return ["", "", ""]
-    student = by_student(gain)
-    return [signed(gain), interval(clustered), interval(student) if student else "–"]
+    bounds = t_interval(gain.by_seed)
+    student = interval(gain._replace(low=bounds[0], high=bounds[1])) if bounds else "–"
+    return [signed(gain), interval(clustered), student]
 
 
 def lines(systems: Systems, documents: Sequence[str], best: Row) -> list[list[str]]:

@@ -48,7 +48,8 @@ class Outcome(TypedDict):
     ``size`` is the draw's name; ``seen`` and ``accepted`` count candidates; ``seconds`` are of the whole
     run on the machine that made it; ``encoder`` is equal for runs that began with the same weights; a
     predictor beside a parser has these of its run, a parser alone has none; ``right`` has a bit per
-    instance of a category, the first one highest, in hexadecimal; ``annotated`` says what people did for it.
+    instance of a category, the first one highest, in hexadecimal; ``annotated`` says what people did for it,
+    ``has_candidates`` whether its predictor or its parser learned from candidates.
     """
 
     system: str
@@ -62,6 +63,7 @@ class Outcome(TypedDict):
     encoder: str
     right: dict[str, str]
     annotated: NotRequired[str]
+    has_candidates: NotRequired[bool]
 
 
 class _Timing(TypedDict):
@@ -187,6 +189,7 @@ def evaluated(corpus: Path) -> Outcomes:
                 seconds=made.seconds,
                 encoder=made.encoder,
                 right={n: packed([right[index] for index in each]) for n, each in places.items()},
+                has_candidates=System.of_row(run).has_candidates,
                 annotated=described(from_json(run["annotation"]), metrics["corpus"]),
             )
         )

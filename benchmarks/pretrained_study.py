@@ -12,6 +12,7 @@ study, such as genia-minilm.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from typing import NamedTuple
 from outcomes import FOLDER
 from outcomes import main as keep_outcomes
 
-from pipeline.core.files import folder_lock, write_json
+from pipeline.core.files import digest_of, folder_lock, write_json
 
 COSTS = FOLDER / "pretrained_costs.jsonl"
 
@@ -118,10 +119,18 @@ def done_file(corpus: Path, unit: Unit) -> Path:
     return corpus / "study" / f"{unit.name.replace('/', '-').replace(' ', '_')}.json"
 
 
-def is_done(corpus: Path, unit: Unit) -> bool:
-    """Whether this very command has been done."""
+def digests(units: Sequence[Unit]) -> dict[str, str]:
+    """By name, what a unit's outputs are made of: its command, and all that it needs."""
+    found: dict[str, str] = {}
+    for unit in units:  # in order: what one needs stands before it
+        found[unit.name] = digest_of([*unit.command, *(found[name] for name in unit.needs)])
+    return found
+
+
+def is_done(corpus: Path, unit: Unit, digest: str) -> bool:
+    """Whether this very command has been done, after the same ones before it."""
     path = done_file(corpus, unit)
-    return path.exists() and json.loads(path.read_text())["command"] == list(unit.command)
+    return path.exists() and json.loads(path.read_text()).get("digest") == digest
 
 
 def run(units: Sequence[Unit], corpus: Path, jobs: int, hours: float) -> bool:
@@ -130,18 +139,22 @@ def run(units: Sequence[Unit], corpus: Path, jobs: int, hours: float) -> bool:
     Raises:
         SystemExit: a command failed; those that were running beside it are finished first.
     """
-    until = time.monotonic() + 3600 * hours
+    until, made_of = time.monotonic() + 3600 * hours, digests(units)
     with folder_lock(corpus / "study" / ".lock"), ThreadPoolExecutor(jobs) as pool:
         running: dict[Future[bool], Unit] = {}
         failed = False
         while True:
             names = {unit.name for unit in running.values()}
-            left = [unit for unit in units if not is_done(corpus, unit) and unit.name not in names]
+            left = [
+                unit
+                for unit in units
+                if unit.name not in names and not is_done(corpus, unit, made_of[unit.name])
+            ]
             waiting = names | {unit.name for unit in left}
             for unit in left:
                 late = failed or time.monotonic() > until
                 if not late and len(running) < jobs and not waiting & set(unit.needs):
-                    running[pool.submit(_do, corpus, unit)] = unit
+                    running[pool.submit(_do, corpus, unit, made_of[unit.name])] = unit
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -152,7 +165,9 @@ def run(units: Sequence[Unit], corpus: Path, jobs: int, hours: float) -> bool:
     return not left
 
 
-def _do(corpus: Path, unit: Unit) -> bool:
+def _do(corpus: Path, unit: Unit, digest: str) -> bool:
+    if unit.command[0] == "select":  # which writes into no folder that is there
+        shutil.rmtree(unit.command[unit.command.index("--out") + 1], ignore_errors=True)
     print("+ conjoin", *unit.command, flush=True)
     began = time.time()
     log = done_file(corpus, unit).with_suffix(".log")
@@ -165,7 +180,8 @@ def _do(corpus: Path, unit: Unit) -> bool:
         print(f"{unit.name}: failed, see {log}", flush=True)
         return False
     facts = {"cpu_s": round(spent.ru_utime + spent.ru_stime), "wall_s": round(time.time() - began)}
-    write_json(done_file(corpus, unit), {"command": list(unit.command), **facts})
+    about = {"command": list(unit.command), "digest": digest}
+    write_json(done_file(corpus, unit), about | facts)
     with COSTS.open("a") as file:
         file.write(json.dumps({"corpus": corpus.name, "unit": unit.name, **facts}) + "\n")
     print(f"{unit.name}: {facts['cpu_s']:,} CPU s", flush=True)

@@ -18,6 +18,7 @@ from outcomes import FOLDER, Outcome, Outcomes
 from parser_results import evaluable, held_out
 from study_tables import print_table
 
+UNKNOWN = "not known"
 HEAD = ("seeds", "accuracy", "gain", "documents and seeds", "t over seeds")
 
 
@@ -25,7 +26,7 @@ def groups(outcomes: Outcomes) -> Mapping[tuple[str, str], Mapping[str, Sequence
     """The runs of each size and annotation, by system."""
     found: defaultdict[tuple[str, str], dict[str, list[Outcome]]] = defaultdict(dict)
     for run in outcomes.runs.values():
-        where = found[run["size"], run.get("annotated", "not known")]
+        where = found[run["size"], run.get("annotated", UNKNOWN)]
         where.setdefault(run["system"], []).append(run)
     return found
 
@@ -44,7 +45,11 @@ def rows(
         name: fmean(sum(each) / len(each) for each in correct.values())
         for name, correct in right.items()
     }
-    alone = {name for name, runs in systems.items() if not any(run["candidates"] for run in runs)}
+    alone = {
+        name
+        for name, runs in systems.items()
+        if not any(run.get("has_candidates", True) for run in runs)
+    }
     best = max(alone, key=lambda name: means[name], default="")
     made = []
     for name in sorted(systems, key=lambda each: means[each]):
@@ -65,6 +70,9 @@ def main(corpora: Sequence[Path]) -> None:
                 name: {run["seed"]: outcomes.by_instance(run, labels) for run in runs}
                 for name, runs in systems.items()
             }
+            if annotated == UNKNOWN:
+                print(f"{corpus.name}: of {len(systems)} systems nothing says what was annotated\n")
+                continue
             best, made = rows(systems, right, documents)
             over = f"gains over {best}" if best else "nothing without candidates to compare with"
             print(f"{corpus.name}, |L| = {size}, annotated: {annotated}; {over}\n")

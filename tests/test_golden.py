@@ -57,12 +57,12 @@ WORLD = ROOT / "data/raw/world"
 GOLDEN = {
     "ingest": (1, "8264d95d2816a657"),
     "pretrain": (1, "831ae7167c882a86"),
-    "preparse": (2, "c345f4a846b04259"),
+    "preparse": (3, "c345f4a846b04259"),
     "generate": (3, "009cdaddb1ae4dd1"),
-    "harvest": (1, "a819249b885e2ca4"),
-    "select": (3, "234645d46df5b9ec"),
+    "harvest": (2, "a819249b885e2ca4"),
+    "select": (4, "234645d46df5b9ec"),
     "train": (5, "05dc328c14ad214d"),
-    "evaluate": (1, "f237cf24fc25f07e"),
+    "evaluate": (2, "f237cf24fc25f07e"),
     "audit": (1, "d0bc5def30b21262"),
     "release": (1, "bc69aa6925a4f39f"),
 }

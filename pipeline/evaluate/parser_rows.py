@@ -39,6 +39,7 @@ from pipeline.evaluate.parsers import (
 from pipeline.evaluate.scoring import Scored, entry
 from pipeline.evaluate.settings import VALIDATION, Evaluate
 from pipeline.parsing.card import corpus_parser, parser_identity
+from pipeline.parsing.making import ENCODERS
 from pipeline.parsing.parser import CARD, REMEDY
 
 Runs = Sequence[tuple[Path, dict[str, Any]]]
@@ -170,7 +171,7 @@ class ParserRows:
             about,
             settings={},
             model=parser_identity(read_json(parser.folder / CARD, remedy=REMEDY)),
-            versions=versions_of("stanza", "torch"),
+            versions=versions_of("stanza", "torch", *ENCODERS),
         )
         rows, facts = self._kept.rows(f"parsed.{name}", made_of, parse)
         for reason, count in facts["unparsed"].items():

@@ -21,7 +21,7 @@ from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.models.loading import identity
 from pipeline.parsing.annotated import learned
-from pipeline.parsing.making import ALGORITHM, ensure_trained, made_by_one, parser_output
+from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained, made_by_one, parser_output
 from pipeline.parsing.taught import Taught
 
 
@@ -68,7 +68,7 @@ class LabelledParser:
                 **(self.taught.inputs() if self.taught else {}),
             },
             algorithm=ALGORITHM,
-            versions=versions_of("stanza", "torch"),
+            versions=versions_of("stanza", "torch", *(ENCODERS if self.encoder else ())),
         )
 
     def is_current(self) -> bool:

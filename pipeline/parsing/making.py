@@ -29,6 +29,9 @@ ALGORITHM = 2
 """Raise it when a code change changes the parser made from the same settings and sentences: it is then
 stale, and so are its trees."""
 
+ENCODERS = ("transformers", "tokenizers")
+"""Packages whose versions count where a parser reads an encoder."""
+
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
 

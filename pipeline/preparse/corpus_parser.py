@@ -17,7 +17,7 @@ from pipeline.models.loading import identity, locate_encoder
 from pipeline.parsing.annotated import annotation_of_source, learned
 from pipeline.parsing.card import TREEBANK, source_of
 from pipeline.parsing.labelled import LabelledParser
-from pipeline.parsing.making import ALGORITHM, ensure_trained
+from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained
 from pipeline.parsing.parser import CARD
 from pipeline.parsing.taught import Taught
 from pipeline.preparse.settings import LABELLED, TRAIN, Preparse
@@ -86,7 +86,7 @@ def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:
         settings=settings.model_dump(mode="json", include=fields),
         inputs=inputs,
         algorithm=ALGORITHM,
-        versions=versions_of("stanza", "torch"),
+        versions=versions_of("stanza", "torch", *(ENCODERS if encoder else ())),
     )
 
 

@@ -25,7 +25,9 @@ from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store
 
 _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
-_LET_GO = 8  # draws; each touches some ten pages, and the system maps many around every one
+_LET_GO = (
+    8  # draws; each touches some ten pages a candidate, and the system maps many around every one
+)
 
 
 @dataclass(frozen=True, slots=True)
