@@ -180,9 +180,16 @@ def level(annotation: Iterable[Part]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def shared_level(records: Iterable[Annotation]) -> tuple[tuple[str, ...], ...]:
-    """The level of a system whose seeds have these records; of records that differ, all that any has."""
-    return tuple(sorted({part for record in records for part in level(record)}))
+def shared_level(records: Mapping[int, Annotation]) -> tuple[tuple[str, ...], ...]:
+    """The level of a system whose seeds have these records.
+
+    Of records that differ it tells the level of each seed: a mean over such seeds is of one level only with
+    that of a system which differs in the same way.
+    """
+    levels = {seed: level(record) for seed, record in records.items()}
+    if len(set(levels.values())) == 1:
+        return next(iter(levels.values()))
+    return tuple(sorted((f"seed-{s}", *part) for s, each in levels.items() for part in each))
 
 
 def described(annotation: Sequence[Part], corpus: str) -> str:
@@ -194,22 +201,40 @@ def described(annotation: Sequence[Part], corpus: str) -> str:
         annotation: at least one part.
         corpus: the one that the table is of, which is not named.
     """
-    drawn = {part.part: part for part in annotation if part.draw is not None}
-    texts = []
-    if own := drawn.get(LABELLED):
-        checked = drawn.get(VALIDATION)
-        beside = f" + {checked.sentences:,}" if checked else ""
-        texts.append(f"{_kind(own)} of {own.sentences:,}{beside}")
+
+    def whose(name: str) -> str:
+        return "" if name == corpus else f" of {name}"
+
+    drawn: dict[tuple[str, str], dict[str, Part]] = {}
+    for part in annotation:
+        if part.part in (LABELLED, VALIDATION):
+            drawn.setdefault((part.corpus, part.draw or ""), {})[part.part] = part
+    texts = [
+        f"{_of_one_draw(parts)}{whose(name)}"
+        for (name, _), parts in sorted(
+            drawn.items(), key=lambda item: (item[0][0] != corpus, item[0][0], _size(item[1]))
+        )
+    ]
     others = [part for part in annotation if part.part == OTHERS]
     for (name, kind), group in _grouped(others).items():
-        whose = "" if name == corpus else f" of {name}"
-        texts.append(f"{kind} of {' + '.join(group)} others{whose}")
+        texts.append(f"{kind} of {' + '.join(group)} others{whose(name)}")
     texts += [
         f"what {part.corpus} learned from (not known)"
         for part in annotation
         if part.part == UNKNOWN
     ]
     return "; ".join(texts)
+
+
+def _size(parts: Mapping[str, Part]) -> int:
+    return parts[LABELLED].sentences if LABELLED in parts else 0
+
+
+def _of_one_draw(parts: Mapping[str, Part]) -> str:
+    """``trees of 250 + 50``; of validation sentences alone ``trees of 0 + 50``."""
+    kind = _kind(parts.get(LABELLED) or parts[VALIDATION])
+    checked = f" + {parts[VALIDATION].sentences:,}" if VALIDATION in parts else ""
+    return f"{kind} of {_size(parts):,}{checked}"
 
 
 def _kind(part: Part) -> str:

@@ -96,6 +96,8 @@ class System(str):
         parser: the parser that it uses beside the predictor, by name; None: a predictor alone.
         combined: how: ``ALONE``, ``ELSE`` or ``TOGETHER``; None without a parser.
         taught: whether that parser learned from candidates.
+        brackets: λ of L's constituents, which its predictor learned, too; None: it did not.
+        gold_of: the parser by whose sentences its L was extended; None: it was not.
     """
 
     FIELDS = ("generator", "caption", "variation", "control_of")
@@ -109,6 +111,8 @@ class System(str):
     parser: str | None
     combined: str | None
     taught: bool
+    brackets: float | None
+    gold_of: str | None
 
     def __new__(
         cls,
@@ -119,12 +123,15 @@ class System(str):
         parser: str | None = None,
         combined: str | None = None,
         taught: bool = False,
+        brackets: float | None = None,
+        gold_of: str | None = None,
         **fields: str,
     ) -> Self:
         """A system of a name, a mode, its twins, its parser and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
         system.mode, system.augment = mode, augment
         system.parser, system.combined, system.taught = parser, combined, taught
+        system.brackets, system.gold_of = brackets, gold_of
         for field_ in cls.FIELDS:
             setattr(system, field_, fields.get(field_))
         return system
@@ -132,8 +139,15 @@ class System(str):
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Self:
         """The system of a run, from its ``run.json``."""
-        augment = str(card.get("settings", {}).get("augment", NO_TWINS))
-        return cls(str(card["system"]), str(card["mode"]), augment, **card.get("shown_as", {}))
+        settings = card.get("settings", {})
+        return cls(
+            str(card["system"]),
+            str(card["mode"]),
+            str(settings.get("augment", NO_TWINS)),
+            brackets=settings.get("brackets"),
+            gold_of=settings.get("gold_of"),
+            **card.get("shown_as", {}),
+        )
 
     @classmethod
     def of_row(cls, entry: Mapping[str, Any]) -> Self:
@@ -145,16 +159,20 @@ class System(str):
             parser=entry.get("parser"),
             combined=entry.get("combined"),
             taught=entry.get("taught", False),
+            brackets=entry.get("brackets"),
+            gold_of=entry.get("gold_of"),
             **entry.get("shown_as", {}),
         )
 
     def as_row(self) -> dict[str, Any]:
         """What says in ``metrics.json`` what it is."""
         shown = {name: getattr(self, name) for name in self.FIELDS}
+        more = {"brackets": self.brackets, "gold_of": self.gold_of}
         return {
             "system": str(self), "mode": self.mode, "augment": self.augment,
             "shown_as": {name: value for name, value in shown.items() if value is not None},
             "parser": self.parser, "combined": self.combined, "taught": self.taught,
+            **{name: value for name, value in more.items() if value is not None},
         }  # fmt: skip
 
     def with_parser(self, parser: str, combined: str, *, taught: bool = False) -> "System":
@@ -174,8 +192,9 @@ class System(str):
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it is a predictor that learns from L alone, as it is."""
-        return self.mode == "baseline" and self.augment == NO_TWINS and self.combined is None
+        """Whether it is a predictor that learns from L alone, as it is, and of L the boundaries alone."""
+        plain = self.augment == NO_TWINS and self.brackets is None and self.gold_of is None
+        return self.mode == "baseline" and plain and self.combined is None
 
     @property
     def has_candidates(self) -> bool:
@@ -239,6 +258,8 @@ class _Settings(TypedDict, total=False):
     warm_steps: Count
     encoder: str
     delta: Number
+    brackets: Number | None
+    gold_of: PlaceName | None
 
 
 def _named(pair: list[Any]) -> list[Any]:

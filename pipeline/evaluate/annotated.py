@@ -21,7 +21,7 @@ def annotation_of(card: Mapping[str, Any], corpus: Path) -> Annotation:
     """The record of a run.
 
     One of an earlier version has none: its predictor learned from the boundaries of L and was chosen by the
-    validation sentences, and of its candidates, if it had any, nothing is known.
+    validation sentences; of its candidates, and of what its twins rest on, if it had any, nothing is known.
 
     Args:
         card: ``run.json``.
@@ -39,15 +39,20 @@ def annotation_of(card: Mapping[str, Any], corpus: Path) -> Annotation:
             corpus=name, part=VALIDATION, draw=draw, use="chosen", sentences=count, boundaries=count
         ),
     ]
-    candidates = card.get("settings", {}).get("candidates")
+    settings = card.get("settings", {})
+    if settings.get("augment") == "substitute":  # by constituents of the trees of U
+        parts += unknown("a parser")
+    if model := settings.get("augment_lm"):
+        parts += unknown(_without_seed(str(model)))
+    candidates = settings.get("candidates")
     if card["mode"] == "baseline":
         return joined(parts)
     return joined([*parts, *unknown(_without_seed(str(candidates or "candidates")))])
 
 
-def _without_seed(candidates: str) -> str:
-    """Candidates by their folder, which is alike for all seeds: ``attested-bert``."""
-    parts = candidates.strip("/").split("/")
+def _without_seed(folder: str) -> str:
+    """A folder by its name that is alike for all seeds: ``attested-bert``."""
+    parts = folder.strip("/").split("/")
     if len(parts) > 1 and parts[-1].startswith("seed-"):
         parts.pop()
     return parts[-1]

@@ -101,11 +101,11 @@ def _metrics(
     """The document: runs, their means, and comparisons, those of different annotation apart."""
     runs = [each for each, _ in scored]
     correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
-    records: dict[tuple[int, System], list[Annotation]] = {}
+    records: dict[tuple[int, System], dict[int, Annotation]] = {}
     for each, right in scored:
         cell = each["labelled"], System.of_row(each)
         correct.setdefault(cell, {})[each["seed"]] = right
-        records.setdefault(cell, []).append(from_json(each["annotation"]))
+        records.setdefault(cell, {})[each["seed"]] = from_json(each["annotation"])
     levels = {cell: shared_level(found) for cell, found in records.items()}
     documents = documents_of([instance.sentence.doc_id for instance in instances])
     found = compare_all(correct, levels, documents)
@@ -161,6 +161,8 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
         alike = {
             k: v for k, v in card.get("settings", {}).items() if k not in {"seed", "candidates"}
         }
+        if gold := alike.get("gold_of"):  # as a parser's folder does
+            alike["gold_of"] = gold.removesuffix(f"seed-{card['seed']}")
         other, expected = first.setdefault(folder.parent, (folder, alike))
         if alike != expected:
             names = sorted(k for k in {*alike, *expected} if alike.get(k) != expected.get(k))

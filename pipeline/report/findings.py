@@ -87,7 +87,7 @@ def nothing_to_compare(baseline: bool) -> str:
 
 def _rival(metrics: Metrics, result: Result, rival: Result) -> str:
     """What a gain is over, with its figure; and that it was chosen among several, if it was."""
-    among = len(metrics.without_candidates(result))
+    among = len(metrics.rivals(result))
     if result.system.has_candidates and among > 1:
         return (
             f"the {_share(rival)} of {system_phrase(rival.system)}, the best of {among} systems without "

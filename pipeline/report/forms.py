@@ -72,7 +72,7 @@ class Parsed(TypedDict, total=False):
 
 class _Made(TypedDict, total=False):
     lm: object  # a folder of which nothing is known is called as it is
-    trees: str
+    trees: str | None
     sync: bool
     decoding: str
     synchronize: str
@@ -81,6 +81,10 @@ class _Made(TypedDict, total=False):
     pool: Count
     coordinators: str | None
     arity: str
+    parser: str
+    labelled: str
+    tags: str
+    parser_lm: str | None
 
 
 class _MadeOf(TypedDict, total=False):
@@ -198,6 +202,8 @@ class _EvaluatedRun(TypedDict):
     parser: NotRequired[PlaceName | None]
     combined: NotRequired[Literal["alone", "else", "together"] | None]
     taught: NotRequired[bool]
+    brackets: NotRequired[Number | None]
+    gold_of: NotRequired[PlaceName | None]
     annotation: NotRequired[list[Part]]
 
 

@@ -7,9 +7,12 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.core import console
+from pipeline.core.candidates import HARVESTED
+from pipeline.core.documents import read_json
 from pipeline.core.markdown import points
 from pipeline.core.metrics import Comparison
 from pipeline.core.runs import NO_TWINS, TOGETHER, Run, candidates_at_hand
+from pipeline.report.forms import Generated
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
 from pipeline.report.results import FULL, Metrics, read_generation
 
@@ -50,7 +53,7 @@ def _steps(
         wanted = good.labelled, good.best.system.predictor
         own = [r for r in runs if (r.labelled, r.system) == wanted]
         yield from _use(good, own, corpus, root)
-    yield from _more(metrics, found, root)
+    yield from _more(metrics, found, runs, corpus, root)
     if all(verdict.kind == ALONE for verdict in found):
         yield Step("Make candidates and train with them:", "conjoin repro")
     elif not good and not _has_attested(corpus):
@@ -106,7 +109,34 @@ def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
     return f" --parser {shlex.quote(root)}" if system.parser == "corpus" else ""
 
 
-def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Step]:
+def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -> str | None:
+    """What ``evaluate --parser`` calls the parser whose trees the best system's candidates rest on.
+
+    None where that is not told: they are not at hand, or their manifest leaves it open.
+    """
+    system = verdict.best.system.predictor if verdict.best else None
+    own = [run for run in runs if (run.labelled, run.system) == (verdict.labelled, system)]
+    folders = [folder for run in own if (folder := candidates_at_hand(run, corpus))]
+    if not folders or not (manifest := folders[0] / "manifest.json").is_file():
+        return None
+    settings = read_json(manifest, Generated).get("settings", {})
+    trees = settings.get("trees")
+    if settings.get("fills") == HARVESTED and trees is None:
+        if settings.get("parser") == "corpus":
+            return "corpus"
+        plain = settings.get("tags", "none") == "none" and settings.get("parser_lm") is None
+        size = settings.get("labelled")
+        return (
+            f"labelled-{size}" if settings.get("parser") == "labelled" and size and plain else None
+        )
+    if trees == "parsed":
+        return "corpus"
+    return trees if trees != "treebank" else None
+
+
+def _more(
+    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
+) -> Iterator[Step]:
     """What is left open: more seeds where they may tell, L alone where nothing is to be gained."""
     open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
     if open_:
@@ -122,10 +152,13 @@ def _more(metrics: Metrics, found: Sequence[Verdict], root: str) -> Iterator[Ste
     for verdict in found:
         if verdict.kind == WITHOUT:
             if any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
+                parser = _parser_of_candidates(verdict, runs, corpus)
+                name = "NAME" if parser is None else shlex.quote(console.one_line(parser))
+                called = ", by its NAME," * (parser is None)
                 yield Step(
-                    f"Put the parser of the candidates beside the baseline with {verdict.phrase}, to have "
-                    "something of equal annotation:",
-                    _command("conjoin evaluate", root, "--parser corpus"),
+                    f"Put the parser that made the candidates{called} beside the baseline with "
+                    f"{verdict.phrase}, to have something of equal annotation:",
+                    _command("conjoin evaluate", root, f"--parser {name}"),
                 )
                 continue
             alone = _alone(metrics, verdict, root)

@@ -147,7 +147,7 @@ def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> Ve
     best = max(clear or others, key=lambda r: r.mean["overall"] or 0.0)
     gain, against = gains.get(best.system), metrics.rival(best)
     kind = WITHOUT if against is None else _kind(gain) if gain else UNTOLD
-    without = len(metrics.without_candidates(best)) if best.system.has_candidates else 1
+    without = len(metrics.rivals(best)) if best.system.has_candidates else 1
     phrase = metrics.phrase(size)
     return Verdict(size, phrase, kind, against, best, gain, len(others), without, several)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from pipeline.core.annotation import Annotation, Part, described, joined, shared_level, unknown
@@ -286,16 +287,17 @@ class Metrics:
         known = {run["system"]: System.of_row(run) for run in document["runs"]}
         known |= {str(system): system for system in systems}
         scores: dict[tuple[str, int], dict[int, float | None]] = {}
-        records: dict[tuple[str, int], list[Annotation]] = {}
+        records: dict[tuple[str, int], dict[int, Annotation]] = {}
         for run in document["runs"]:
             cell = run["system"], run["labelled"]
             scores.setdefault(cell, {})[run["seed"]] = run["accuracy"]["overall"]
             parts = map(Part.model_validate, run.get("annotation", ()))
-            records.setdefault(cell, []).append(joined(parts) or unknown(run["system"]))
+            record = joined(parts) or unknown(run["system"])
+            records.setdefault(cell, {})[run["seed"]] = record
         levels = {cell: shared_level(each) for cell, each in records.items()}
         corpus = document.get("corpus", "")
         told = {
-            cell: " or ".join(dict.fromkeys(described(each, corpus) for each in found))
+            cell: " or ".join(dict.fromkeys(described(each, corpus) for each in found.values()))
             for cell, found in records.items()
         }
         results = [
@@ -391,15 +393,26 @@ class Metrics:
             and each.mean["overall"] is not None
         ]
 
+    def rivals(self, result: Result) -> list[Result]:
+        """Those ``without_candidates`` that have all seeds of the result, else most of them."""
+        others = self.without_candidates(result)
+        most = max((len(_common(result, each)) for each in others), default=0)
+        return [each for each in others if len(_common(result, each)) == most]
+
     def rival(self, result: Result) -> Result | None:
         """What a result's gain is over: something without candidates from the same annotation.
 
-        For one with candidates that is the best by its mean: chosen by these very figures, which flatters
-        it and not the gain. For one without candidates it is the baseline. None where there is nothing.
+        For one with candidates that is the best of its ``rivals`` by their mean over the seeds of both:
+        chosen by these very figures, which flatters it and not the gain. For one without candidates it is
+        the baseline. None where there is nothing.
         """
-        others = self.without_candidates(result)
         if result.system.has_candidates:
-            return max(others, key=lambda each: each.mean["overall"] or 0.0, default=None)
+            return max(
+                self.rivals(result),
+                key=lambda each: fmean(_common(result, each) or [0]),
+                default=None,
+            )
+        others = self.without_candidates(result)
         baseline = baseline_of(each.system for each in others)
         found = next((each for each in others if each.system == baseline), None)
         return None if found is None or found.system == result.system else found
@@ -434,6 +447,15 @@ class Metrics:
             if (full := full_method(system, systems))
         }
         return {system: gain for system, gain in found.items() if gain}
+
+
+def _common(result: Result, other: Result) -> list[float]:
+    """What ``other`` reaches with each seed that both were scored with."""
+    return [
+        score
+        for seed, score in other.by_seed.items()
+        if score is not None and result.by_seed.get(seed) is not None
+    ]
 
 
 def more_than_noise(gain: Comparison) -> bool:

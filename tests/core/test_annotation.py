@@ -10,6 +10,7 @@ from pipeline.core.annotation import (
     level,
     of_draw,
     part_of,
+    shared_level,
     unknown,
 )
 from pipeline.core.types import Coordination, Sentence, Span
@@ -77,3 +78,33 @@ def test_a_record_survives_json() -> None:
     )
     assert from_json(as_json(record)) == record
     assert {part.part for part in record} == {LABELLED, "validation", OTHERS}
+
+
+def test_words_say_every_draw_and_whose_it_is() -> None:
+    """L of one size with candidates of a parser of another's, and what another corpus's L lent."""
+    own = of_draw("genia", "4/seed-0", FEW, VALID, trees=False)
+    larger = of_draw("genia", "6/seed-0", MORE, VALID, trees=True)
+    lent = of_draw("gum", "6/seed-0", MORE, VALID, trees=True)
+    assert described(joined([*own, *larger]), "genia") == "boundaries of 4 + 1; trees of 6 + 1"
+    assert described(joined([*lent, *own]), "genia") == "boundaries of 4 + 1; trees of 6 + 1 of gum"
+    assert described(own[1:], "genia") == "boundaries of 0 + 1"
+
+
+def test_two_sets_of_one_size_are_not_one() -> None:
+    """Of two parsers, each of as many others, a system that rests on both has another level."""
+    drawn = of_draw("genia", "4/seed-0", FEW, VALID, trees=False)
+    first, second = (
+        part_of("genia", OTHERS, each, trees=True) for each in (MORE, [*MORE[:-1], *VALID])
+    )
+    one, two = joined([*drawn, first]), joined([*drawn, first, second])
+    assert shared_level({0: one, 1: one}) != shared_level({0: two, 1: two})
+    assert shared_level({0: one, 1: one}) == shared_level({0: one}) == level(one)
+
+
+def test_seeds_that_differ_are_of_the_level_of_those_that_differ_alike() -> None:
+    """Neither of what any of them has, nor of the same levels with other seeds."""
+    drawn = of_draw("genia", "4/seed-0", FEW, VALID, trees=False)
+    more = joined([*drawn, part_of("genia", OTHERS, MORE, trees=True)])
+    mixed = shared_level({0: drawn, 1: more})
+    assert mixed == shared_level({0: drawn, 1: more})
+    assert mixed not in (shared_level({0: more, 1: more}), shared_level({0: more, 1: drawn}))

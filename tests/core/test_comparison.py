@@ -239,3 +239,18 @@ def test_the_t_interval_is_students() -> None:
     low, high = t_interval(many) or (0, 0)
     assert high - low == pytest.approx(2 * 1.984 * (25 / 99) ** 0.5 / 10, rel=1e-3)
     assert t_interval([0.1, 0.2]) is None
+
+
+@pytest.mark.parametrize("more", [{"brackets": 0.5}, {"gold_of": "parsers/l-trees/250/seed-0"}])
+def test_what_learns_more_of_gold_is_no_baseline_but_a_rival(more: dict[str, object]) -> None:
+    """It is held against the baseline, and what has candidates against it; its row says what it learned."""
+    baseline, attested = System("baseline", "baseline"), System("attested", "no-filter")
+    made = System.of({"system": "a-gold", "mode": "baseline", "settings": more})
+    for system in (made, System.of_row(made.as_row())):
+        assert not system.is_baseline
+        assert compared([baseline, system, attested]) == [
+            (system, baseline), (attested, baseline), (attested, system),
+        ]  # fmt: skip
+        assert baseline_of([system, baseline]) == baseline
+    assert made.as_row().items() >= more.items()
+    assert not {"brackets", "gold_of"} & baseline.as_row().keys()

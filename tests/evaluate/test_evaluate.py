@@ -325,3 +325,17 @@ def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
     write_json(corpus / "runs/a/40/seed-0/run.json", CARD)
     with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
         evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
+
+
+def test_runs_whose_parser_of_gold_is_of_their_seed_are_alike() -> None:
+    """As their candidates' folders; of another parser they are not."""
+
+    def runs(*parsers: str) -> list[tuple[Path, dict[str, Any]]]:
+        return [
+            (Path(f"runs/x/40/seed-{seed}"), CARD | {"seed": seed, "settings": {"gold_of": parser}})
+            for seed, parser in enumerate(parsers)
+        ]
+
+    evaluate._check_alike(runs("parsers/l/40/seed-0", "parsers/l/40/seed-1"))
+    with pytest.raises(InputError, match="gold_of"):
+        evaluate._check_alike(runs("parsers/l/40/seed-0", "parsers/m/40/seed-1"))

@@ -11,7 +11,7 @@ import torch
 from nltk.tree import Tree
 from tiny import build, ingested, settings
 
-from pipeline.core.annotation import as_json, joined
+from pipeline.core.annotation import as_json, joined, unknown
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
@@ -323,6 +323,12 @@ def test_a_run_of_an_earlier_version_has_a_record_all_the_same(trained: Path) ->
     ]  # fmt: skip
     baseline = annotation_of(card | {"mode": "baseline"}, trained)
     assert [part.part for part in baseline] == ["labelled", "validation"]
+    for given, name in (
+        ({"augment": "substitute"}, "a parser"),
+        ({"augment": "fill", "augment_lm": "models/bert/seed-0"}, "bert"),
+    ):
+        twins = annotation_of(card | {"mode": "baseline", "settings": given}, trained)
+        assert {*twins} == {*baseline, *unknown(name)}
 
 
 @pytest.mark.parametrize(

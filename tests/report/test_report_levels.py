@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from test_report import annotation_of, build, gain_of, metrics_of
 
+from pipeline.core.documents import read_json
 from pipeline.core.files import write_json
-from pipeline.core.runs import System
+from pipeline.core.runs import System, read_runs
 from pipeline.report.findings import across_table, comparisons_table, findings
 from pipeline.report.next_steps import next_steps
 from pipeline.report.opening import headline, unhelpful, verdicts
@@ -147,7 +148,52 @@ def test_without_anything_of_equal_annotation_it_is_said_what_makes_it(tmp_path:
     assert "more than noise" not in text
     assert metrics.gains(metrics.block(100)) == {}
     steps = next_steps(metrics, [line], [], tmp_path / "tiny")
-    assert steps[0].command == "conjoin evaluate data/tiny --parser corpus"
+    assert steps[0].command == "conjoin evaluate data/tiny --parser NAME"
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        ({"trees": "parsed"}, "corpus"),
+        ({"trees": "l-trees"}, "l-trees"),
+        ({"trees": "treebank"}, "NAME"),
+        ({"fills": "harvested", "parser": "corpus"}, "corpus"),
+        ({"fills": "harvested", "parser": "corpus", "trees": "l-trees"}, "l-trees"),
+        ({"fills": "harvested", "parser": "labelled", "labelled": "100"}, "labelled-100"),
+        (
+            {"fills": "harvested", "parser": "labelled", "labelled": "100", "tags": "treebank"},
+            "NAME",
+        ),
+    ],
+)
+def test_the_parser_of_the_candidates_is_named_where_their_manifest_tells(
+    tmp_path: Path, made: dict[str, str], name: str
+) -> None:
+    """The command puts that parser beside the baseline, not always the corpus's."""
+    corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
+    for manifest in corpus.glob("candidates/*/*/manifest.json"):
+        write_json(manifest, read_json(manifest) | {"settings": made})
+    metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER, BESIDE))
+    steps = next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+    assert f"conjoin evaluate data/tiny --parser {name}" in [step.command for step in steps]
+
+
+def test_rivals_are_compared_on_the_seeds_of_the_system() -> None:
+    """Neither a lucky seed that the system lacks nor a rival with few of its seeds decides."""
+    figures = {"baseline": [0.3, 0.3, 0.9], "a": [0.4, 0.4, 0.1], "b": [0.8], "t5": [0.5, 0.5]}
+    made = metrics_of(figures)
+    systems = [BASELINE, System("a", "baseline", "copy"), System("b", "baseline", "mask"), T5]
+
+    def rival(system: str, document: dict[str, Any]) -> str | None:
+        metrics = Metrics.parse(document, systems)
+        result = metrics.result(100, system)
+        assert result
+        found = metrics.rival(result)
+        return found and str(found.system)
+
+    assert rival("t5", made) == "a"
+    fewer = metrics_of({"a": [0.4, 0.4], "b": [0.8], "t5": [0.5] * 3})
+    assert rival("t5", fewer) == "a"  # none has all of them
 
 
 def test_two_levels_with_candidates_have_a_line_each() -> None:
