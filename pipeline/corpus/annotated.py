@@ -5,15 +5,26 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from pipeline.core.annotation import Annotation, Part, place_name, recorded
-from pipeline.core.documents import read_json
+from pipeline.core.annotation import Annotation, Part, place_name, recorded, unknown
+from pipeline.core.corpus_folder import corpus_around
+from pipeline.core.documents import Count, PlaceName, read_json
+from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.corpus.layout import Shards
+
+
+class _Settings(TypedDict):
+    candidates: NotRequired[PlaceName | None]
 
 
 class _Run(TypedDict):
     """What is read of the ``run.json`` beside a predictor."""
 
     annotation: NotRequired[list[Part]]
+    mode: NotRequired[str]
+    labelled: NotRequired[Count]
+    draw: NotRequired[PlaceName]
+    seed: NotRequired[Count]
+    settings: NotRequired[_Settings]
 
 
 def annotation_of(shards: Shards) -> Annotation:
@@ -24,6 +35,8 @@ def annotation_of(shards: Shards) -> Annotation:
 def annotation_of_predictor(folder: Path) -> Annotation:
     """The record of a predictor, from its run's folder around it; not known without one.
 
+    An earlier version's run has that of ``annotation_of_run_card``, where the corpus is around it.
+
     Args:
         folder: ``RUN/predictor``.
 
@@ -32,4 +45,7 @@ def annotation_of_predictor(folder: Path) -> Annotation:
     """
     path = folder.resolve().parent / "run.json"
     run: _Run = read_json(path, _Run) if path.is_file() else {}
-    return recorded(run, place_name(path.parent))
+    corpus = corpus_around(path.parent)
+    if "annotation" in run or (corpus and {"mode", "labelled", "seed"} <= run.keys()):
+        return annotation_of_run_card(run, corpus or path.parent)
+    return unknown(place_name(path.parent))

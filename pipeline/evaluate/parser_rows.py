@@ -14,9 +14,9 @@ from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.fingerprint import Fingerprint, versions_of
+from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import TOGETHER, System
 from pipeline.core.types import Coordination
-from pipeline.evaluate.annotated import annotation_of as annotation_of_run
 from pipeline.evaluate.combining import WAYS, Asked, Beside
 from pipeline.evaluate.instances import (
     Instance,
@@ -30,15 +30,14 @@ from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parsers import (
     Draw,
     PlacedParser,
-    annotation_of,
     find_parsers,
-    is_taught,
     seen_by,
     structures_of,
 )
 from pipeline.evaluate.scoring import Scored, entry
 from pipeline.evaluate.settings import VALIDATION, Evaluate
-from pipeline.parsing.card import corpus_parser, parser_identity
+from pipeline.parsing.annotated import annotation_of_parser
+from pipeline.parsing.card import corpus_parser, is_taught, parser_identity
 from pipeline.parsing.making import ENCODERS
 from pipeline.parsing.parser import CARD, REMEDY
 
@@ -83,7 +82,7 @@ class ParserRows:
         sizes = {_draw_of(card): card["labelled"] for _, card in runs}
         for parser in self._parsers:
             alone = self._parsed(parser, parser.shown, self._instances, self._about)
-            record = annotation_of(parser)
+            record = annotation_of_parser(parser.folder)
             for draw in sorted(sizes) if parser.draw is None else [parser.draw]:
                 yield self._alone(parser, alone, record, draw, sizes.get(draw))
             beside = [each for each in runs if parser.goes_with(_draw_of(each[1]))]
@@ -109,7 +108,7 @@ class ParserRows:
                 path, DrawFile, remedy="run `conjoin ingest` with that draw"
             )
             labelled = len(drawn["labelled"])
-        system = System.parser_alone(parser.name, taught=is_taught(parser))
+        system = System.parser_alone(parser.name, taught=is_taught(parser.folder))
         card = {"labelled": labelled, "draw": draw[0], "seed": draw[1]}
         made_of = replace(self._about, settings={}, inputs={"rows": digest_of(list(rows))})
         name = f"{system}-{labelled}-{draw[1]}"
@@ -130,9 +129,11 @@ class ParserRows:
             folder, self._settings, (self._instances, alone),
             lambda: self._on_validation(parser, draw),
         )  # fmt: skip
-        record = joined([*annotation_of_run(card, self._settings.corpus), *record])
+        record = joined([*annotation_of_run_card(card, self._settings.corpus), *record])
         for combined in WAYS:
-            system = System.of(card).with_parser(parser.name, combined, taught=is_taught(parser))
+            system = System.of(card).with_parser(
+                parser.name, combined, taught=is_taught(parser.folder)
+            )
             inputs = {**self._about.inputs, "parsed": digest_of(list(alone))}
             settings = {**self._about.settings, "combined": combined}
             if combined == TOGETHER:

@@ -1,16 +1,14 @@
-"""The parsers whose structures become rows: where they lie, what was annotated, what they find."""
+"""The parsers whose structures become rows: where they lie, and what they find."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from pipeline.core.annotation import Annotation, Part, joined, unknown
-from pipeline.core.documents import Count, PlaceName, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.names import is_plain_name, nearest
 from pipeline.core.types import Coordination, Sentence
@@ -50,18 +48,6 @@ class PlacedParser:
     def goes_with(self, draw: Draw) -> bool:
         """Whether it stands beside the runs of a draw."""
         return self.draw in (None, draw)
-
-
-class _Training(TypedDict):
-    taught: NotRequired[Count]
-
-
-class _Card(TypedDict):
-    """What is read of ``parser.json``."""
-
-    source: PlaceName
-    annotation: NotRequired[list[Part]]
-    training: NotRequired[_Training | None]
 
 
 class _About(TypedDict):
@@ -145,26 +131,6 @@ def _draw_of(card: Path, root: Path) -> Draw | None:
         return card.parent.parent.name, int(seed)
     about: _About = read_json(card, _About, remedy="train it again, or name its folder")
     return about["about"]["settings"]["labelled"], int(seed)
-
-
-def annotation_of(parser: PlacedParser) -> Annotation:
-    """What people had annotated for a parser; not known where its card does not say.
-
-    Raises:
-        InputError: the card is damaged.
-    """
-    card: _Card = read_json(parser.folder / CARD, _Card, remedy=REMEDY)
-    return (
-        joined(map(Part.model_validate, card["annotation"]))
-        if "annotation" in card
-        else unknown(parser.name)
-    )
-
-
-def is_taught(parser: PlacedParser) -> bool:
-    """Whether it learned from candidates' sentences beside gold trees (``preparse --also``)."""
-    card: _Card = read_json(parser.folder / CARD, _Card, remedy=REMEDY)
-    return bool((card.get("training") or {}).get("taught"))
 
 
 def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:

@@ -29,9 +29,9 @@ from pipeline.core.metrics import (
     compare_all,
     documents_of,
 )
+from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import ALONE, Card, System
 from pipeline.core.types import Span
-from pipeline.evaluate.annotated import annotation_of
 from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.scoring import COLUMNS, COUNTS, Scored, entry, summary
@@ -83,7 +83,7 @@ def run(settings: Evaluate) -> None:
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
         made_of = replace(about, model=sha256_of(folder / "predictor"))
         rows, _ = kept.rows(name, made_of, partial(_predict, folder, instances, settings))
-        record = annotation_of(card, settings.corpus)
+        record = annotation_of_run_card(card, settings.corpus)
         scored.append(entry(System.of(card), card, record, instances, rows))
     if settings.parser:
         from pipeline.evaluate.parser_rows import ParserRows  # noqa: PLC0415 - torch takes seconds

@@ -29,6 +29,7 @@ class _Training(TypedDict, total=False):
     best_epoch: Count
     f1: Number
     tags: str
+    taught: Count
 
 
 class Card(TypedDict):
@@ -77,13 +78,9 @@ def what_it_learned(folder: Path) -> Learned | None:
         InputError: there is no parser, an earlier version trained it and did not say, or the file is
             not the one that was written.
     """
-    card = read_json(folder / CARD, Card, remedy=REMEDY)
-    place = folder
-    if "files" not in card:  # ready, or lent by another corpus, which trained it
-        place = Path(str(card["source"])).parent
-        if not str(card["source"]).endswith(".pt") or not (place / CARD).is_file():
-            return None
-        card = read_json(place / CARD, Card, remedy=REMEDY)
+    place, card = _trained(folder)
+    if card is None:
+        return None
     known = card.get("files", {})
     if LEARNED not in known:
         raise InputError(
@@ -98,6 +95,33 @@ def what_it_learned(folder: Path) -> Learned | None:
         )  # fmt: skip
     found: Learned = read_json(path, Learned)
     return found
+
+
+def is_taught(folder: Path) -> bool:
+    """Whether a folder's parser learned from candidates' sentences beside gold trees (``preparse --also``).
+
+    Of one that another folder lends, that one's card says so; of a ready one nothing is known.
+
+    Raises:
+        InputError: there is no parser, or a card is damaged.
+    """
+    card = _trained(folder)[1]
+    return bool(card and (card["training"] or {}).get("taught"))
+
+
+def _trained(folder: Path) -> tuple[Path, Card | None]:
+    """Where the parser of a folder was trained, the folder itself or a lender's, and the card there.
+
+    No card: it is a ready one.
+    """
+    card: Card = read_json(folder / CARD, Card, remedy=REMEDY)
+    if "files" in card:
+        return folder, card
+    place = Path(card["source"]).parent
+    if not card["source"].endswith(".pt") or not (place / CARD).is_file():
+        return folder, None
+    lender: Card = read_json(place / CARD, Card, remedy=REMEDY)
+    return place, lender
 
 
 def source_of(given: str) -> str:

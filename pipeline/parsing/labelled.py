@@ -4,11 +4,14 @@ Of L alone it says what candidates yield without annotation beyond L.
 """
 
 import hashlib
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
+
+from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file
@@ -84,7 +87,7 @@ class LabelledParser:
         """
         return ensure_trained(
             self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
-            encoder=self.encoder, taught=self.taught,
+            encoder=self.encoder, taught=self._told if self.taught else None,
         )  # fmt: skip
 
     def ensure(self) -> dict[str, Any]:
@@ -103,6 +106,12 @@ class LabelledParser:
         if not self.more:
             return drawn, validation
         return drawn + self._others({s.sentence_id for part in draw for s in part}), validation
+
+    def _told(self, own: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
+        """What another parser teaches: nothing of the draw, whether its sentences have trees or not."""
+        draw = read_draw(self.corpus, self.settings.seed, self.labelled)
+        drawn = {sentence.sentence_id for part in draw for sentence in part}
+        return self.taught.trees(own | drawn) if self.taught else []
 
     def _others(self, drawn: set[str]) -> list[Sentence]:
         """The trees outside the draw whose ids have the smallest keys, so that fewer are a part of more."""

@@ -1,6 +1,6 @@
 """Training a parser on sentences of a corpus, once: one that is current is not trained again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pipeline.parsing.card import LEARNED, Card, Learned
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.tagging import TAGGER, train_tagger
-from pipeline.parsing.taught import Taught, mixed
+from pipeline.parsing.taught import mixed
 from pipeline.parsing.training import MODEL, PRETRAIN, bracket_f1, train_parser, training_tree
 from pipeline.text.trees import parse_tree
 
@@ -34,6 +34,9 @@ ENCODERS = ("transformers", "tokenizers")
 
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
+
+Told = Callable[[Set[str]], list[tuple[tuple[str, ...], Tree]]]
+"""Words and trees to learn from beside the examples, given the ids of the sentences among those."""
 
 Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
 """The record of a parser of those sentences."""
@@ -62,7 +65,7 @@ def ensure_trained(
     annotated: Annotated,
     *,
     encoder: str | None = None,
-    taught: Taught | None = None,
+    taught: Told | None = None,
 ) -> dict[str, Any]:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
@@ -73,7 +76,8 @@ def ensure_trained(
         examples: what it learns from; called only if it is needed.
         annotated: says what was annotated of these.
         encoder: checkpoint of the language model that words come from, beside the trees.
-        taught: what it learns from another parser; then half of what it sees is gold.
+        taught: finds what it learns from another parser, called only if it is needed; then half of what
+            it sees is gold.
 
     Returns:
         Its card: ``source`` (the file in the folder), ``wrapper`` (root label of the treebank's trees),
@@ -128,11 +132,11 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     encoder: str | None,
-    taught: Taught | None,
+    taught: Told | None,
 ) -> dict[str, Any]:
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
-    told = [training_tree(tree, words, None) for words, tree in taught.trees(own)] if taught else []
+    told = [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
     best = train_parser(
         folder,
         mixed([_training_tree(s, tagged) for s in train], told),

@@ -23,7 +23,8 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_candidates
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import corpus_parser, loaded_from
+from pipeline.parsing.card import Card, corpus_parser, loaded_from, parser_identity
+from pipeline.parsing.parser import CARD, REMEDY
 
 _BATCH = 256  # sentences parsed at once
 
@@ -49,9 +50,13 @@ class Taught:
 
         Raises:
             InputError: there are no candidates, or no such parser.
+            ModelError: there are the treebank's own trees in its place.
         """
         shards = [sha256_of(path) for path in self._shards()]
-        return {"also": digest_of(shards), "teacher": sha256_of(Path(loaded_from(self.teacher)))}
+        loaded_from(self.teacher)
+        teacher = parser_identity(read_json(self.teacher / CARD, Card, remedy=REMEDY))
+        # A package that stanza has yet to load has no digest.
+        return {"also": digest_of(shards), "teacher": str(teacher["sha256"] or teacher["name"])}
 
     def annotation(self) -> Annotation:
         """What people had annotated for candidates and parser."""
@@ -64,7 +69,7 @@ class Taught:
         """Words and tree of each sentence once, in the order of the shards; what is left out is counted.
 
         Args:
-            without: ids of sentences that are not taken: those with gold trees, and those that choose.
+            without: ids of sentences that are not taken: those with gold trees, and those of the draw.
 
         Raises:
             InputError: as ``inputs``.

@@ -56,16 +56,16 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
     _finish(output)
 
 
-def rename_run(output: Output, names: Mapping[str, Any]) -> None:
-    """Write what tables call a finished run into its ``run.json``, where that has changed.
+def retell_run(output: Output, told: Mapping[str, Any]) -> None:
+    """Write what tables call a finished run, and its record, into its ``run.json``, where that has changed.
 
     A kill in between costs training the run again, for then nothing says that it is finished.
     """
     path = output.folder / "run.json"
     card = read_json(path)
-    if any(card.get(key) != value for key, value in names.items()):
+    if any(card.get(key) != value for key, value in told.items()):
         output.begin()
-        write_json(path, {**card, **names})
+        write_json(path, {**card, **told})
         _finish(output)
 
 

@@ -32,7 +32,7 @@ from pipeline.train.data import TrainData, fresh_predictor, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import rename_run, run_output, write_run
+from pipeline.train.run_folder import retell_run, run_output, write_run
 from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
@@ -109,7 +109,7 @@ class _Run:
         begun = time.monotonic()
         settings = self.settings
         predictor = self._fresh(settings.seed)
-        data = read_data(settings, predictor, self.without)
+        data, annotation = self._read(predictor)
         augmentation = self._augmentation(data, predictor)
         fingerprint = self._fingerprint(data, augmentation)
         output = run_output(self.out, fingerprint)
@@ -125,7 +125,8 @@ class _Run:
         self._agree(finished, first)
         if finished:
             if self.group.first:
-                rename_run(output, {"system": self.system, "shown_as": settings.shown_as})
+                named = {"system": self.system, "shown_as": settings.shown_as}
+                retell_run(output, {**named, "annotation": annotation})
                 say(f"{self.out}: this very run is finished; --no-resume makes it again")
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"
@@ -174,9 +175,17 @@ class _Run:
             seconds = time.monotonic() - begun
             with self._resumable():
                 record = self._record(data, augmentation, excluded)
-                write_run(output, learner, record, seconds)
+                write_run(output, learner, record | {"annotation": annotation}, seconds)
             checkpoints.clear()
             self._tell(learner, excluded)
+
+    def _read(self, predictor: Predictor) -> tuple[TrainData, list[dict[str, Any]]]:
+        """What is learned from, and the record of what was annotated for it.
+
+        Both before any step: a damaged document beside the candidates shall not cost hours.
+        """
+        data = read_data(self.settings, predictor, self.without)
+        return data, as_json(annotation_of_run(self.settings, self.encoder, data))
 
     def _latest(self, checkpoints: Checkpoints) -> tuple[TrainingState | None, int, float]:
         """The newest checkpoint that is whole, the step after which it was made, and the seconds."""
@@ -380,7 +389,6 @@ class _Run:
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
-            "annotation": as_json(annotation_of_run(settings, self.encoder, data)),
         }
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:

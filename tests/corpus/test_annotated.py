@@ -18,6 +18,7 @@ from pipeline.core.annotation import (
 )
 from pipeline.core.documents import read_json
 from pipeline.core.files import sha256_of, write_json
+from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.layout import find_shards
@@ -97,6 +98,12 @@ def test_a_selection_rests_on_its_judges_too(predictor: Path, tmp_path: Path) ->
     write_json(predictor.parent / "run.json", {"annotation": as_json(of_l(1, trees=False))})
     assert annotation_of_predictor(predictor) == of_l(1, trees=False)
     select.run(Select(**asked, out=tmp_path / "known"))
+    corpus = tiny.build(tmp_path / "tiny")
+    earlier = {"mode": "baseline", "labelled": 40, "draw": "40", "seed": 0}
+    write_json(corpus / "runs/baseline/40/seed-0/run.json", earlier)
+    of_earlier = annotation_of_predictor(corpus / "runs/baseline/40/seed-0/predictor")
+    assert of_earlier == annotation_of_run_card(earlier, corpus)
+    assert [part.part for part in of_earlier] == ["labelled", "validation"]
     assert record(tmp_path / "known/manifest.json") == joined([*of_l(), *of_l(1, trees=False)])
 
 

@@ -16,12 +16,12 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
 from pipeline.core.parquet import read_rows
+from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import System
 from pipeline.core.schema import PREDICTIONS, read_sentences
 from pipeline.core.types import Sentence
 from pipeline.evaluate import parser_rows
 from pipeline.evaluate import stage as evaluate
-from pipeline.evaluate.annotated import annotation_of
 from pipeline.evaluate.combining import chosen_tau
 from pipeline.evaluate.instances import instances_of
 from pipeline.evaluate.parsers import find_parsers
@@ -106,13 +106,13 @@ def corpus(trained: Path, tmp_path: Path) -> Path:
     card = folder / "runs/no-filter/40/seed-0/run.json"
     plain = {**read_json(card), "mode": "baseline"}
     plain.pop("annotation", None)
-    made_of = joined([*annotation_of(plain, folder), *_others()])
+    made_of = joined([*annotation_of_run_card(plain, folder), *_others()])
     write_json(card, read_json(card) | {"annotation": as_json(made_of)})
     return folder
 
 
 def _others() -> Any:
-    return annotation_of({"annotation": OTHERS}, Path())
+    return annotation_of_run_card({"annotation": OTHERS}, Path())
 
 
 @pytest.fixture
@@ -143,9 +143,26 @@ def test_a_parser_that_learned_from_candidates_makes_every_row_one_with_candidat
     corpus: Path, knowing: Knowing
 ) -> None:
     """So a predictor of L alone beside it is no row that candidates are held against."""
-    card = read_json(corpus / "parser/parser.json")
-    write_json(corpus / "parser/parser.json", card | {"training": {"taught": 12}})
+    lender = corpus.parent / "lender"
+    taught = {
+        "source": "parser.pt",
+        "wrapper": None,
+        "training": {"taught": 12},
+        "annotation": OTHERS,
+    }
+    write_json(
+        lender / "parser.json", taught | {"files": {"parser.pt": {"sha256": "a" * 64, "size": 1}}}
+    )
+    shutil.copy(lender / "parser.json", corpus / "parser/parser.json")
     systems = [System.of_row(each) for each in run(corpus)["runs"]]
+    assert [str(s) for s in systems if not s.has_candidates] == ["baseline"]
+    # One that this folder lends: the card of a loan says neither what it learned from nor its record.
+    (lender / "parser.pt").write_bytes(b"weights")
+    write_json(corpus / "parser/parser.json", READY | {"source": str(lender / "parser.pt")})
+    metrics = run(corpus)
+    (alone,) = [each for each in metrics["runs"] if each["system"] == "parser-corpus"]
+    assert alone["annotation"] == OTHERS
+    systems = [System.of_row(each) for each in metrics["runs"]]
     assert [str(s) for s in systems if not s.has_candidates] == ["baseline"]
 
 
@@ -317,17 +334,17 @@ def test_a_run_of_an_earlier_version_has_a_record_all_the_same(trained: Path) ->
     """A baseline's is known; of candidates without a record it is not, alike for all seeds."""
     card: dict[str, Any] = {"mode": "filter", "labelled": 40, "draw": "40", "seed": 0,
                             "settings": {"candidates": "candidates/t5-sync/seed-0"}}  # fmt: skip
-    parts = annotation_of(card, trained)
+    parts = annotation_of_run_card(card, trained)
     assert [(part.corpus, part.part, part.sentences) for part in parts] == [
         ("t5-sync", "unknown", 0), ("tiny", "labelled", 40), ("tiny", "validation", 24),
     ]  # fmt: skip
-    baseline = annotation_of(card | {"mode": "baseline"}, trained)
+    baseline = annotation_of_run_card(card | {"mode": "baseline"}, trained)
     assert [part.part for part in baseline] == ["labelled", "validation"]
     for given, name in (
         ({"augment": "substitute"}, "a parser"),
         ({"augment": "fill", "augment_lm": "models/bert/seed-0"}, "bert"),
     ):
-        twins = annotation_of(card | {"mode": "baseline", "settings": given}, trained)
+        twins = annotation_of_run_card(card | {"mode": "baseline", "settings": given}, trained)
         assert {*twins} == {*baseline, *unknown(name)}
 
 

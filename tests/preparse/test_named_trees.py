@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from pipeline.generate import stage as generate
 from pipeline.generate.settings import Generate
 from pipeline.harvest import stage as harvest
 from pipeline.harvest.settings import Harvest
-from pipeline.parsing import making, taught
+from pipeline.parsing import labelled, making, taught
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import LEARNED, parser_identity
 from pipeline.parsing.labelled import LabelledParser
@@ -471,6 +472,51 @@ def test_a_parser_of_other_candidates_is_another(
         again(corpus, place)
     told = capsys.readouterr()
     assert (told.out + told.err).count("the parser is already there and current") == 1
+
+
+@pytest.mark.usefixtures("teacher")
+def test_validation_sentences_teach_nothing_without_a_tree_either(
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of the whole draw no sentence is learned from, also one that no tree of the treebank stands for."""
+    outside = [s for i, s in sorted(GOLD.items()) if i in OUTSIDE and s.coordinations][:3]
+    bare = next(s for s in VALIDATION if s.coordinations)
+    real = labelled.read_draw
+
+    def without_its_tree(*given: Any) -> tuple[list[Sentence], ...]:
+        draw = real(*given)
+        return tuple(
+            [replace(s, tree=None) if s.sentence_id == bare.sentence_id else s for s in part]
+            for part in draw
+        )
+
+    monkeypatch.setattr(labelled, "read_draw", without_its_tree)
+    again(corpus, candidates_of(tmp_path / "rows", [*outside, bare]))
+    assert read_json(corpus / "parsers/again/10/seed-0/parser.json")["training"]["taught"] == 3
+    told = capsys.readouterr()
+    assert "left out: 1 (labelled or validation)" in told.out + told.err
+
+
+def test_a_teacher_is_known_by_all_that_it_reads(tmp_path: Path) -> None:
+    """A package has no file here, and a learned encoder is a part of a parser."""
+    rows = candidates_of(tmp_path / "rows", [LABELLED[0]])
+    of = {"wrapper": None, "training": None}
+    sums = [{"parser.pt": "a" * 64}, *({"parser.pt": "a" * 64, "encoder/x": c * 64} for c in "bc")]
+    cards = [of | {"source": "no-such-package"}]
+    for each in sums:
+        files = {name: {"sha256": digest, "size": 1} for name, digest in each.items()}
+        cards.append(of | {"source": "parser.pt", "files": files})
+    found = []
+    for number, card in enumerate(cards):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_json(folder / "parser.json", card)
+        found.append(taught.Taught(rows, folder).inputs()["teacher"])
+    assert found[:2] == ["stanza:no-such-package", "a" * 64]
+    assert len(set(found)) == 4
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,13 @@ from pipeline.core import console
 from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
+from pipeline.core.types import Coordination, Span
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
+from pipeline.predictor.encoding import TOO_LONG
 from pipeline.predictor.model import Predictor
 from pipeline.text.lines import Given, open_lines
+from pipeline.tools.predict import answers as predict_answers
 from pipeline.tools.predict import command as predict
 from pipeline.tools.predict.answers import Found, answers, n_best
 from pipeline.tools.predict.sentences import format_of, read_sentences
@@ -504,6 +507,50 @@ def test_forms_say_whose_a_structure_is(ask: Ask, parsed: tuple[Path, list[int]]
     assert other["probability"] >= one["probability"]
     (line,) = ask(text, "f.conllu", output="jsonl")
     assert not {"from", "label"} & json.loads(line)["coordinations"][0].keys()
+
+
+def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
+    ask: Ask, parsed: tuple[Path, list[int]]
+) -> None:
+    """A sentence too long for it: the parser's structures without probability, the rest left out."""
+    corpus, asked = parsed
+    words = ["the", "man", ",", "girl", "and", "dog", "saw", *["or", "so"] * 90]
+    text = " ".join(words) + "\n" + "old and " * 90 + "man\n"
+    plain = ask(text)
+    assert [line.split("\t")[1:] for line in plain] == [["-", TOO_LONG]] * 2
+    lines = ask(text, parser=corpus, tau=2, n_best=2)
+    assert asked == [2]
+    assert lines[0].startswith("the [man] , [girl] and [dog] saw or")
+    assert lines[0].split("\t")[1:] == ["and", "-", "parser"]
+    assert [line.split("\t")[1:] for line in lines[1:91]] == [["or", TOO_LONG]] * 90
+    assert lines[91:] == plain[1:]
+    (first, _) = ask(text, parser=corpus, output="jsonl")
+    found = json.loads(first)
+    (one,) = found["coordinations"]
+    assert one["conjuncts"] == [[1, 2], [3, 4], [5, 6]]
+    assert (one["start"], one["end"], one["from"], one["label"]) == (1, 6, "parser", "NP")
+    assert one["probability"] is None
+    assert one["alternatives"] == [{"start": 1, "end": 6, "probability": None}]
+    assert {each["reason"] for each in found["skipped"]} == {TOO_LONG}
+    rest = "\t_" * 8
+    rows = "".join(f"{n}\t{word}{rest}\n" for n, word in enumerate(words, 1)) + "\n"
+    told = ask(rows, "f.conllu", output="conllu", parser=corpus)
+    (line,) = [each for each in told if each.startswith("5\t")]
+    assert line.endswith("Coord=2-6|CoordProb=-|CoordFrom=parser")
+
+
+def test_a_boundary_that_is_no_pair_of_the_predictors_stands(
+    model: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in ``Said.takes_structure``: it cannot object to what it has no probability of."""
+    words = tuple("the man , girl and dog saw".split())  # noqa: SIM905
+    structure = Coordination(4, "and", "NP", (Span(1, 2), Span(3, 4), Span(5, 6)))
+    monkeypatch.setattr(predict_answers, "probability_of", lambda *given: None)
+    (answer,) = answers(model, [Given(words, 1)], n=3, parse=lambda texts: [{4: structure}], tau=2)
+    (entry,) = answer.entries
+    assert isinstance(entry, Found)
+    assert entry.source == "parser"
+    assert [one.probability is None for one in entry.ranked] == [True, False, False]
 
 
 def test_a_parser_that_cannot_be_asked_is_one_line(

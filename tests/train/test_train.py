@@ -1,6 +1,7 @@
 """Training and prediction end to end on a corpus whose coordination is obvious."""
 # ruff: noqa: N803 - U and M are the paper's names
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -478,6 +479,27 @@ def test_what_tables_call_a_run_makes_no_finished_run_stale(
             assert read_json(out / "run.json") == card | named
             unchanged = {k: v for k, v in digest(out).items() if k != "run.json"}
             assert unchanged == {k: v for k, v in before.items() if k != "run.json"}
+
+
+def test_a_finished_run_learns_what_its_candidates_rest_on(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that they got since is written without training; a damaged one costs none."""
+    place = Path(shutil.copytree(corpus / "candidates/t5-sync/seed-0", tmp_path / "known"))
+    others = {"corpus": "gum", "part": "others", "ids": "x", "sentences": 9, "trees": 9}
+    given = {"steps": 4, "warm_steps": 2, "eval_every": 2, "candidates": place}
+    out = tmp_path / "run"
+    train.run(settings(corpus, **given, out=out))
+    assert "unknown" in {part["part"] for part in read_json(out / "run.json")["annotation"]}
+    write_json(place / "manifest.json", {"annotation": [others]})
+    monkeypatch.setattr(train, "algorithm1", None)  # to be called is to fail
+    train.run(settings(corpus, **given, out=out, resume=True))
+    found = read_json(out / "run.json")["annotation"]
+    assert others in found
+    assert "unknown" not in {part["part"] for part in found}
+    (place / "manifest.json").write_text("{")
+    with pytest.raises(InputError, match="manifest"):
+        train.run(settings(corpus, **given, out=tmp_path / "new"))
 
 
 def test_predict_prints_brackets(

@@ -33,19 +33,27 @@ NO_WORDS = "no words"
 
 
 @dataclass(frozen=True, slots=True)
+class Boundary:
+    """An outer boundary and the predictor's probability of it; None: it cannot score it."""
+
+    span: Span
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The n most probable structures of the coordinator at a word index, best first.
 
     Attributes:
         coordinator: its word index.
-        best: the predictor's.
+        best: the predictor's; none where it cannot score the coordinator.
         structure: the parser's, where that is the answer, with the predictor's probability of its outer
-            boundary; None: the predictor's best is the answer.
+            boundary (None: it cannot score it); None: the predictor's best is the answer.
     """
 
     coordinator: int
     best: tuple[Prediction, ...]
-    structure: tuple[Coordination, float] | None = None
+    structure: tuple[Coordination, float | None] | None = None
 
     def conjuncts(self, words: Sequence[str]) -> tuple[Span, ...]:
         """The conjuncts of the answer, in the sentence of these words."""
@@ -54,14 +62,15 @@ class Found:
         return as_conjuncts(words, self.coordinator, self.best[0].span)
 
     @property
-    def ranked(self) -> tuple[Prediction, ...]:
+    def ranked(self) -> tuple[Boundary, ...]:
         """The outer boundary of the answer, and then those of ``best`` that differ, as many in all."""
+        found = tuple(Boundary(one.span, one.probability) for one in self.best)
         if self.structure is None:
-            return self.best
+            return found
         structure, probability = self.structure
-        first = Prediction(Span(structure.start, structure.end), probability)
-        rest = (one for one in self.best if one.span != first.span)
-        return (first, *rest)[: len(self.best)]
+        first = Boundary(Span(structure.start, structure.end), probability)
+        rest = (one for one in found if one.span != first.span)
+        return (first, *rest)[: max(1, len(found))]
 
     @property
     def source(self) -> str:
@@ -121,21 +130,23 @@ def answers(
             [k for k, word in enumerate(sentence.words) if word.lower() in coordinators]
             for sentence in given
         ]
-        # A sentence of a megabyte may have as many coordinators as words: it is one refusal.
+        parsed = _parsed(parse, given, places)
+        # A sentence of a megabyte may have as many coordinators as words: it is one refusal, unless
+        # the parser finds something there.
         long = [
-            bool(own) and not predictor.readable(s.words)
-            for s, own in zip(given, places, strict=True)
+            bool(own) and not structures and not predictor.readable(s.words)
+            for s, own, structures in zip(given, places, parsed, strict=True)
         ]
         places = [[] if left_out else own for own, left_out in zip(places, long, strict=True)]
         words = [s.words for s, own in zip(given, places, strict=True) for _ in own]
         ks = [k for own in places for k in own]
-        structures = _structures(parse, given, places)
+        structures = [found.get(k) for own, found in zip(places, parsed, strict=True) for k in own]
         found = _answers(predictor, words, ks, structures, n=n, batch_tokens=batch_tokens, tau=tau)
         reasons = predictor.obstacles(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
         entries = (
-            Skipped(k, reason or "") if best is None else best
-            for k, best, reason in zip(ks, found, reasons, strict=True)
+            each or Skipped(k, reason or "")
+            for k, each, reason in zip(ks, found, reasons, strict=True)
         )
         for sentence, own, left_out in zip(given, places, long, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
@@ -143,13 +154,13 @@ def answers(
             yield Answer(sentence, listed, parse is not None)
 
 
-def _structures(
+def _parsed(
     parse: Parse | None, sentences: Sequence[Given], places: Sequence[Sequence[int]]
-) -> list[Coordination | None]:
-    """The parser's structure at each place of each sentence; sentences without a place are not parsed."""
+) -> list[Mapping[int, Coordination]]:
+    """What the parser finds in each sentence; those without a coordinator are not parsed."""
     asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
     found = iter(parse(asked) if parse and asked else [{}] * len(asked))
-    return [structures.get(k) for own in places if own for structures in [next(found)] for k in own]
+    return [next(found) if own else {} for own in places]
 
 
 def _answers(
@@ -162,17 +173,19 @@ def _answers(
     batch_tokens: int,
     tau: float,
 ) -> list[Found | None]:
-    """The answer to each coordinator, given the parser's structures; None where it cannot be scored."""
-    found: list[Found | None] = [None] * len(sentences)
+    """The answer to each coordinator, given the parser's structures; None where there is none.
+
+    What the predictor cannot score has the parser's structure, if there is one.
+    """
+    found = [
+        None if each is None else Found(each.coordinator, (), (each, None)) for each in structures
+    ]
     for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
         k, structure = coordinators[index], structures[index]
         best = n_best(scores, k, n)
         probability = probability_of(structure, sentences[index], scores)
         takes = Said(structure, best[0], probability).takes_structure(TOGETHER, tau)
-        taken = None
-        if takes and structure is not None and probability is not None:
-            taken = structure, probability
-        found[index] = Found(k, best, taken)
+        found[index] = Found(k, best, (structure, probability) if structure and takes else None)
     return found
 
 
@@ -214,7 +227,8 @@ def n_best(scores: Tensor, k: int, n: int) -> tuple[Prediction, ...]:
 def tsv(answer: Answer) -> str:
     """A line per structure: sentence with its conjuncts in brackets, coordinator, probability.
 
-    Beside a parser a fourth field says whose the structure is. What is skipped has the sentence as it is, the
+    Beside a parser a fourth field says whose the structure is, and a probability may be ``-``: the predictor
+    cannot score it. What is skipped has the sentence as it is, the
     coordinator or ``-``, and the reason.
     """
     words = answer.sentence.words
@@ -232,14 +246,17 @@ def tsv(answer: Answer) -> str:
             fields = [
                 bracketed(words, conjuncts),
                 words[entry.coordinator],
-                f"{one.probability:.3f}",
+                "-" if one.probability is None else f"{one.probability:.3f}",
             ]
             lines.append("\t".join([*fields, source] if answer.beside else fields) + "\n")
     return "".join(lines)
 
 
 def jsonl(answer: Answer) -> str:
-    """One object on one line; offsets count words from 0 and are half-open."""
+    """One object on one line; offsets count words from 0 and are half-open.
+
+    A probability may be null beside a parser: the predictor cannot score its structure.
+    """
     words = answer.sentence.words
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
@@ -272,7 +289,8 @@ def conllu(answer: Answer) -> str:
     """The sentence's own lines, with ``Coord`` and ``CoordProb`` in MISC of each coordinator.
 
     ``Coord=3-7`` are the IDs of the structure's first and last word; of several structures, best
-    first, both have as many values parted by commas. What is skipped is a comment.
+    first, both have as many values parted by commas. A probability that there is not, of a parser's structure
+    that the predictor cannot score, is ``-``. What is skipped is a comment.
     """
     words = answer.sentence.words
     values, comments = {}, []
@@ -280,7 +298,10 @@ def conllu(answer: Answer) -> str:
         if isinstance(entry, Found):
             values[entry.coordinator] = {
                 "Coord": ",".join(f"{one.span.start + 1}-{one.span.end}" for one in entry.ranked),
-                "CoordProb": ",".join(str(_short(one.probability)) for one in entry.ranked),
+                "CoordProb": ",".join(
+                    "-" if one.probability is None else str(_short(one.probability))
+                    for one in entry.ranked
+                ),
                 **({"CoordFrom": entry.source} if answer.beside else {}),
             }
         elif entry.coordinator is None:
@@ -292,9 +313,9 @@ def conllu(answer: Answer) -> str:
     return "\n".join(with_comments(rows, "coord_skipped", comments)) + "\n\n"
 
 
-def _short(probability: float) -> float:
+def _short(probability: float | None) -> float | None:
     """Six digits: what follows depends on how sentences were batched."""
-    return float(f"{probability:.6g}")
+    return None if probability is None else float(f"{probability:.6g}")
 
 
 FORMS: dict[str, Callable[[Answer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}

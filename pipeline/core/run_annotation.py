@@ -17,7 +17,7 @@ from pipeline.core.corpus_folder import Draw, corpus_name, draw_file
 from pipeline.core.documents import read_json
 
 
-def annotation_of(card: Mapping[str, Any], corpus: Path) -> Annotation:
+def annotation_of_run_card(card: Mapping[str, Any], corpus: Path) -> Annotation:
     """The record of a run.
 
     One of an earlier version has none: its predictor learned from the boundaries of L and was chosen by the
