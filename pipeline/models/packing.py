@@ -3,7 +3,7 @@
 All that an encoder computes word by word (nine tenths of it) takes the sentences as one long row; attention
 alone is cut at their borders, so that no sentence sees another. On a CPU, which is bound by arithmetic, a
 padded word costs as much as a real one, and every further pass writes the gradient of the whole embedding
-table once more: an update of 16 of GENIA's sentences with a BERT of 22 million parameters takes 0.8 of the
+table once more: an update of 16 of GENIA's sentences with a BERT of 22 million parameters takes 0.7 of the
 time of padded groups (``benchmarks/encoder_passes.py``).
 """
 
