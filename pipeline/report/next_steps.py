@@ -11,7 +11,7 @@ from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import points
 from pipeline.core.metrics import Comparison
-from pipeline.core.runs import NO_TWINS, TOGETHER, Run, candidates_at_hand
+from pipeline.core.runs import ELSE, NO_TWINS, TOGETHER, Run, candidates_at_hand
 from pipeline.report.forms import Generated
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
 from pipeline.report.results import FULL, Metrics, read_generation
@@ -101,12 +101,13 @@ def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterato
 def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
     """The option that puts the best system's parser beside a run's predictor, if it has one that is there."""
     system = good.best.system if good.best else None
-    if system is None or system.combined != TOGETHER:
+    if system is None or system.combined not in (ELSE, TOGETHER):
         return ""
+    lets = " --tau 0" * (system.combined == ELSE)  # every structure of the parser stands
     named = corpus / f"parsers/{system.parser}/{run.draw}/seed-{run.seed}"
     if (named / "parser.json").is_file():
-        return f" --parser {shlex.quote(_inside(named, corpus, root))}"
-    return f" --parser {shlex.quote(root)}" if system.parser == "corpus" else ""
+        return f" --parser {shlex.quote(_inside(named, corpus, root))}{lets}"
+    return f" --parser {shlex.quote(root)}{lets}" if system.parser == "corpus" else ""
 
 
 def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -> str | None:

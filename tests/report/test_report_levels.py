@@ -1,5 +1,6 @@
 """Rows of two levels of annotation: no gain stands between them, and a difference says what it is."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,27 @@ def test_the_parser_of_the_candidates_is_named_where_their_manifest_tells(
     metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER, BESIDE))
     steps = next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
     assert f"conjoin evaluate data/tiny --parser {name}" in [step.command for step in steps]
+
+
+@pytest.mark.parametrize(("way", "option"), [("else", " --tau 0"), ("together", "")])
+def test_the_best_system_s_parser_is_part_of_the_command_that_predicts(
+    tmp_path: Path, way: str, option: str
+) -> None:
+    """Where every structure of the parser stands, τ is 0; else it is the usual one."""
+    corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
+    for run_ in read_runs(corpus):
+        (run_.folder / "predictor").mkdir(exist_ok=True)
+    best = T5.with_parser("corpus", way)
+    made = json.loads(json.dumps(document()).replace(str(BESIDE), str(best)))
+    for each in made["runs"]:
+        if each["system"] == str(best):
+            each.update(best.as_row())
+    metrics = Metrics.parse(made)
+    told = [
+        step.command for step in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+    ]
+    end = f"predictor TEXT --parser data/tiny{option}"
+    assert any(command and command.endswith(end) for command in told), told
 
 
 def test_rivals_are_compared_on_the_seeds_of_the_system() -> None:
