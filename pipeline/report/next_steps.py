@@ -135,6 +135,12 @@ def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -
     return trees if trees != "treebank" else None
 
 
+def _trees_are_gold(corpus: Path) -> bool:
+    """Whether preparse took the treebank's trees, so that there is no parser to stand beside the baseline."""
+    report = corpus / "preparse.json"
+    return report.is_file() and read_json(report).get("parser") == "treebank"
+
+
 def _more(
     metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
@@ -153,6 +159,13 @@ def _more(
     for verdict in found:
         if verdict.kind == WITHOUT:
             if any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
+                if _trees_are_gold(corpus):
+                    yield Step(
+                        "The trees are the treebank's own, which no system at work would have. Let a parser "
+                        "make them, and generate and train again:",
+                        _command("conjoin preparse", root, "--parser train"),
+                    )
+                    continue
                 parser = _parser_of_candidates(verdict, runs, corpus)
                 name = "NAME" if parser is None else shlex.quote(console.one_line(parser))
                 called = ", by its NAME," * (parser is None)

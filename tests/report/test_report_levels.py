@@ -179,6 +179,16 @@ def test_the_parser_of_the_candidates_is_named_where_their_manifest_tells(
     assert f"conjoin evaluate data/tiny --parser {name}" in [step.command for step in steps]
 
 
+def test_where_trees_are_gold_no_parser_is_named_that_is_not_there(tmp_path: Path) -> None:
+    """As in the short demo: the command makes a parser instead."""
+    corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
+    write_json(corpus / "preparse.json", {"parser": "treebank"})
+    metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER, BESIDE))
+    told = [s.command for s in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)]
+    assert "conjoin preparse data/tiny --parser train" in told
+    assert not any(command and "evaluate" in command for command in told)
+
+
 @pytest.mark.parametrize(("way", "option"), [("else", " --tau 0"), ("together", "")])
 def test_the_best_system_s_parser_is_part_of_the_command_that_predicts(
     tmp_path: Path, way: str, option: str
