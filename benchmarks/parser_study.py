@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,6 +55,7 @@ from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.measures import read_coordinations
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.tagging import TAGGER, train_tagger
+from pipeline.parsing.taught import mixed
 from pipeline.parsing.training import BATCH, MODEL, bracket_counts, train_parser, training_tree
 from pipeline.text.trees import leaves, parse_tree
 
@@ -221,14 +221,6 @@ def exported(unit: Unit) -> list[str]:
 
 def _lines(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines()
-
-
-def mixed(gold: Sequence[str], more: Sequence[str]) -> list[str]:
-    """As many trees of one kind as of the other, the fewer of them repeated."""
-    if not more:
-        return list(gold)
-    size = max(len(gold), len(more))
-    return [*islice(cycle(gold), size), *islice(cycle(more), size)]
 
 
 def _parsed(parser: Path, sentences: Sequence[Sentence]) -> list[Tree | None]:

@@ -110,8 +110,8 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
         (f"preparse {at}", f"select whole {at}"),
     )
     yield train("brackets", "baseline", "--brackets", "1")
-    for system, twins in (("copy", "copy"), ("mask", "mask")):
-        yield train(system, "baseline", "--augment", twins)
+    for twins in ("copy", "mask"):
+        yield train(twins, "baseline", "--augment", twins)
 
 
 def done_file(corpus: Path, unit: Unit) -> Path:

@@ -127,11 +127,9 @@ def _embeddings(  # noqa: PLR0917 - stanza passes by position
             if memory:
                 memory.put((layers, words), found[words])
     outer = slice(None) if keep_endpoints else slice(1, -1)
+    # One longer than the encoder reads is left to stanza, which reads it in overlapping parts.
     return [
-        _mixed(found[words], bert_layer_mix)[outer]
-        if words
-        in found  # else longer than the encoder reads: stanza reads it in overlapping parts
-        else stanzas([list(words)])[0]
+        _mixed(found[words], bert_layer_mix)[outer] if words in found else stanzas([list(words)])[0]
         for words in sentences
     ]
 
