@@ -33,11 +33,11 @@ from stanza.models import parser as depparse
 from ufal import udpipe
 
 from pipeline.core.files import write_json, write_text
+from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, Word, read_trees
+from pipeline.ellipsis.orphans.command import ORPHAN, by_sentence
 from pipeline.parsing.tagging import Tagger, train_tagger
-from pipeline.text.dependencies import ABSENT, DependencyTree, Word, read_trees
 from pipeline.text.lines import open_lines
 from pipeline.text.segmentation import learn_punkt
-from pipeline.tools.orphans import ORPHAN, by_sentence
 
 LEVELS = (5, 10, 15)
 """Sentences with orphans from raw text, in % of the treebank's sentences (the paper's Table 6)."""

@@ -18,7 +18,7 @@ from study_tables import print_table, signed
 from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
-from pipeline.tools.orphans import COUNTED
+from pipeline.ellipsis.orphans.command import COUNTED
 
 
 class Measured(TypedDict):

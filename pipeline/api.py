@@ -37,8 +37,8 @@ from pipeline.predictor.model import Predictor as Model
 from pipeline.predictor.model import best_device
 from pipeline.text.lines import Given
 from pipeline.text.natural import join_words, split_words
-from pipeline.tools.fill import check_source, find_span
-from pipeline.tools.predict.answers import Answer, Found, Skipped, answers
+from pipeline.trying.fill.command import check_source, find_span
+from pipeline.trying.predict.answers import Answer, Found, Skipped, answers
 
 __all__ = [
     "Coordinated",

@@ -23,34 +23,33 @@ from pipeline.audit.settings import Audit
 from pipeline.core.last_resort import DEBUG, ending_in_one_line
 from pipeline.core.process import end_with_dvc
 from pipeline.core.settings import Settings, flag_of
+from pipeline.ellipsis.agree.settings import Agree
+from pipeline.ellipsis.gap.settings import Gap
+from pipeline.ellipsis.orphans.settings import Orphans
 from pipeline.evaluate.settings import Evaluate
+from pipeline.experiments.diagnose.settings import Diagnose
+from pipeline.experiments.plan.settings import Plan
+from pipeline.experiments.repro.settings import Repro
 from pipeline.generate.settings import Generate
 from pipeline.harvest.settings import Harvest
 from pipeline.ingest.settings import Ingest
 from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.report.settings import Report
 from pipeline.select.settings import Select
-from pipeline.tools.settings import (
-    Agree,
-    Browse,
-    Corpora,
-    Diagnose,
-    Export,
-    Fill,
-    Gap,
-    Merge,
-    Models,
-    Orphans,
-    Plan,
-    Predict,
-    Push,
-    Repro,
-    Stats,
-    Validate,
-)
+from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.corpora.settings import Corpora
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.models.settings import Models
+from pipeline.sharing.push.settings import Push
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.validate.settings import Validate
 from pipeline.train.settings import Train
+from pipeline.trying.fill.settings import Fill
+from pipeline.trying.predict.settings import Predict
 
 STAGES, TRY, EXPERIMENTS, TREEBANKS, SHARE = (
     "Pipeline stages", "Try it", "Experiments", "Dependency treebanks", "Share a corpus",
@@ -68,23 +67,23 @@ COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
     "audit": (Audit, "pipeline.audit.stage", STAGES),
     "report": (Report, "pipeline.report.stage", STAGES),
     "release": (Release, "pipeline.release.stage", STAGES),
-    "fill": (Fill, "pipeline.tools.fill", TRY),
-    "predict": (Predict, "pipeline.tools.predict.command", TRY),
-    "models": (Models, "pipeline.tools.models", TRY),
-    "diagnose": (Diagnose, "pipeline.tools.diagnose", EXPERIMENTS),
-    "plan": (Plan, "pipeline.tools.repro.plan", EXPERIMENTS),
-    "repro": (Repro, "pipeline.tools.repro.command", EXPERIMENTS),
-    "gap": (Gap, "pipeline.tools.gap.command", TREEBANKS),
-    "agree": (Agree, "pipeline.tools.agree.command", TREEBANKS),
-    "orphans": (Orphans, "pipeline.tools.orphans", TREEBANKS),
-    "validate": (Validate, "pipeline.tools.validate.command", SHARE),
-    "stats": (Stats, "pipeline.tools.stats", SHARE),
-    "browse": (Browse, "pipeline.tools.browse.command", SHARE),
-    "merge": (Merge, "pipeline.tools.merge", SHARE),
-    "export": (Export, "pipeline.tools.export.command", SHARE),
-    "push": (Push, "pipeline.tools.push", SHARE),
-    "rehydrate": (Rehydrate, "pipeline.tools.rehydrate", SHARE),
-    "corpora": (Corpora, "pipeline.tools.corpora", SHARE),
+    "fill": (Fill, "pipeline.trying.fill.command", TRY),
+    "predict": (Predict, "pipeline.trying.predict.command", TRY),
+    "models": (Models, "pipeline.sharing.models.command", TRY),
+    "diagnose": (Diagnose, "pipeline.experiments.diagnose.command", EXPERIMENTS),
+    "plan": (Plan, "pipeline.experiments.plan.command", EXPERIMENTS),
+    "repro": (Repro, "pipeline.experiments.repro.command", EXPERIMENTS),
+    "gap": (Gap, "pipeline.ellipsis.gap.command", TREEBANKS),
+    "agree": (Agree, "pipeline.ellipsis.agree.command", TREEBANKS),
+    "orphans": (Orphans, "pipeline.ellipsis.orphans.command", TREEBANKS),
+    "validate": (Validate, "pipeline.sharing.validate.command", SHARE),
+    "stats": (Stats, "pipeline.sharing.stats.command", SHARE),
+    "browse": (Browse, "pipeline.sharing.browse.command", SHARE),
+    "merge": (Merge, "pipeline.sharing.merge.command", SHARE),
+    "export": (Export, "pipeline.sharing.export.command", SHARE),
+    "push": (Push, "pipeline.sharing.push.command", SHARE),
+    "rehydrate": (Rehydrate, "pipeline.sharing.rehydrate.command", SHARE),
+    "corpora": (Corpora, "pipeline.sharing.corpora.command", SHARE),
 }
 """Command name → its settings, the module whose ``run(settings)`` carries it out, and what it is for.
 

@@ -9,9 +9,9 @@ from shared_corpora import candidate_folder
 
 from pipeline.core.parquet import write_table
 from pipeline.corpus.layout import find_shards
-from pipeline.tools.browse.command import open_corpus
-from pipeline.tools.browse.corpus import Corpus
-from pipeline.tools.settings import Browse
+from pipeline.sharing.browse.command import open_corpus
+from pipeline.sharing.browse.corpus import Corpus
+from pipeline.sharing.browse.settings import Browse
 
 SCRIPT = "<script>window.broken=1</script><img src=x onerror=window.broken=1>"
 AWKWARD = {

@@ -16,8 +16,8 @@ from pipeline import Predictor, fill, generate
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.types import Span
 from pipeline.predictor.model import Predictor as Model
-from pipeline.tools.fill import run
-from pipeline.tools.settings import Fill
+from pipeline.trying.fill.command import run
+from pipeline.trying.fill.settings import Fill
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = "The old man saw a dog near the harbor."

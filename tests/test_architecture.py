@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("text", "models", "executor", "world", "corpus"),
     ("infill", "parsing", "predictor", "sources"),
     STAGES,
-    ("tools",),
+    ("ellipsis", "experiments", "sharing", "trying"),
     ("api", "cli"),
     ("__main__",),
 )
@@ -54,15 +54,24 @@ def rooms_of(path: Path) -> set[str]:
 
 
 def test_every_entry_of_pipeline_is_a_room_of_the_plan() -> None:
-    """At most 23 folders, each with its floor; every stage has its stage.py and settings.py."""
+    """At most 27 folders, each with its floor; every stage has its stage.py and settings.py."""
     entries = {p.name for p in PIPELINE.iterdir() if p.name != "__pycache__"}
-    assert sum((PIPELINE / name).is_dir() for name in entries) <= 23
+    assert sum((PIPELINE / name).is_dir() for name in entries) <= 27
     rooms = {room for floor in FLOORS for room in floor}
     others = {"__init__.py", "__init__.pyi", "py.typed", "resources"}
     assert {name.removesuffix(".py") for name in entries - others} == rooms
     for stage in STAGES:
         for module in ("stage.py", "settings.py"):
             assert (PIPELINE / stage / module).is_file(), f"{stage}/{module}"
+
+
+def test_settings_stand_beside_the_command() -> None:
+    """A command that is no stage is a folder of its name in one of the rooms above the stages."""
+    for command in COMMANDS.keys() - set(STAGES):
+        settings, module, _ = COMMANDS[command]
+        _, room, folder, name = module.split(".")
+        assert (folder, name) == (command, "command")
+        assert settings.__module__ == f"pipeline.{room}.{command}.settings"
 
 
 def test_imports_run_downwards_only() -> None:

@@ -13,8 +13,8 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import flag_of
 from pipeline.ingest.splitting import by_patterns
-from pipeline.tools.fill import find_span, run
-from pipeline.tools.settings import Fill
+from pipeline.trying.fill.command import find_span, run
+from pipeline.trying.fill.settings import Fill
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -185,7 +185,7 @@ def candidate_id(
 ) -> str:
     """Content hash: equal content has equal ids in any corpus, whatever model wrote it.
 
-    ``tools/validate/identity.py`` computes the same for whole batches.
+    ``sharing/validate/identity.py`` computes the same for whole batches.
 
     Returns:
         24 hex digits.

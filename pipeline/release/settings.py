@@ -73,19 +73,3 @@ class Release(Settings):
         if url is not None and not re.fullmatch(r"https?://[^\s/]+\.[^\s/]+(/\S*)?", url):
             raise ValueError("must be an address on the web, beginning with https://")
         return url
-
-
-class Rehydrate(Settings):
-    """Rebuild a stand-off release with the text of its source."""
-
-    stage: ClassVar[str] = "rehydrate"
-    arguments: ClassVar[tuple[str, ...]] = ("release",)
-    corpus_field: ClassVar[str] = "release"
-
-    release: Path = Field(description="Folder of a stand-off release.")
-    source: Path = Field(
-        description="The source as `conjoin ingest` wrote it: a corpus folder or its sentences.parquet."
-    )
-    out: Path = Field(
-        description="Folder of the rebuilt release; one that stands there is replaced."
-    )

@@ -1,6 +1,6 @@
 """Clauses whose verb can be left out, in constituency trees: "Mary won gold and Peter ~~won~~ bronze".
 
-The rule is that of ``tools/gap/rules.py`` for dependency trees, as far as Penn trees with tags tell it: a
+The rule is that of ``ellipsis/gap/rules.py`` for dependency trees, as far as Penn trees with tags tell it: a
 subject, one group of verbs, and something that stays besides. Whoever pairs two such clauses holds their
 subjects against each other (``same_subject``).
 """

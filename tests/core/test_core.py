@@ -31,6 +31,7 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
+from pipeline.ellipsis.gap.settings import Gap
 from pipeline.ingest.settings import Ingest
 from pipeline.pretrain.settings import Pretrain
 from pipeline.text.trees import (
@@ -44,7 +45,6 @@ from pipeline.text.trees import (
     read_trees,
     unescape,
 )
-from pipeline.tools.settings import Gap
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = Sentence(

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.core.errors import InputError
-from pipeline.tools import corpora
+from pipeline.sharing.corpora import command as corpora
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -27,7 +27,7 @@ from pipeline.release import stage as release
 from pipeline.release.settings import Release
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
-from pipeline.tools.merge import merge
+from pipeline.sharing.merge.command import merge
 from pipeline.train import stage as train
 
 

@@ -10,7 +10,7 @@ from pipeline.corpus.card import write_card
 from pipeline.corpus.layout import find_shards
 from pipeline.select.settings import Select
 from pipeline.select.stage import run as select
-from pipeline.tools.merge import merge
+from pipeline.sharing.merge.command import merge
 
 
 @pytest.fixture

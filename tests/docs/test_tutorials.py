@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from pipeline.experiments.grid import grid
+from pipeline.experiments.repro.settings import Repro
 from pipeline.ingest.settings import Ingest
 from pipeline.preparse.settings import Preparse
 from pipeline.pretrain.settings import Pretrain
-from pipeline.tools.repro.grid import grid
-from pipeline.tools.settings import Repro
 from pipeline.train.settings import Train
 
 ROOT = Path(__file__).resolve().parents[2]

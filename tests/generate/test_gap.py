@@ -20,12 +20,14 @@ from pipeline.core.types import Candidate, Sentence
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
 from pipeline.release import stage as release
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.text.trees import leaves, one_line, parse_tree
-from pipeline.tools import rehydrate
-from pipeline.tools.export import command as export
-from pipeline.tools.settings import Export, Validate
-from pipeline.tools.validate import command as validate
 
 UNSCORED: dict[str, Any] = {"score": None, "score_append": None, "score_prepend": None}
 

@@ -17,8 +17,8 @@ from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
 from pipeline.ingest.readers import READERS
 from pipeline.ingest.settings import Ingest
-from pipeline.tools.export.formats import FORMATS
-from pipeline.tools.settings import Export
+from pipeline.sharing.export.formats import FORMATS
+from pipeline.sharing.export.settings import Export
 from pipeline.train.acceptance import RULES
 from pipeline.train.settings import Train
 

@@ -24,12 +24,14 @@ from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
 from pipeline.generate.structures import observed
 from pipeline.release import stage as release
-from pipeline.release.settings import Rehydrate, Release
-from pipeline.tools import rehydrate
-from pipeline.tools.browse.table import corpus_table, rows_by_number
-from pipeline.tools.export import command as export
-from pipeline.tools.settings import Export, Validate
-from pipeline.tools.validate import command as validate
+from pipeline.release.settings import Release
+from pipeline.sharing.browse.table import corpus_table, rows_by_number
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 
 COORDINATED = (
     ("they saw both the lamp and the harbor .", "and", 1, [(3, 5), (6, 8)]),

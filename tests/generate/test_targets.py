@@ -16,8 +16,8 @@ from pipeline.generate.free_infilling import FreeInfilling
 from pipeline.generate.settings import Generate
 from pipeline.generate.stage import default_out, run
 from pipeline.generate.targets import Targets
-from pipeline.tools.settings import Validate
-from pipeline.tools.validate import command as validate
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 
 EDGES = [3, 5, 8]
 

@@ -24,16 +24,22 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import STAND_OFF
 from pipeline.harvest.stage import default_out, run
 from pipeline.release import stage as release
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.release.stand_off import STRANGE, Repeats, StandOff
 from pipeline.report.results import read_generation
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
-from pipeline.tools import merge, rehydrate, stats
-from pipeline.tools.browse.corpus import _made
-from pipeline.tools.export import command as export
-from pipeline.tools.settings import Export, Merge, Stats, Validate
-from pipeline.tools.validate import command as validate
+from pipeline.sharing.browse.corpus import _made
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.merge import command as merge
+from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.stats import command as stats
+from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.train import stage as train
 
 

@@ -13,7 +13,7 @@ from pipeline.infill import BertInfiller, Decoding, Infiller, Task, fill, load_i
 from pipeline.infill.base import NAN_LOGITS, Fill, make_twins
 from pipeline.infill.masked_lm import weakest
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.tools.settings import Fill as FillSettings
+from pipeline.trying.fill.settings import Fill as FillSettings
 
 SENTENCES = [
     ("the old man saw a small dog near the harbor", 0, 3),

@@ -21,9 +21,9 @@ from pipeline.ingest.draws import draw, drawable
 from pipeline.ingest.readers import READERS
 from pipeline.ingest.settings import Ingest
 from pipeline.ingest.stage import run
+from pipeline.sharing.corpora import command as corpora
+from pipeline.sharing.corpora.settings import Corpora
 from pipeline.text.natural import join_words
-from pipeline.tools import corpora
-from pipeline.tools.settings import Corpora
 
 IDS = [f"s{i}" for i in range(100)]
 COORDINATED = "( (NP (NN oil) (CC and) (NN gas)) )\n"

@@ -30,10 +30,10 @@ from pipeline.parsing.card import LEARNED, parser_identity
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
 from pipeline.text.columns import natural_columns
 from pipeline.text.trees import parse_tree, unescape
-from pipeline.tools.export import command as export
-from pipeline.tools.settings import Export
 
 NAMED = "l-trees/10/seed-0"
 DRAWN = {s.sentence_id for s in (*LABELLED, *VALIDATION)}

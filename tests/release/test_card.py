@@ -18,9 +18,10 @@ from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
 from pipeline.release.licence_files import bibtex, citation_file, hub_licence, licence_file
 from pipeline.release.method_text import parsers
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.release.stage import run
-from pipeline.tools.rehydrate import run as rehydrate
+from pipeline.sharing.rehydrate.command import run as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 

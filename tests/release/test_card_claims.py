@@ -19,13 +19,14 @@ from pipeline.release.card import commands, write_documents
 from pipeline.release.card_text import prose
 from pipeline.release.licence_files import citation_file, notices
 from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.release.stage import run
 from pipeline.select.settings import Select
 from pipeline.select.stage import run as select
-from pipeline.tools.merge import run as merge
-from pipeline.tools.rehydrate import run as rehydrate
-from pipeline.tools.settings import Merge
+from pipeline.sharing.merge.command import run as merge
+from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.rehydrate.command import run as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 

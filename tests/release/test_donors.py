@@ -21,13 +21,16 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Rehydrate, Release
-from pipeline.tools import rehydrate
-from pipeline.tools.browse.command import open_corpus
-from pipeline.tools.export import command as export
-from pipeline.tools.merge import merge
-from pipeline.tools.settings import Browse, Export, Validate
-from pipeline.tools.validate import command as validate
+from pipeline.release.settings import Release
+from pipeline.sharing.browse.command import open_corpus
+from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.merge.command import merge
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 
 
 @pytest.fixture(scope="module")

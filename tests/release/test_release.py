@@ -18,12 +18,13 @@ from pipeline.core.files import sha256_of
 from pipeline.corpus.licences import canonical, combined, licence_ids, terms
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.release.shards import key
 from pipeline.release.stage import run
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
-from pipeline.tools import rehydrate
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "data/train-*.parquet"

@@ -34,14 +34,15 @@ from pipeline.infill.base import Fill
 from pipeline.infill.candidates import make_candidate
 from pipeline.release import stage as release
 from pipeline.release.readable import meaning
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
 from pipeline.release.shards import SOURCE, with_source
 from pipeline.release.stand_off import REPEATS, STRANGE, Repeats
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
 from pipeline.text.columns import natural_columns
 from pipeline.text.natural import join_words
-from pipeline.tools import rehydrate
 
 COUNT = 36
 LEAKS = (  # what a language model that learned the source by heart could write

@@ -14,13 +14,15 @@ from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Rehydrate, Release
+from pipeline.release.settings import Release
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.merge.command import merge
+from pipeline.sharing.rehydrate import command as rehydrate
+from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.text.columns import natural_columns
-from pipeline.tools import rehydrate
-from pipeline.tools.export import command as export
-from pipeline.tools.merge import merge
-from pipeline.tools.settings import Export, Validate
-from pipeline.tools.validate import command as validate
 
 BOTH = {"text", "offsets"}
 

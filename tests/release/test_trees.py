@@ -18,11 +18,13 @@ from pipeline.release import stage as release
 from pipeline.release.settings import Release
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
+from pipeline.sharing.export import command as export
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.merge import command as merge
+from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.text.trees import leaves, parse_tree
-from pipeline.tools import merge
-from pipeline.tools.export import command as export
-from pipeline.tools.settings import Export, Merge, Validate
-from pipeline.tools.validate import command as validate
 
 
 @pytest.fixture

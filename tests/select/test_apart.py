@@ -17,9 +17,9 @@ from pipeline.select.leakage import COPIED, SAME_HEADS
 from pipeline.select.overlap import Overlap, needed
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.text.heads import content_word
-from pipeline.tools.settings import Validate
-from pipeline.tools.validate import command as validate
 
 Row = dict[str, Any]
 

@@ -16,10 +16,10 @@ from pipeline.core.documents import read_json
 from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted
-from pipeline.tools.browse.corpus import Corpus
-from pipeline.tools.browse.selection import Origin
-from pipeline.tools.browse.server import make_app
-from pipeline.tools.browse.table import View
+from pipeline.sharing.browse.corpus import Corpus
+from pipeline.sharing.browse.selection import Origin
+from pipeline.sharing.browse.server import make_app
+from pipeline.sharing.browse.table import View
 
 
 @pytest.fixture(scope="module")

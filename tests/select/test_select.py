@@ -37,11 +37,12 @@ from pipeline.release.settings import Release
 from pipeline.select import stage
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
+from pipeline.sharing.browse.command import open_corpus
+from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.merge.command import merge
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
 from pipeline.text.columns import natural_columns
-from pipeline.tools.browse.command import open_corpus
-from pipeline.tools.merge import merge
-from pipeline.tools.settings import Browse, Validate
-from pipeline.tools.validate import command as validate
 from pipeline.train.candidate_location import find_location
 
 Row = dict[str, Any]

@@ -23,14 +23,14 @@ from pipeline.core.schema import (
 )
 from pipeline.core.types import Sentence
 from pipeline.predictor.model import Predictor
-from pipeline.tools.predict import command as predict
-from pipeline.tools.settings import Predict
 from pipeline.train import algorithm1
 from pipeline.train import stage as train
 from pipeline.train.learner import learnable
 from pipeline.train.settings import Train
 from pipeline.train.stream import CandidateStream
 from pipeline.train.validation import Validation, validate
+from pipeline.trying.predict import command as predict
+from pipeline.trying.predict.settings import Predict
 
 
 @pytest.fixture(scope="module")

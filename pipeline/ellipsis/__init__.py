@@ -1,0 +1,1 @@
+"""Commands for ellipsis in dependency treebanks: ``gap``, ``agree``, ``orphans``."""

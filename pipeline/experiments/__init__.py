@@ -1,0 +1,1 @@
+"""Experiments: the cells of dvc.yaml that are run, planned and diagnosed."""

@@ -1,0 +1,36 @@
+"""Settings of ``conjoin diagnose``."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from pipeline.core.settings import (
+    Settings,
+)
+
+
+class Diagnose(Settings):
+    """Find where a run's predictor fails, by held-out folds of L: targets for generate."""
+
+    stage: ClassVar[str] = "diagnose"
+    arguments: ClassVar[tuple[str, ...]] = ("run",)
+    corpus_field: ClassVar[str] = "run"
+
+    run: Path = Field(
+        description="Folder of a finished run, e.g. data/genia/runs/filter/250/seed-0."
+    )
+    folds: int = Field(
+        5, ge=2, le=100, description="F: parts of L; each is judged by a predictor of the others."
+    )
+    smoothing: float = Field(
+        5.0, gt=0, le=10_000, description="m: structures that what is expected of a cell counts as."
+    )
+    candidates: str | None = Field(
+        None, description="The run's candidates, where they are no longer in the corpus."
+    )
+    out: Path | None = Field(
+        None,
+        description="Folder for targets.json and the folds; unset: CORPUS/diagnosis/SYSTEM-L-SEED.",
+    )
+    resume: bool = Field(True, description="Go on with folds that were interrupted.")

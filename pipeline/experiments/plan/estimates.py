@@ -1,0 +1,357 @@
+"""Estimates of what the cells of a grid take and leave behind, each with where it comes from.
+
+Where nothing was measured before, ``probe_training`` and ``probe_generation`` time the real code at the
+real shape for a few seconds.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from typing_extensions import TypedDict
+
+from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
+from pipeline.core.documents import Count, read_json
+from pipeline.core.errors import ConjoinError, InputError
+from pipeline.core.parquet import MANIFEST
+from pipeline.core.runs import NO_TWINS
+from pipeline.core.schema import read_sentences
+from pipeline.core.settings import Settings
+from pipeline.evaluate.settings import Evaluate
+from pipeline.executor.launch import threads_of_torch
+from pipeline.experiments.cells import Cell, settings_of
+from pipeline.experiments.durations import Duration, Durations
+from pipeline.generate.settings import Generate
+from pipeline.generate.sources import source_of
+from pipeline.harvest.settings import Harvest
+from pipeline.ingest.draws import draw, drawable
+from pipeline.predictor.encoding import instances
+from pipeline.predictor.model import best_device
+from pipeline.sources.dry_run import Probe, probe_source
+from pipeline.train.data import fresh_predictor
+from pipeline.train.distributed import ProcessGroup
+from pipeline.train.learner import learnable
+from pipeline.train.optimizer import Optimizer, Schedule
+from pipeline.train.settings import Train
+from pipeline.train.stream import LabelledStream
+from pipeline.train.validation import validate
+
+_ENOUGH = 2.0  # seconds of each measurement
+_SAMPLE = 250  # labelled sentences to measure with
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpeed:
+    """What parts of training take.
+
+    Attributes:
+        full: seconds of an update on N_batch examples.
+        least: seconds of an update on the N_batch - K of L alone.
+        round: seconds of scoring K candidates.
+        validation: seconds of predicting one validation sentence.
+        weights: bytes of a predictor.
+    """
+
+    full: float
+    least: float
+    round: float
+    validation: float
+    weights: int
+
+    def seconds(self, settings: Train, validation: int) -> float:
+        """A run's seconds, start-up and early stopping aside.
+
+        Candidates and twins are taken to be as long as labelled sentences; the making of twins is not
+        counted. How many candidates are accepted is not known before: of K_max = 2 K the paper's filter may
+        accept none or K, so its updates are counted as halfway between the smallest and the largest batch,
+        and as many as K_max are scored.
+
+        Args:
+            settings: of the run.
+            validation: sentences validated on.
+        """
+        warm, judges = min(settings.warm_steps, settings.steps), settings.judges
+        rounds, update = -(-settings.k_max // max(settings.k, 1)), (self.full + self.least) / 2
+        if settings.mode == "baseline":
+            rounds, update = 0, self.full
+        elif settings.mode == "no-filter":
+            rounds, update = int(settings.needs_scores), self.full
+        elif settings.accept == "quantile":
+            update = self.full
+        warm_update, twins = self.full, settings.augment != NO_TWINS
+        if twins:  # of each labelled example of a batch
+            warm_update *= 2
+            update += self.full if settings.mode == "baseline" else self.least
+        # M itself, and so many judges, which have no twins
+        scorers = judges + 1 if judges > 1 and settings.needs_scores else 1
+        return (
+            warm * (warm_update + self.full * (scorers - 1))
+            + (settings.steps - warm) * (update + rounds * self.round * scorers)
+            + settings.steps // settings.eval_every * validation * self.validation
+        )
+
+
+def probe_training(settings: Train) -> TrainingSpeed:
+    """Time updates, scoring and validation for a few seconds.
+
+    Raises:
+        InputError: the corpus is not ingested, or has too few labelled sentences.
+        ModelError: the encoder is not there.
+    """
+    require_ingested(settings.corpus)
+    path = settings.corpus / SENTENCES_FILE
+    sentences = {s.sentence_id: s for s in read_sentences(path, lambda s: bool(drawable([s])))}
+    size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
+    chosen = draw(sentences, size, settings.seed)
+    with threads_of_torch(settings.threads):
+        predictor = fresh_predictor(settings, settings.seed, best_device())
+        learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
+        _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
+        group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
+        stream = LabelledStream(learned, settings.seed)
+        optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
+
+        def update(size: int) -> Callable[[int], object]:
+            return lambda n: optimizer.update(stream.sample(n * size, size), 0)
+
+        def score(n: int) -> None:
+            words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
+            with group.autocast():
+                predictor.probability(words, ks, extents)
+
+        few = settings.n_batch - settings.k
+        full = _seconds(update(settings.n_batch))
+        least = _seconds(update(few)) if 0 < few < settings.n_batch else full
+        a_round = _seconds(score) if settings.k else 0.0
+
+        def look(_: int) -> None:
+            with group.autocast():
+                validate(predictor, measured)
+
+        validation = _seconds(look)
+        weights = sum(p.numel() * p.element_size() for p in predictor.parameters())
+        return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
+
+
+def probe_generation(settings: Generate) -> tuple[Probe, int]:
+    """Time the first pairs of a run; returns the probe and how many pairs there are at most.
+
+    Raises:
+        InputError: there are no trees, or none has a reference span.
+        ModelError: the language model is not there.
+        SettingsError: a decoding that cannot give as many fills.
+    """
+    source = source_of(settings)
+    tried = probe_source(source, range(len(source.sizes)), best_device(), _ENOUGH)
+    if tried is None:
+        raise InputError("no tree has a reference span", path=settings.corpus)
+    return tried, sum(source.sizes)
+
+
+def _seconds(work: Callable[[int], object]) -> float:
+    """Mean seconds of a call, after two that warm the caches."""
+    for n in range(2):
+        work(n)
+    done, begun = 0, time.perf_counter()
+    while (passed := time.perf_counter() - begun) < _ENOUGH / 2 or done < 3:
+        work(done + 2)
+        done += 1
+    return passed / done
+
+
+class _Shard(TypedDict):
+    file: str
+    rows: Count
+
+
+class _Shards(TypedDict):
+    """What is read of ``manifest.json`` of a folder of candidates."""
+
+    shards: list[_Shard]
+
+
+class _Draw(TypedDict):
+    validation: Count
+
+
+class _Ingested(TypedDict, total=False):
+    """What is read of ``ingest.json``."""
+
+    splits: dict[str, dict[str, Count]]
+    draws: dict[str, _Draw]
+    unlabelled_seeds: dict[str, Count]
+
+
+PROBE = "probe"
+_GATHER = {"evaluate", "audit", "report"}
+_MIN_WORDS = "of_10_words_or_more"
+_STATES = 4  # times the weights in a checkpoint: they, the best ones, two of AdamW's
+_S = TypeVar("_S", bound=Settings)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, None if it cannot be known yet, and where it is from (or why it is not known)."""
+
+    value: float | None
+    source: str
+
+
+class Estimates:
+    """Estimates for cells.
+
+    Commands are read when this is made, so while params.yaml is as the cells will read it.
+
+    Args:
+        cells: of the grid.
+        durations: what was measured before.
+        probing: whether to probe where nothing was.
+
+    Attributes:
+        obstacles: why probes could not be made, each reason once.
+
+    Raises:
+        SettingsError: a command or params.yaml holds what is no setting.
+    """
+
+    def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
+        self._durations, self._probing = durations, probing
+        self.training = _settings(cells, Train)
+        self.generation = _settings(cells, Generate)
+        self._harvests = _settings(cells, Harvest)
+        self._evaluation = _settings(cells, Evaluate)
+        self._tried: dict[str, Any] = {}
+        self.obstacles: dict[str, None] = {}
+
+    def time(self, cell: Cell) -> Duration | None:
+        """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
+        runs = self._runs(cell)
+        if known := self._durations.known(cell, runs):
+            return known
+        seconds: float | None = None
+        if settings := self.training.get(cell):
+            if speed := self._speed(settings):
+                seconds = speed.seconds(settings, _validation(settings)) / settings.processes
+        elif of := self.generation.get(cell):
+            if tried := self._generated(of):
+                seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
+        elif (about := self._evaluation.get(cell)) and self.training:
+            like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
+            split = _counts(about.corpus).get("splits", {}).get(about.split, {})
+            count = split.get("with_coordination")
+            if like and count is not None and (speed := self._speed(like)):
+                seconds = (runs or 0) * count * speed.validation
+        if seconds is not None:
+            return Duration(seconds, PROBE)
+        return self._durations.guess(cell, runs)
+
+    def _runs(self, cell: Cell) -> int | None:
+        """How many runs a cell that reads them all would find."""
+        if cell.stage not in _GATHER:
+            return None
+        corpus = Path((cell.command.split() + [""] * 3)[2])
+        there = {p.parent for p in corpus.glob("runs/*/*/seed-*/run.json")}
+        return len(there | {_out(s) for s in self.training.values() if s.corpus == corpus})
+
+    def candidates(self, folder: Path) -> Figure:
+        """Candidates in a folder of generation, or the pairs they would come from."""
+        if (folder / MANIFEST).is_file():
+            shards = read_json(folder / MANIFEST, _Shards)["shards"]
+            rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
+            return Figure(sum(rows), "generated")
+        settings = next((s for s in self.generation.values() if s.out == folder), None)
+        if any(harvest.out == folder for harvest in self._harvests.values()):
+            return Figure(None, "harvested from text that is not parsed yet")
+        if settings is None:
+            return Figure(None, "no stage of this grid makes them")
+        try:
+            return Figure(sum(source_of(settings).sizes), "pairs, by the trees")
+        except ConjoinError:
+            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
+        if seeds is None:
+            return Figure(None, "the corpus is not ingested")
+        pairs = min(seeds, settings.limit or seeds) * settings.references
+        return Figure(pairs, "pairs, by the sentences of U" if pairs else "sentences of U")
+
+    def run_size(self, settings: Train) -> Figure:
+        """Bytes of a run's folder."""
+        done = [p.parent for p in settings.corpus.glob("runs/*/*/seed-*/run.json")]
+        if done:
+            return Figure(sum(map(_bytes, done)) / len(done), "runs there")
+        if speed := self._speed(settings):
+            return Figure(speed.weights, "probe (weights)")
+        return Figure(None, "no encoder to look at yet")
+
+    def checkpoints_size(self, settings: Train) -> Figure:
+        """Bytes of a run's checkpoints while it goes on, with the one that is being written."""
+        if not settings.checkpoint_every or settings.checkpoint_every >= settings.steps:
+            return Figure(0.0, "it ends before the first")
+        kept = min(settings.keep + 1, (settings.steps - 1) // settings.checkpoint_every)
+        run = self.run_size(settings)
+        return Figure(run.value and _STATES * kept * run.value, f"{run.source} × {_STATES * kept}")
+
+    def shards_size(self, settings: Generate) -> Figure:
+        """Bytes of a folder of candidates and rejects."""
+        out = settings.out
+        done = list(out.parent.glob(f"seed-*/{MANIFEST}")) if out else []
+        if done:
+            return Figure(sum(_bytes(p.parent) for p in done) / len(done), "shards there")
+        if tried := self._generated(settings):
+            return Figure(tried[0].size / tried[0].items * tried[1], "probe (candidates)")
+        return Figure(None, "no trees or no language model yet")
+
+    def _speed(self, settings: Train) -> TrainingSpeed | None:
+        names = {"corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads"}
+        return self._try(
+            f"train {settings.model_dump(include=names)}", lambda: probe_training(settings)
+        )
+
+    def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
+        key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
+        return self._try(key, lambda: probe_generation(settings))
+
+    def _try(self, key: str, measure: Callable[[], _T]) -> _T | None:
+        """A probe's result, made once; None where something that it needs is not there yet."""
+        if not self._probing:
+            return None
+        if key not in self._tried:
+            try:
+                self._tried[key] = measure()
+            except (ConjoinError, OSError) as error:
+                self._tried[key] = None
+                self.obstacles[str(error)] = None
+        found: _T | None = self._tried[key]
+        return found
+
+
+def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:
+    return {cell: settings_of(cell.command, kind) for cell in cells if cell.stage == kind.stage}
+
+
+def _out(settings: Train) -> Path:
+    name = f"runs/{settings.system or settings.mode}/{settings.labelled}/seed-{settings.seed}"
+    return settings.out or settings.corpus / name
+
+
+def _counts(corpus: Path) -> dict[str, Any]:
+    path = corpus / INGEST_RECORD
+    counts: dict[str, Any] = read_json(path, _Ingested) if path.is_file() else {}
+    return counts
+
+
+def _validation(settings: Train) -> int:
+    """Validation sentences of a run's draw, as ``ingest`` made or would make it."""
+    counts = _counts(settings.corpus)
+    drawn = counts.get("draws", {}).get(f"seed-{settings.seed}/{settings.labelled}")
+    if drawn:
+        return int(drawn["validation"])
+    if str(settings.labelled).isdecimal():
+        return int(settings.labelled) // 5
+    return int(counts.get("splits", {}).get("train", {}).get("with_coordination", 0)) // 6
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

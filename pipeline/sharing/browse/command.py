@@ -1,0 +1,141 @@
+"""``conjoin browse``: read a corpus in a local web page, or write a sample of it as one file."""
+
+import os
+import secrets
+import signal
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import duckdb
+
+from pipeline.core.console import Meter, say, warn
+from pipeline.core.errors import InputError
+from pipeline.core.files import write_text
+from pipeline.corpus.layout import Shards, apart, find_shards
+from pipeline.corpus.licences import terms
+from pipeline.sharing.browse.corpus import Corpus, describe
+from pipeline.sharing.browse.selection import Origin
+from pipeline.sharing.browse.server import address, export_page, listen, serve
+from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.table import corpus_table, keep_sample
+
+
+def run(settings: Browse) -> None:
+    """Serve the page until Ctrl-C, or write the file.
+
+    Raises:
+        InputError: there is no corpus or no text to show, a file is damaged, the port is in use, or
+            the file was asked for and a licence does not permit to hand on the text.
+        ModelError: the predictor cannot be loaded.
+    """
+    shards = find_shards(settings.place)
+    if settings.export:
+        if apart(settings.export, shards.place).is_dir():  # nor over the corpus
+            raise InputError("this is a folder", path=settings.export, remedy="name a file in it")
+        _export(settings, shards)
+        return
+    listener = listen(settings.port)  # before the work of reading, should it be in use
+    # A stop from outside removes the temporary table as Ctrl-C does.
+    usual = signal.signal(signal.SIGTERM, _stop)
+    try:
+        with open_corpus(settings, shards) as corpus:
+            token = secrets.token_urlsafe()
+            url = address(listener, token)
+            usable, rejected = corpus.about["usable"], corpus.about["rejected"]
+            say(f"{usable:,} candidates and {rejected:,} rejects: {url} (Ctrl-C ends it)")
+            for expression, known in corpus.about["terms"].items():
+                if known["why"]:
+                    warn(f"licence {expression}: do not pass text on: {known['why']}")
+            with _opened(url) if settings.open and _has_display() else nullcontext():
+                serve(corpus, listener, token)
+    except KeyboardInterrupt:
+        pass  # while it was reading or scoring
+    finally:
+        listener.close()
+        signal.signal(signal.SIGTERM, usual)
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open the browser at an address that nobody else on the machine may know.
+
+    All users see the arguments of a process, so the browser gets the name of a file that sends it on.
+    """
+    with TemporaryDirectory(prefix="conjoin-browse-") as folder:  # of this user alone
+        page = Path(folder) / "page.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={escape(url)}">\n')
+        webbrowser.open(page.as_uri())
+        yield
+
+
+@contextmanager
+def open_corpus(settings: Browse, shards: Shards) -> Iterator[Corpus]:
+    """The corpus with what δ judges by; with ``export``, a sample of it."""
+    judge = None
+    if settings.predictor:  # torch takes seconds, and is not needed without
+        from pipeline.sharing.browse.scores import Judge, judge_sample  # noqa: PLC0415
+
+        judge = Judge(settings.predictor)
+    with corpus_table(shards) as database:
+        sample = None
+        if settings.export:
+            of = _count(database)
+            keep_sample(database, settings.sample, settings.seed)
+            _require_terms(database, shards)
+            sample = {"rows": _count(database), "of": of, "seed": settings.seed}
+        judged = _count(database, "WHERE reason IS NULL")
+        if judge:
+            # What stands in a file cannot be scored later.
+            size = judged if settings.export else min(judged, settings.scored)
+            with Meter("scoring candidates", size) as meter:
+                judged = judge_sample(database, judge, size, settings.seed, meter.advance)
+        about = describe(
+            database, shards, predictor=settings.predictor, judged=judged, sample=sample
+        )
+        yield Corpus(database, about, judge, Origin(settings.place, settings.predictor))
+
+
+def _export(settings: Browse, shards: Shards) -> None:
+    assert settings.export is not None  # noqa: S101 - for mypy: run() asked
+    with open_corpus(settings, shards) as corpus:
+        rows = corpus.everything()
+        write_text(settings.export, export_page(corpus.about, rows))
+        sample = corpus.about["sample"]
+    size = settings.export.stat().st_size / 2**20
+    say(
+        f"{settings.export}: a sample of {len(rows):,} of {sample['of']:,} rows "
+        f"(seed {settings.seed}), {size:.1f} MB, opens in any browser"
+    )
+
+
+def _stop(signum: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+def _require_terms(database: duckdb.DuckDBPyConnection, shards: Shards) -> None:
+    """Refuse to write text into a file, which is for passing on, if its licence forbids that."""
+    found = database.execute("SELECT DISTINCT license FROM corpus.rows ORDER BY ALL").fetchall()
+    for (expression,) in found:
+        known = terms(expression or "unknown")
+        if not known.redistributable:
+            raise InputError(
+                f"licence {expression}: {known.why}, so no file of it is written", path=shards.place,
+                remedy="leave out --export to read it in the browser of this machine",
+            )  # fmt: skip
+
+
+def _count(database: duckdb.DuckDBPyConnection, where: str = "") -> int:
+    row = database.execute(f"SELECT count(*) FROM corpus.rows {where}").fetchone()  # noqa: S608
+    return int(row[0]) if row else 0
+
+
+def _has_display() -> bool:
+    return sys.platform in {"darwin", "win32"} or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )

@@ -1,0 +1,115 @@
+"""``conjoin export``: a corpus for tools that do not read Parquet."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.core.console import Meter, say, tell, warn
+from pipeline.core.errors import InputError
+from pipeline.core.tally import Tally
+from pipeline.corpus.layout import apart
+from pipeline.corpus.licences import terms
+from pipeline.corpus.rows import strays
+from pipeline.sharing.export.formats import FORMATS
+from pipeline.sharing.export.items import Items
+from pipeline.sharing.export.protocol import Item
+from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.text_file import TextFile
+from pipeline.text.coordinations import UNTAGGED
+
+STDOUT = Path("-")
+
+
+def run(settings: Export) -> None:
+    """Write what is there into ``settings.out``, whole or not at all, or to standard output.
+
+    With ``overwrite`` an earlier export that stands there is replaced, and nothing else.
+
+    Raises:
+        InputError: there is nothing to write, or it is damaged or without text; ``out`` is part of the
+            corpus, an earlier export without ``overwrite``, or something else.
+        SettingsError: options that do not go together.
+    """
+    form, tally = FORMATS[settings.format], Tally()
+    with Items(settings, trees=form.trees) as items:
+        if settings.out == STDOUT:
+            if not isinstance(form, TextFile):
+                raise InputError(
+                    f"{settings.format} is no text, so standard output cannot have it",
+                    remedy="name a file or folder with --out",
+                )
+        else:
+            apart(settings.out, items.place)
+            form.check(settings.out, FORMATS.values())
+            if not settings.overwrite and _holds_something(settings.out):
+                raise InputError(
+                    "an earlier export stands there", path=settings.out,
+                    remedy="replace it with --overwrite, or choose another --out",
+                )  # fmt: skip
+        if items.shards is not None and (left_out := strays(items.shards)):
+            warn(left_out)
+        total = min(items.total, settings.limit or sys.maxsize)
+        seen = _Seen()
+        with Meter(f"export, {items.what}s", total) as meter:
+            counted = _counted(items, meter, seen)
+            if settings.out == STDOUT and isinstance(form, TextFile):
+                form.stream(counted, tally)
+                _require_some(settings, items, tally)
+            else:
+                with form.opened(settings.out) as out:
+                    form.write(out, counted, tally)
+                    _require_some(settings, items, tally)
+        _tell(settings, items, tally)
+    if form.caution:
+        warn(form.caution)
+    if form.trees and seen.untagged:
+        warn(
+            f"{seen.untagged:,} trees have words without a tag ({UNTAGGED}): their parser has no tagger; "
+            "`conjoin preparse` writes one"
+        )
+    for expression in sorted(seen.licences):
+        if not terms(expression).redistributable:
+            warn(f"licence {expression}: do not pass its text on: {terms(expression).why}")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is said of an export at the end: licences, and how many trees have words without a tag."""
+
+    licences: set[str] = field(default_factory=set)
+    untagged: int = 0
+
+
+def _holds_something(out: Path) -> bool:
+    if out.is_dir():
+        return any(out.iterdir())
+    return out.is_file() and out.stat().st_size > 0
+
+
+def _require_some(settings: Export, items: Items, tally: Tally) -> None:
+    if tally.kept:
+        return
+    makes_trees = FORMATS[settings.format].trees and items.shards is not None
+    trees = "; trees are made of those of `conjoin preparse`" if makes_trees else ""
+    why = ", ".join(reason for reason, _ in tally.rows()[1:]) or "there is none"
+    raise InputError(
+        f"no {items.what} to write as {settings.format} ({why})", path=settings.place,
+        remedy=f"choose another --format or corpus{trees}",
+    )  # fmt: skip
+
+
+def _tell(settings: Export, items: Items, tally: Tally) -> None:
+    left = "; left out: " + ", ".join(f"{n:,} with {why}" for why, n in tally.rows()[1:])
+    what = items.what if tally.kept == 1 else f"{items.what}s"
+    place = "standard output" if settings.out == STDOUT else settings.out
+    line = f"{tally.kept:,} {what} written to {place}{left if tally.refused else ''}"
+    (tell if settings.out == STDOUT else say)(line)
+
+
+def _counted(items: Iterable[Item], meter: Meter, seen: _Seen) -> Iterator[Item]:
+    for item in items:
+        seen.licences.add(item.license)
+        seen.untagged += item.tree is not None and UNTAGGED in (item.tags or ())
+        yield item
+        meter.advance()

@@ -1,0 +1,57 @@
+"""Settings of ``conjoin export``."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.core.settings import (
+    TREES_OF_HELP,
+    DrawSize,
+    TreesName,
+    TreesOf,
+)
+from pipeline.sharing.place import OfPlace
+
+
+class Export(OfPlace):
+    """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
+
+    stage: ClassVar[str] = "export"
+
+    place: Path = Field(
+        description="Folder of candidates, release, or a Parquet file of either; or a corpus folder, whose "
+        "sentences are written with their gold coordinations and trees."
+    )
+    format: Literal["ptb", "ptb-ext", "conllu", "bioes", "spacy", "brat", "jsonl"] = Field(
+        description="What to write. ptb: a tree with tags a line; ptb-ext: flat, only coordinations; "
+        "conllu: a word a line, coordinations in MISC, no dependencies; bioes: a word and its label a line; "
+        "spacy: a DocBin; brat: stand-off files; jsonl: an object a line."
+    )
+    out: Path = Field(
+        description="File to write, for brat a folder; '-' writes text formats to standard output."
+    )
+    overwrite: bool = Field(False, description="Replace an earlier export that stands there.")
+    limit: int | None = Field(
+        None, ge=1, description="Only the first so many candidates or sentences."
+    )
+    split: Literal["train", "dev", "test", "test2"] | None = Field(
+        None, description="corpus folder: only the sentences of this split."
+    )
+    labelled: DrawSize | None = Field(
+        None,
+        description="corpus folder: only the labelled sentences of this draw of L, N or full; trees: the "
+        "draw that they go with.",
+    )
+    seed: int = Field(0, ge=0, description="labelled: seed of the draw.")
+    trees_of: TreesOf = Field("best", description=f"ptb of candidates: {TREES_OF_HELP}")
+    trees: TreesName | None = Field(
+        None,
+        description="ptb of candidates: the parser's trees that `preparse --name` gave this name, of the "
+        "draw --labelled and --seed; unset: those that the candidates were made of.",
+    )
+    corpus: Path | None = Field(
+        None,
+        description="ptb of candidates: corpus folder they were made from; unset: the nearest at or above "
+        "PLACE.",
+    )

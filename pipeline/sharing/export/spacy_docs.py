@@ -1,0 +1,107 @@
+"""A ``.spacy`` file: spaCy's own ``DocBin``, with the conjuncts as a span group that ``spancat`` learns from.
+
+spaCy is an optional extra (``pip install '.[spacy]'``), imported when a file is written.
+"""
+
+import zlib
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import InputError
+from pipeline.core.files import atomic
+from pipeline.core.tally import Tally
+from pipeline.sharing.export.protocol import Format, Item, require_plain, written
+from pipeline.text.natural import join_words
+
+CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
+"""Names of the span groups; ``sc`` is the one that ``spancat`` is told of unless it is told of another."""
+
+_MISSING = "spaCy is not installed"
+_BEGIN = b"version"  # the first key of what a DocBin holds
+
+
+class SpacyDocs:
+    """One file of documents, each a sentence.
+
+    The group ``sc`` has the conjuncts under the label of their structure, ``coordinations`` whole structures,
+    ``coordinators`` the coordinators under their word; spans of one structure have its number as ``id``.
+    """
+
+    trees, caution = False, ""
+    opened = staticmethod(atomic)
+
+    def check(self, out: Path, formats: Iterable[Format]) -> None:
+        """See ``Format``: spaCy is there, and ``out`` is no folder and no file but an earlier DocBin."""
+        del formats  # no other is a DocBin
+        _require_spacy()
+        if out.is_dir():
+            raise InputError("this is a folder", path=out, remedy="name a file in it")
+        if out.exists() and not _is_doc_bin(out):
+            raise InputError(
+                "this file is no earlier export", path=out,
+                remedy="choose another --out, or remove it yourself",
+            )  # fmt: skip
+
+    def write(self, out: Path, items: Iterable[Item], tally: Tally) -> None:
+        """See ``Format``."""
+        spacy = _require_spacy()
+        from spacy.tokens import DocBin  # noqa: PLC0415 - an optional extra
+
+        vocabulary = spacy.blank("en").vocab
+        docs = DocBin(attrs=["TAG", "SENT_START", "SPACY"], store_user_data=True)
+        for doc in written(items, lambda item: _doc(vocabulary, item), tally):
+            docs.add(doc)
+        out.write_bytes(docs.to_bytes())
+
+
+def _require_spacy() -> Any:
+    try:
+        import spacy  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise InputError(
+            _MISSING,
+            remedy="install the extra: pip install '.[spacy]' in conjoin's folder, or take another --format",
+        ) from error
+    return spacy
+
+
+def _doc(vocabulary: Any, item: Item) -> Any:
+    from spacy.tokens import Doc, Span  # noqa: PLC0415 - an optional extra
+
+    words = list(item.words)
+    require_plain(words, "\t\n\r", "a word with a tab or line end, or without characters")
+    offsets = join_words(words).offsets
+    spaces = [one[1] < two[0] for one, two in pairwise(offsets)]
+    doc = Doc(
+        vocabulary, words=words, spaces=[*spaces, False], tags=list(item.tags) if item.tags else None,
+        sent_starts=[True, *[False] * (len(words) - 1)],
+    )  # fmt: skip
+    groups: dict[str, list[Any]] = {CONJUNCTS: [], COORDINATIONS: [], COORDINATORS: []}
+    for number, each in enumerate(item.structures, 1):
+        name = str(number)
+        groups[CONJUNCTS] += [
+            Span(doc, s.start, s.end, each.label, span_id=name) for s in each.conjuncts
+        ]
+        groups[COORDINATIONS].append(Span(doc, each.start, each.end, each.label, span_id=name))
+        at = each.coordinator
+        groups[COORDINATORS].append(Span(doc, at, at + 1, each.word.lower(), span_id=name))
+    for group, spans in groups.items():
+        doc.spans[group] = spans
+    doc.user_data = {"id": item.name, "license": item.license}
+    return doc
+
+
+def _is_doc_bin(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(256)
+    try:
+        return not begin or _BEGIN in zlib.decompressobj().decompress(begin)[:16]
+    except zlib.error:
+        return False
+
+
+SPACY = SpacyDocs()

@@ -1,0 +1,1 @@
+"""``conjoin merge``."""

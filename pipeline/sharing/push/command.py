@@ -1,0 +1,122 @@
+"""``conjoin push``: a release to a dataset repository of the Hugging Face hub, or what would be sent."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.console import say, table, warn
+from pipeline.core.errors import InputError
+from pipeline.corpus.layout import find_shards
+from pipeline.corpus.licences import terms
+from pipeline.release.package import checked_files
+from pipeline.sharing.push.settings import Push
+
+_STALE = ["data/*", "rejected/*", "provenance/*"]
+"""What an earlier version may have left in the repository, and would be loaded with this one."""
+
+
+def run(settings: Push) -> None:
+    """Show what would be sent, or send it.
+
+    Raises:
+        InputError: this is no release, it is damaged, its text must not be handed on, there is no
+            token, or the hub refuses or cannot be reached.
+    """
+    manifest = _release(settings.release)
+    files = checked_files(settings.release)
+    _show(settings, manifest, files)
+    if settings.dry_run:
+        say("Nothing was sent: this was a dry run. Add --no-dry-run to send it.")
+        return
+    say(f"Sent: {_send(settings, manifest, files)}")
+
+
+def _release(place: Path) -> Mapping[str, Any]:
+    """The manifest of a release that may be handed on."""
+    shards = find_shards(place)
+    manifest = shards.manifest
+    if shards.kind not in {"release", "stand-off"} or manifest is None or "license" not in manifest:
+        raise InputError(
+            "this is not a release", path=place, remedy="make one with `conjoin release`"
+        )
+    allowed = terms(str(manifest["license"]))
+    if shards.kind == "release" and not allowed.redistributable:
+        if manifest.get("rehydrated"):
+            raise InputError(
+                f"this release was rebuilt with its source's text, which must not be handed on under "
+                f"{manifest['license']}",
+                path=place, remedy="push the stand-off release it came from",
+            )  # fmt: skip
+        raise InputError(
+            f"the licence {manifest['license']} forbids to hand on the text: {allowed.why}",
+            path=place, remedy="make a release with --stand-off",
+        )  # fmt: skip
+    return manifest
+
+
+def _show(settings: Push, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:
+    sizes = [path.stat().st_size for path in files]
+    names = [path.relative_to(settings.release).as_posix() for path in files]
+    rows = [*zip(names, sizes, strict=True), (f"{len(files)} files", sum(sizes))]
+    table(f"{manifest['name']} {manifest['version']}", ("file", "bytes"), rows)
+    new = "private" if settings.private else "public"
+    say(f"to        dataset repository {settings.repository} ({new} if it has to be made)")
+    if manifest["url"] and settings.repository not in str(manifest["url"]):
+        warn(
+            f"the card says that the corpus is at {manifest['url']}: `conjoin release --url` changes it"
+        )
+    say(f"message   {_message(manifest)}")
+    say(f"licence   {manifest['license']}: {terms(str(manifest['license'])).why}")
+    if manifest["stand_off"]:
+        say("text      none of the source: this is a stand-off release")
+    say(f"removed   {', '.join(_STALE)} of the repository that are not among these files")
+
+
+def _message(manifest: Mapping[str, Any]) -> str:
+    digest = manifest["digests"]["train"]
+    return f"{manifest['name']} {manifest['version']} (row digest {digest[:16]})"
+
+
+def _send(settings: Push, manifest: Mapping[str, Any], files: Sequence[Path]) -> str:
+    """Upload in one commit; returns its address."""
+    # The hub's client takes a second to import, which a dry run does not need.
+    from huggingface_hub import HfApi, get_token  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
+
+    if get_token() is None:
+        raise InputError(
+            "no token of the hub, so nothing was sent",
+            remedy="run `hf auth login`, or set HF_TOKEN to a token with write permission",
+        )
+    api = HfApi(library_name="conjoin", library_version=str(manifest["conjoin"]))
+    try:
+        api.create_repo(
+            settings.repository, repo_type="dataset", private=settings.private, exist_ok=True
+        )
+        commit = api.upload_folder(
+            repo_id=settings.repository,
+            repo_type="dataset",
+            folder_path=settings.release,
+            allow_patterns=[path.relative_to(settings.release).as_posix() for path in files],
+            delete_patterns=_STALE,
+            commit_message=_message(manifest),
+        )
+    except HfHubHTTPError as error:
+        raise InputError(
+            f"the hub refused {settings.repository}: {error.server_message or error}",
+            remedy=_REMEDIES.get(error.response.status_code, "try again later"),
+        ) from error
+    except Exception as error:  # of the HTTP library that the hub's client happens to use
+        raise InputError(
+            f"the hub cannot be reached: {error}", remedy="check the network and try again"
+        ) from error
+    return str(commit.commit_url)
+
+
+_REMEDIES = {
+    401: "the token is not valid: run `hf auth login` again, or set HF_TOKEN",
+    403: "the token must have write permission, and you must be allowed to write to this owner's "
+    "repositories",
+    404: "check owner and name, and that the token may see the repository",
+}
+"""What to do about what the hub answers, by HTTP status."""

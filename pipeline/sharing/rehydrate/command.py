@@ -1,0 +1,62 @@
+"""``conjoin rehydrate``: a stand-off release with the text restored, for users who have the source."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.console import say, table
+from pipeline.core.errors import InputError
+from pipeline.core.files import atomic_folder
+from pipeline.corpus.layout import Shards, find_shards
+from pipeline.corpus.licences import terms
+from pipeline.corpus.origin import facts, sentences_of
+from pipeline.corpus.rows import require_whole
+from pipeline.corpus.statistics import summarise
+from pipeline.release.card import write_documents
+from pipeline.release.package import carry_provenance, replaceable, write_checksums
+from pipeline.release.rehydrate import write_rehydrated
+from pipeline.release.shards import CONFIGS
+from pipeline.sharing.rehydrate.settings import Rehydrate
+
+
+def run(settings: Rehydrate) -> None:
+    """Rebuild the release into ``settings.out``, whole or not at all.
+
+    Raises:
+        InputError: there is no stand-off release, it is damaged, the source is not the one it was
+            made of, or ``out`` is something else than a release.
+    """
+    shards = _input(settings.release)
+    source = sentences_of(settings.source)
+    out = replaceable(settings.out, settings.release, source)
+    require_whole(shards)
+    facts(source)  # a sentence must not stand there twice
+    with atomic_folder(out) as folder:
+        manifest = write_rehydrated(folder, shards, source, settings.shown_command())
+        carry_provenance(folder, settings.release)
+        write_documents(folder, manifest, summarise(find_shards(folder), source))
+        write_checksums(folder)
+    _print(settings, manifest)
+
+
+def _input(place: Path) -> Shards:
+    shards = find_shards(place)
+    if shards.kind != "stand-off":
+        what = "has its text already" if shards.kind == "release" else "is no release"
+        raise InputError(
+            f"this {what}", path=place, remedy="name a folder that `conjoin release --stand-off` wrote"
+        )  # fmt: skip
+    return shards
+
+
+def _print(settings: Rehydrate, manifest: Mapping[str, Any]) -> None:
+    table(
+        f"{manifest['name']} {manifest['version']}, rebuilt in {settings.out}",
+        ("configuration", "rows", "row digest, as released"),
+        [(config, manifest["rows"][config], manifest["digests"][config]) for config in CONFIGS],
+    )
+    if not terms(manifest["license"]).redistributable:
+        say(
+            f"Do not pass this folder on: it holds the source's text, under {manifest['license']}. "
+            "What may be passed on is the stand-off release it was rebuilt from."
+        )

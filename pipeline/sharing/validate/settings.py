@@ -1,0 +1,42 @@
+"""Settings of ``conjoin validate``."""
+
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
+from pipeline.sharing.place import OfPlace
+
+
+class Validate(OfPlace):
+    """Check a corpus: schema, checksums, digests, ids, spans, text, licence."""
+
+    stage: ClassVar[str] = "validate"
+
+    examples: int = Field(3, ge=0, description="Rows shown of each kind of violation.")
+    apart: list[str] = Field(
+        [],
+        description="Held-out splits of --corpus, e.g. dev,test: a row that says what one of their "
+        "sentences says is a violation.",
+    )
+    corpus: Path | None = Field(
+        None, description="apart: the corpus folder; unset: the nearest at or above PLACE."
+    )
+    json_: bool = Field(False, description="Print one JSON object instead.")
+
+    @field_validator("apart", mode="before")
+    @classmethod
+    def _split_up(cls, value: Any) -> Any:
+        return by_commas(value)
+
+    @field_validator("apart")
+    @classmethod
+    def _are_splits(cls, value: list[str]) -> list[str]:
+        return held_out_splits(value)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if self.corpus is not None and not self.apart:
+            raise ValueError(NO_SPLITS)
+        return self

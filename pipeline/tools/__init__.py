@@ -1,1 +1,0 @@
-"""Commands that are not stages of the DVC graph: repro, validate, browse, merge, export, predict, etc."""

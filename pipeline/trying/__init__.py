@@ -1,0 +1,1 @@
+"""Commands that try a model or a predictor on a few sentences."""

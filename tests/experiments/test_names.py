@@ -1,0 +1,100 @@
+"""Names of params.yaml that go into shell commands, and commands that are none: one line each."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.errors import InputError, SettingsError
+from pipeline.evaluate.settings import Evaluate
+from pipeline.experiments.cells import Cells, settings_of
+from pipeline.experiments.grid import GRID, grid
+from pipeline.experiments.names import check_names
+from pipeline.experiments.plan.settings import Plan
+
+PATH = Path("params.yaml")
+
+
+@pytest.mark.parametrize(
+    "name", ["x; ls", "$(ls)", "../x", "a/b", "a b", "a\nb", "it's", "", "-x", None, True]
+)
+def test_what_is_no_plain_name_is_refused(name: object) -> None:
+    """In every list, as itself or as the name of an entry."""
+    for key in GRID:
+        for entry in (name, {"name": name}):
+            with pytest.raises(SettingsError, match=rf"params.yaml: {key}\[0\].* plain name"):
+                check_names({key: [entry]}, GRID, PATH)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"options": "--sync; ls"}, "options = '--sync; ls': must be flags"),
+        ({"options": "--x 'a"}, "must be flags"),
+        ({"options": 3}, "must be flags"),
+        ({"options": {"a b": 1}}, "plain name"),
+        ({"options": {"a": {"b": 1}}}, "must be a number or text on one line"),
+        ({"candidates": "../c"}, "must be a place below the corpus folder"),
+        ({"base": "/c"}, "must be a place below the corpus folder"),
+        ({3: "x y"}, "plain name"),
+    ],
+)
+def test_what_is_no_place_and_no_option_is_refused(entry: dict[Any, Any], said: str) -> None:
+    """Values of a mapping of options may be any line of text: DVC puts them in quotes."""
+    with pytest.raises(SettingsError, match=said):
+        check_names({"systems": [entry]}, GRID, PATH)
+    good = {"name": "a", "candidates": "a/b", "options": {"caption": "it's; $(x)", "k": [1, "b"]}}
+    check_names({"systems": [good, {"options": "--objective twins --base models/t5"}]}, GRID, PATH)
+
+
+@pytest.mark.parametrize("value", [None, 3, {}, "x"])
+def test_a_list_is_a_list(value: object) -> None:
+    """DVC would say so in its own way, or expand a text by its characters."""
+    with pytest.raises(SettingsError, match=r"seeds = .*: must be a list"):
+        check_names({"seeds": value}, GRID, PATH)
+
+
+@pytest.mark.parametrize(
+    "command", ["conjoin evaluate 'x", "conjoin evaluate x y", "conjoin evaluate x --limit"]
+)
+def test_a_command_that_is_none_is_named(command: str) -> None:
+    """Half a quote, a word too many, an option without its value."""
+    with pytest.raises(SettingsError, match="not a command of conjoin's: conjoin evaluate"):
+        settings_of(command, Evaluate)
+
+
+def project(folder: Path, stages: str) -> None:
+    """A DVC project without git."""
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    (folder / "dvc.yaml").write_text(stages)
+
+
+def test_what_is_only_tracked_is_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`dvc add` gives a stage without a command, which others may need."""
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, "stages:\n  a:\n    cmd: cat raw > out\n    deps: [raw]\n    outs: [out]\n")
+    (tmp_path / "raw").write_text("x")
+    (tmp_path / "raw.dvc").write_text(
+        "outs:\n- path: raw\n  hash: md5\n  md5: 9dd4e461268c8034f5c8564e155c67a6\n"
+    )
+    (cell,) = Cells().all
+    assert (cell.name, cell.needs) == ("a", frozenset())
+
+
+@pytest.mark.parametrize(
+    ("stages", "said"),
+    [
+        ("stages: {a: {cmd: [x, y]}}", "stage a: several commands; join them with &&"),
+        ("[" * 3000, "no usable DVC pipeline: dvc.yaml"),
+        ("a: 2026-99-99", "no usable DVC pipeline: dvc.yaml: a value cannot be read"),
+    ],
+)
+def test_a_pipeline_that_is_none_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stages: str, said: str
+) -> None:
+    """DVC would show its own traceback, or read without end."""
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, stages)
+    with pytest.raises(InputError, match=said), grid(Plan()):
+        pass

@@ -1,0 +1,206 @@
+"""`conjoin plan`: times by their source, lanes, and what is printed before anything is there."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pipeline.core.errors import SettingsError
+from pipeline.core.files import write_json
+from pipeline.core.parquet import write_rows
+from pipeline.core.schema import SENTENCES, sentence_row
+from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.experiments.cells import Cell, settings_of
+from pipeline.experiments.durations import ALIKE, GUESS, MEASURED, Duration, Durations
+from pipeline.experiments.parallel import makespan
+from pipeline.experiments.plan import estimates
+from pipeline.experiments.plan.command import run
+from pipeline.experiments.plan.estimates import TrainingSpeed, probe_generation, probe_training
+from pipeline.experiments.plan.settings import Plan
+from pipeline.generate.settings import Generate
+from pipeline.sources import dry_run
+from pipeline.train.settings import Train
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAIN = "conjoin train data/{} --system {} --mode {} --labelled 50 --seed {} --params params.yaml"
+
+
+def cell(name: str, *needs: str, command: str = "") -> Cell:
+    """A cell of that name."""
+    return Cell(name, command or name, frozenset(needs), ("train.default", "train.x", "seeds"))
+
+
+def train(corpus: str, mode: str, seed: int, system: str = "s") -> Cell:
+    """A cell of training."""
+    return cell(f"train@{system}-{mode}-{seed}", command=TRAIN.format(corpus, system, mode, seed))
+
+
+def test_lanes_take_the_longest_chain_or_the_share_of_all() -> None:
+    """Two lanes halve what does not wait; what waits for one cell after the other does not gain."""
+    chain = [cell("a"), cell("b", "a"), cell("c", "b")]
+    seconds = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "elsewhere": 99.0}
+    assert makespan(chain, seconds, 2) == 6.0
+    apart = [cell("a"), cell("b"), cell("c", "elsewhere"), cell("d")]
+    assert makespan(apart, seconds, 1) == 10.0
+    # a and b begin; c follows a at 1, d follows b at 2.
+    assert makespan(apart, seconds, 2) == 6.0
+    assert makespan([], seconds, 2) == 0.0
+
+
+def test_times_are_measured_alike_or_guessed(tmp_path: Path) -> None:
+    """The cell's own time, else the mean of those most like it, while their settings are the same."""
+    path, document = tmp_path / "times.json", {"train": {"x": {"steps": 5}}, "seeds": [0]}
+    known = Durations(document, path)
+    first, second, other = (
+        train("x", "filter", 0),
+        train("x", "filter", 1),
+        train("x", "baseline", 0),
+    )
+    known.record([(first, 10.0, 9.0), (second, 20.0, 9.0), (other, 1.0, 1.0)], [])
+    known = Durations(document | {"seeds": [0, 1]}, path)  # the grid's, not the cells'
+    assert known.known(first) == Duration(10.0, MEASURED)
+    assert known.known(train("x", "filter", 2)) == Duration(15.0, ALIKE)
+    assert known.known(train("x", "no-filter", 0)) is None
+    changed = Durations({"train": {"x": {"steps": 6}}}, path)
+    assert changed.known(first) is None
+    assert changed.guess(first) is None
+    world = changed.guess(train("world", "filter", 0))
+    assert world is not None
+    assert world.source == GUESS
+    assert changed.expected([first, train("world", "filter", 0)]) > world.seconds
+    # What reads all runs takes longer after more of them.
+    write_json(tmp_path / "x/runs/s/50/seed-0/run.json", {})
+    report = cell("report", command=f"conjoin report {tmp_path / 'x'} --params params.yaml")
+    known.record([(report, 8.0, 1.0)], [])
+    assert known.known(report, runs=3) == Duration(24.0, MEASURED)
+    assert known.known(report) == Duration(8.0, MEASURED)
+
+
+def test_times_of_other_grids_are_kept(tmp_path: Path) -> None:
+    """Unless this grid has another command under the same name."""
+    path = tmp_path / "times.json"
+    Durations({}, path).record([(cell("a", command="old"), 1.0, 1.0), (cell("b"), 2.0, 1.0)], [])
+    Durations({}, path).record([(cell("c"), 3.0, 1.0)], [cell("a", command="new"), cell("c")])
+    again = Durations({}, path)
+    assert again.known(cell("b")) == Duration(2.0, MEASURED)
+    assert again.known(cell("a", command="old")) is None
+
+
+def test_commands_are_read_back(tmp_path: Path) -> None:
+    """Flags, negated flags, positions and the params file give the settings they would run with."""
+    params = tmp_path / "params.yaml"
+    params.write_text("generate: {default: {references: 3}, x: {}}\n")
+    line = f"conjoin generate data/x --lm bert --no-sync --seed 4 --params {params}"
+    settings = settings_of(line, Generate)
+    assert settings == Generate(corpus=Path("data/x"), lm="bert", sync=False, seed=4, references=3)
+    with pytest.raises(SettingsError, match=r"generate\.colour"):
+        settings_of("conjoin generate data/x --colour red", Generate)
+
+
+def test_a_runs_time_is_made_of_its_parts() -> None:
+    """Baselines score nothing, nor does no filter that weighs alike; else K a step, with a filter K_max."""
+    speed = TrainingSpeed(full=1.0, least=0.5, round=0.1, validation=0.01, weights=4)
+    given: dict[str, Any] = {
+        "corpus": Path("x"), "candidates": Path("y"), "steps": 100, "warm_steps": 40,
+        "eval_every": 10,
+    }  # fmt: skip
+    assert speed.seconds(Train(**given, mode="baseline"), 20) == pytest.approx(100 + 2)
+    assert speed.seconds(Train(**given, mode="no-filter", judges=3), 20) == pytest.approx(100 + 2)
+    weighed = Train(**given, mode="no-filter", weigh="rank")
+    assert speed.seconds(weighed, 20) == pytest.approx(100 + 6 + 2)
+    assert speed.seconds(Train(**given), 20) == pytest.approx(40 + 60 * (0.75 + 0.2) + 2)
+    quantile = Train(**given, accept="quantile")
+    assert speed.seconds(quantile, 20) == pytest.approx(40 + 60 * (1 + 0.2) + 2)
+    judges = Train(**given, judges=3)
+    assert speed.seconds(judges, 20) == pytest.approx(160 + 60 * (0.75 + 0.8) + 2)
+
+
+def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a tiny corpus: speeds above 0, the predictor's bytes, all pairs counted, nothing written."""
+    monkeypatch.setattr(estimates, "_ENOUGH", 0.0)
+    before = sorted(corpus.rglob("*"))
+    tried, pairs = probe_generation(Generate(corpus=corpus, lm="t5", references=2))
+    assert pairs == 60
+    assert 0 < tried.items <= pairs
+    assert tried.seconds > 0
+    assert tried.size > 0
+    assert sorted(corpus.rglob("*")) == before
+    gold = (Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3))),)
+    sentences = [
+        Sentence(f"s{n}", "d", "train", ("lamp", "and", "harbor", f"w{n}"), None, None, gold, "CC0")
+        for n in range(24)
+    ]
+    write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
+    settings = Train(corpus=corpus, mode="baseline", mlp_hidden=8)
+    speed = probe_training(settings)
+    assert min(speed.full, speed.least, speed.round, speed.validation) > 0
+    weights = (corpus / "models/bert/model.safetensors").stat().st_size
+    assert 0.5 * weights < speed.weights < 2 * weights
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's own dvc.yaml and params.yaml, without data."""
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    for name in ("dvc.yaml", "params.yaml"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """First cell of each table row → the others."""
+    cells = [[part.strip() for part in line.split("│")] for line in text.splitlines()]
+    return {row[0]: row[1:] for row in cells if len(row) > 2}
+
+
+def test_before_anything_is_there_it_says_what_is_not_known(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The world has rough guesses, another corpus none; once counted, U says how many pairs."""
+    params = (project / "params.yaml").read_bytes()
+    run(Plan(preset="figure4", jobs=2))
+    shown = capsys.readouterr().out
+    table = rows(shown)
+    assert table["train"][:3] == ["175", "0", "175"]
+    assert table["train"][5] == GUESS
+    assert table["generate"][:3] == ["25", "0", "25"]
+    world = Train(
+        corpus=Path("data/world"), candidates="any", **yaml.safe_load(params)["train"]["world"]
+    )
+    examined = f"{world.k_max * (world.steps - world.warm_steps):,}"
+    assert table["t5 (world)"] == [examined, "unknown", "unknown", "the corpus is not ingested"]
+    assert table["runs"][1] == "unknown"
+    assert "no probe yet: data/world: no corpus here" in shown
+    assert "run it: conjoin repro --preset figure4 --jobs 2" in shown
+    assert "with DVC alone: dvc exp run -S 'labelled=[50, 100, 250, 500, full]'" in shown
+    times = re.findall(r"time on \d lanes?: (?:(\d+) h )?(\d+) min", shown)
+    lanes = [60 * int(hours or 0) + int(minutes) for hours, minutes in times]
+    assert len(lanes) == 2
+    assert lanes[0] > lanes[1]
+    assert (project / "params.yaml").read_bytes() == params
+    assert not (project / "data").exists()
+    write_json(
+        project / "data/genia/ingest.json", {"unlabelled_seeds": {"of_10_words_or_more": 5_000}}
+    )
+    run(Plan(preset="table2", corpus=["genia"], jobs=2, probe=False))
+    shown = capsys.readouterr().out
+    table = rows(shown)
+    assert table["train"][3:] == ["unknown", "unknown", "unknown"]
+    constants = yaml.safe_load(params)["train"]["genia"]
+    train = Train(corpus=Path("data/genia"), candidates="any", **constants)
+    examined = train.k_max * (train.steps - train.warm_steps)
+    shares = [f"{examined:,}", "5,000", f"{examined / 5_000:.1f}", "pairs, by the sentences of U"]
+    assert table["t5 (genia)"] == shares
+    assert "time on 2 lanes: at least 0 s" in shown
+    assert "105 cells have no estimate" in shown
+    assert "not to be run yet: data/raw/genia/text: no raw text for the language models" in shown
+
+
+def test_sizes_and_durations_are_said_in_words() -> None:
+    """As the forecast of generation says them."""
+    assert (dry_run.duration(3700), dry_run.size(2.5e6)) == ("1 h 1 min", "2.5 MB")

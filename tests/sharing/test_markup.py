@@ -1,0 +1,46 @@
+"""Text of a corpus is shown as it stands, though the library that draws tables knows signs for colours."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from damaged import REJECTS, SHARD, make_release, rewrite
+
+from pipeline.release import stage as release
+from pipeline.release.settings import Release
+from pipeline.sharing.merge import command as merge
+from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.stats import command as stats
+from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.validate import command as validate
+from pipeline.sharing.validate.settings import Validate
+
+
+def test_no_label_reason_or_folder_is_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What closes or opens a style is printed by every table, and ends none of the commands."""
+    monkeypatch.chdir(tmp_path)
+    place = Path("[red]")
+    make_release(place, Path("toy"))
+    rewrite(place, SHARD, lambda rows: [row | {"label": "[/x]"} for row in rows])
+    rewrite(place, REJECTS, lambda rows: [row | {"reason": "[bold]"} for row in rows])
+    shutil.copytree(place, "[/y]")
+    capsys.readouterr()
+
+    def printed() -> str:
+        return capsys.readouterr().out
+
+    stats.run(Stats(place=place))
+    out = printed()
+    assert "[/x]" in out
+    assert "[bold]" in out
+    with pytest.raises(SystemExit):
+        validate.run(Validate(place=place))
+    assert "'[/x]'" in printed()
+    merge.run(Merge(places=[place, Path("[/y]")], out=Path("merged")))
+    out = printed()
+    assert " [red] " in out
+    assert " [/y] " in out
+    release.run(Release(candidates=place, out=Path("again")))
+    assert "[bold]" in printed()
