@@ -64,7 +64,7 @@ def main(given: argparse.Namespace) -> None:
     stream = LabelledStream(learned, 0)
     schedule = Schedule(
         steps=10**6, warm_steps=0, learning_rate=1e-4, weight_decay=0.01, clip=1.0, eval_every=100,
-        patience=10**6, seed=0, encoder_rate=1.0, average=0.0,
+        patience=10**6, seed=0, encoder_rate=1.0,
     )  # fmt: skip
     optimizer = Optimizer(predictor, schedule, 0)
     asked = [(s.words, c.coordinator) for s in dev for c in s.coordinations if c.is_evaluable]

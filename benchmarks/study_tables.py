@@ -39,7 +39,6 @@ LEARNING = {
     "no filter, λ = 0.25": ("study-attested-025", "study-t5-025"),
     "no filter, λ = 0.5": ("study-attested-05", "study-t5-05"),
     "no filter, λ = 1": ("study-attested-1", "study-t5-1"),
-    "no filter, weights by rank": ("study-attested-rank", "study-t5-rank"),
 }
 SELECTION = (
     ("paper-baseline", "baseline"),

@@ -21,7 +21,6 @@ from pipeline.predictor.scorer import EndpointScorer
 from pipeline.train.acceptance import Acceptance
 from pipeline.train.algorithm1 import Constants, Trial, Verdict, inspect
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.scoring import Ensemble
 from pipeline.train.stream import Drawn
 
 __all__ = [
@@ -84,9 +83,9 @@ class Bench:
         tokenizer = tokenizer_of("bert", found)
         self.predictor = Predictor(BertModel(config), tokenizer, shape.hidden, 0.5).to(device)
         self.predictor.eval()
-        schedule = Schedule(10_000, 0, 2e-5, 0.01, 1.0, 100, 1000, 0, 1.0, 0.0)
+        schedule = Schedule(10_000, 0, 2e-5, 0.01, 1.0, 100, 1000, 0, 1.0)
         self._optimizer = Optimizer(self.predictor, schedule, 0)
-        self._ensemble, self._updates = Ensemble(self.predictor), 0
+        self._updates = 0
 
     def sample(self, index: int) -> Drawn:
         """SAMPLE(U, 1)."""
@@ -99,7 +98,7 @@ class Bench:
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self._ensemble.probability(words, ks, [c.extent for c in candidates])
+        scores = self.predictor.probability(words, ks, [c.extent for c in candidates])
         return [
             Verdict(Example(c.words, (c.coordinator,), (c.extent,)), float(score or 0.0))
             for c, score in zip(candidates, scores, strict=True)

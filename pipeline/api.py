@@ -65,7 +65,7 @@ class Decoding(TypedDict, total=False):
     """How fills are chosen (§3.1, §3.2); what is left out has the paper's value.
 
     ``decoding`` is greedy, one fill; ``sample`` (``temperature``, ``top_p``, ``seed``) and ``n-best``
-    (``beams``) give ``n``. ``refine`` passes are for greedy masked LMs. Without ``sync`` only S′(1) is
+    (``beams``) give ``n``. Without ``sync`` only S′(1) is
     filled; ``synchronize`` is f of Eq. 1 and 2, applied to ``scores``. ``coordinator`` is the word to
     insert, and without ``coordinators_in_fills`` a fill that holds one is a reject.
     """
@@ -75,7 +75,6 @@ class Decoding(TypedDict, total=False):
     temperature: float
     top_p: float
     beams: int | None
-    refine: int
     seed: int
     sync: bool
     synchronize: Literal["min", "mean"]

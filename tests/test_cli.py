@@ -73,7 +73,7 @@ def test_help_groups_commands_by_purpose() -> None:
         ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
         ("train", "unset: the mode, and what --augment adds. --generator TEXT"),
         ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
-        ("fill", "--beams N n-best with T5: width of the search; unset: max(N, 4). --refine"),
+        ("fill", "--beams N n-best with T5: width of the search; unset: max(N, 4). --coordinator"),
         (
             "predict",
             "[repeatable; default: --coordinators and --coordinators and/or --coordinators but",
@@ -233,7 +233,6 @@ def test_fill_chooses_among_constituents(corpus: Path, capsys: pytest.CaptureFix
             SettingsError,
             "add --fills attested, or leave --label out",
         ),
-        ({"label": "NP", "refine": 2}, SettingsError, "leave refine at 1"),
     ],
 )
 def test_fill_says_what_attested_fills_lack(

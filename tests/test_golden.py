@@ -108,7 +108,7 @@ def test_pretrain(tmp_path: Path) -> None:
     for lm in ("bert", "t5"):
         settings = Pretrain(
             corpus=tmp_path, lm=lm, hidden=16, layers=1, heads=2, vocab_size=180, max_length=64,
-            batch_size=8, steps=4, eval_every=2, probe=0, dropout=0, learning_rate=1e-2,
+            batch_size=8, steps=4, eval_every=2, dropout=0, learning_rate=1e-2,
         )  # fmt: skip
         pretrain.run(settings)
         folder = tmp_path / f"models/{lm}/seed-0"
@@ -267,7 +267,7 @@ def test_a_comment_in_every_module_makes_nothing_stale(
         "preparse": {"corpus": corpus, "parser": "treebank"},
         "pretrain": {
             "corpus": corpus, "lm": "bert-own", "hidden": 16, "layers": 1, "heads": 2, "steps": 2,
-            "vocab_size": 180, "max_length": 64, "probe": 0,
+            "vocab_size": 180, "max_length": 64,
         },
         "generate": {"corpus": corpus, "limit": 4, "batch_tokens": 300, "out": tmp_path / "out"},
         "train": tiny.settings(own, steps=4, warm_steps=2, resume=True).model_dump(),

@@ -338,12 +338,6 @@ class DecodingSettings(Settings):
     beams: int | None = Field(
         None, ge=1, le=10_000, description="n-best with T5: width of the search; unset: max(N, 4)."
     )
-    refine: int = Field(
-        1,
-        ge=1,
-        le=10_000,
-        description="greedy with BERT: passes of mask-predict; 1 is the paper's single one.",
-    )
     coordinator: str = Field(
         "and", pattern=r"^\S+$", description="The coordinator to insert, one word."
     )

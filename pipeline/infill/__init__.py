@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from pipeline.core.errors import ModelError, SettingsError
+from pipeline.core.errors import ModelError
 from pipeline.core.settings import DecodingSettings, Family
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Fill, Infiller, Task
@@ -50,10 +50,7 @@ def load_infiller(
 
     Raises:
         ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
-        SettingsError: an encoder-decoder is to refine.
     """
-    if lm == "t5":
-        _single_pass(lm, task.decoding)
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     warn_of_slow_bf16(dtype, device)
     model, tokenizer = load_language_model(lm, where, dtype)
@@ -84,24 +81,9 @@ def task_of(settings: DecodingSettings) -> Task:
     """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
-        SettingsError: the decoding cannot give so many fills, or refines what is not BERT's.
+        SettingsError: the decoding cannot give so many fills.
     """
-    fields = {"temperature", "top_p", "beams", "seed", "refine"}
+    fields = {"temperature", "top_p", "beams", "seed"}
     decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
-    if settings.fills == "attested" and decoding.refine > 1:
-        raise SettingsError(
-            f"refine = {decoding.refine} is for free fills, was: fills attested",
-            remedy="attested fills are scored in one pass; leave refine at 1",
-        )
-    if not settings.lm.startswith("bert"):
-        _single_pass(settings.lm, decoding)
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
     return Task(settings.coordinator, synchronizer, settings.sync, decoding)
-
-
-def _single_pass(lm: str, decoding: Decoding) -> None:
-    if decoding.refine > 1:
-        raise SettingsError(
-            f"refine = {decoding.refine} is for masked LMs, was: lm {lm}",
-            remedy="an encoder-decoder writes token by token; choose lm bert or refine 1",
-        )

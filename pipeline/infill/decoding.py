@@ -29,13 +29,10 @@ class Decoding:
         temperature: sampling divides the synchronized scores by it.
         top_p: sampling keeps the most probable tokens that together have at least this probability.
         beams: width of T5's beam search; None: the greater of ``fills`` and 4.
-        refine: passes of a masked LM; every pass after the first chooses anew what is least
-            probable (mask-predict). 1 is the paper.
         seed: with the reference, the sample's number and the position it determines a draw.
 
     Raises:
-        SettingsError: greedy decoding with several fills, fewer beams than fills, or refinement of
-            what is not greedy.
+        SettingsError: greedy decoding with several fills, or fewer beams than fills.
     """
 
     kind: Literal["greedy", "sample", "n-best"] = "greedy"
@@ -44,7 +41,6 @@ class Decoding:
     top_p: float = 1.0
     beams: int | None = None
     seed: int = 0
-    refine: int = 1
 
     def __post_init__(self) -> None:
         if self.kind == "greedy" and self.fills != 1:
@@ -54,11 +50,6 @@ class Decoding:
             )
         if self.beams is not None and self.beams < self.fills:
             raise SettingsError(f"beams must be at least N, was: {self.beams} < {self.fills}")
-        if self.refine > 1 and self.kind != "greedy":
-            raise SettingsError(
-                f"refine = {self.refine} needs greedy decoding, was: {self.kind}",
-                remedy="leave refine at 1, or decoding at greedy",
-            )
 
     @property
     def width(self) -> int:

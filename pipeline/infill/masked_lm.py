@@ -2,8 +2,7 @@
 
 ``MaskedTwins`` holds the twins of several references as tensors and scores their masks;
 ``BertInfiller`` chooses what to write in them. One pass chooses every token without seeing the others,
-so neighbours may say the same. ``refined`` is mask-predict (Ghazvininejad et al., 2019): each further
-pass masks the least probable tokens again, and they are chosen anew in sight of those that stay.
+so neighbours may say the same.
 """
 
 import math
@@ -20,7 +19,6 @@ from pipeline.core.types import Reference
 from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Encoded, Fill, Infiller
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
-from pipeline.infill.synchronize import Scored, Synchronizer
 from pipeline.models.language_models import logits_at, positionwise_end
 from pipeline.models.tokenizers import padded, token_batch
 
@@ -121,83 +119,12 @@ class MaskedTwins:
         self._rows = torch.tensor(numbers, device=model.device)
         self._columns = torch.tensor(columns, device=model.device)
 
-    def logits(self, places: Tensor | None = None) -> tuple[Tensor, ...]:
-        """Logits at some places (None: at all) under S′(1) and any S′(2), each ``[places, V]``.
-
-        References none of whose places are asked for are left out of the forward pass.
-        """
-        rows, columns = self._rows, self._columns
+    def logits(self) -> tuple[Tensor, ...]:
+        """Logits at all places under S′(1) and any S′(2), each ``[places, V]``."""
+        at = self._rows.repeat(len(self._columns)), self._columns.flatten()
         inputs = {"input_ids": self._ids, **self._more}
-        if places is not None:
-            asked, rows = torch.unique(rows[places], return_inverse=True)
-            columns = columns[:, places]
-            inputs = {name: value[asked] for name, value in inputs.items()}
-        at = rows.repeat(len(columns)), columns.flatten()
         found = logits_at(self._model, self._model.base_model, at, inputs, self._end)
-        return found.chunk(len(columns))
-
-    def write(self, tokens: Tensor) -> None:
-        """Put tokens ``[all places]`` into their places, in both twins."""
-        self._ids[self._rows, self._columns] = tokens
-
-    def hide(self, places: Tensor) -> None:
-        """Mask these places again."""
-        self._ids[self._rows[places], self._columns[:, places]] = self._mask
-
-
-def weakest(
-    log_probabilities: Sequence[float], counts: Sequence[int], done: int, passes: int
-) -> list[int]:
-    """Places to choose again after ``done`` of ``passes``: n·(passes − done)/passes of n each.
-
-    Args:
-        log_probabilities: of the token at every place, under the synchronized scores.
-        counts: places of each reference, n.
-        done: passes made.
-        passes: passes in all.
-
-    Returns:
-        The least probable places of each reference, in order; of equal ones the foremost.
-    """
-    # NaN has no order; it counts as the least probable.
-    known = [-math.inf if math.isnan(each) else each for each in log_probabilities]
-    places: list[int] = []
-    begin = 0
-    for count in counts:
-        block = range(begin, begin + count)
-        begin += count
-        ranked = sorted(block, key=known.__getitem__)
-        places += sorted(ranked[: count * (passes - done) // passes])
-    return places
-
-
-def refined(
-    twins: MaskedTwins,
-    scored: Scored,
-    counts: Sequence[int],
-    passes: int,
-    synchronizer: Synchronizer,
-) -> Scored:
-    """The fills after ``passes`` passes, the first of which gave ``scored``, ``[all places, 1]``.
-
-    A token has the log-probabilities of the pass that chose it. A place masked in one twin is
-    masked in the other, so the twins keep identical fills.
-    """
-    for done in range(1, passes):
-        again = weakest(scored.fused.flatten().tolist(), counts, done, passes)
-        if not again:
-            break
-        places = torch.tensor(again, device=scored.tokens.device)
-        twins.write(scored.tokens.flatten())
-        twins.hide(places)
-        scores = synchronizer.join(*twins.logits(places))
-        chosen = scores.of(scores.fused.argmax(-1, keepdim=True))
-        kinds = zip(scored.kinds, chosen.kinds, strict=True)
-        scored = Scored(
-            scored.tokens.index_copy(0, places, chosen.tokens),
-            [old.index_copy(0, places, new) for old, new in kinds],
-        )
-    return scored
+        return found.chunk(len(self._columns))
 
 
 class BertInfiller(Infiller[MaskedPair]):
@@ -226,13 +153,10 @@ class BertInfiller(Infiller[MaskedPair]):
         return by_tiles(self._decode_tile, batch, self.model.device)
 
     def _decode_tile(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
-        decoding, synchronizer = self.task.decoding, self.task.synchronizer
         twins = MaskedTwins(self.model, self.tokenizer, encoded, 2 if self.task.sync else 1)
-        scores = synchronizer.join(*twins.logits())
+        scores = self.task.synchronizer.join(*twins.logits())
         scored = scores.of(self._tokens(scores.fused, encoded))
         counts = [pair.count for pair in encoded]
-        if decoding.refine > 1:
-            scored = refined(twins, scored, counts, decoding.refine, synchronizer)
         # Brought from the device once instead of number by number.
         tokens, kinds = scored.tokens.tolist(), [kind.tolist() for kind in scored.kinds]
         blocks = (slice(end - n, end) for n, end in zip(counts, accumulate(counts), strict=True))

@@ -303,7 +303,6 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_tokens: int = BATCH_TOKENS,
-        temperature: float = 1.0,
     ) -> list[Prediction | None]:
         """The most probable endpoint pair of each coordinator, in the order given.
 
@@ -312,13 +311,12 @@ class Predictor(nn.Module):
                 given several times and encoded once.
             coordinators: the word index of each instance's coordinator.
             batch_tokens: subwords encoded together, padding included.
-            temperature: T of ``distributions``.
 
         Returns:
             A prediction each; None where ``obstacles`` names a reason.
         """
         found: list[Prediction | None] = [None] * len(sentences)
-        for index, scores in self.distributions(sentences, coordinators, batch_tokens, temperature):
+        for index, scores in self.distributions(sentences, coordinators, batch_tokens):
             i, b = divmod(int(scores.argmax()), scores.shape[1])
             span = Span(i, coordinators[index] + 2 + b)
             found[index] = Prediction(span, float(scores[i, b].exp()))
@@ -329,14 +327,13 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span],
-        temperature: float = 1.0,
     ) -> list[float | None]:
         """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
 
         Returns:
             A number in [0, 1] each; None where ``obstacles`` names a reason.
         """
-        found = self.opinions(sentences, coordinators, extents, temperature)
+        found = self.opinions(sentences, coordinators, extents)
         return [None if each is None else each.probability for each in found]
 
     def opinions(
@@ -344,7 +341,6 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span],
-        temperature: float = 1.0,
     ) -> list[Opinion | None]:
         """What the predictor says of the structure ``extents[m]`` of each coordinator.
 
@@ -352,8 +348,7 @@ class Predictor(nn.Module):
             None where ``obstacles`` names a reason.
         """
         found: list[Opinion | None] = [None] * len(sentences)
-        asked = self.distributions(sentences, coordinators, temperature=temperature)
-        for index, scores in asked:
+        for index, scores in self.distributions(sentences, coordinators):
             extent, k = extents[index], coordinators[index]
             if obstacle(sentences[index], k, extent) is None:
                 place = extent.start, extent.end - 2 - k
@@ -368,12 +363,8 @@ class Predictor(nn.Module):
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         batch_tokens: int = BATCH_TOKENS,
-        temperature: float = 1.0,
     ) -> Iterator[tuple[int, Tensor]]:
-        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored.
-
-        The probabilities are softmax(scores / T) of T = ``temperature``; 1 is the model's own.
-        """
+        """Yield ``(instance, log-probabilities [k, n - k - 1])`` of all that can be scored."""
         asked: dict[tuple[str, ...], list[int]] = {}
         previous: Sequence[str] | None = None
         own: list[int] = []
@@ -395,7 +386,4 @@ class Predictor(nn.Module):
                 ]
                 for part in batches(instances):
                     for scores in self.scorer(h, part):
-                        if temperature != 1:
-                            flat = (scores / temperature).flatten()
-                            scores = flat.log_softmax(0).view_as(scores)  # noqa: PLW2901
                         yield next(order), scores.cpu()

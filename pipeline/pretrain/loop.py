@@ -8,7 +8,7 @@ makes the same updates as one that was never interrupted.
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -36,8 +36,7 @@ class Look:
 
     ``tokens`` counts those the model saw, padding and targets left out; ``loss`` is the mean over the
     updates since the last look and ``validation_loss`` that on held-out text (None without any), both
-    in nats per predicted token; ``perplexity`` is its exponential. ``probe`` is what the fill probe
-    read, None where there is nothing to probe.
+    in nats per predicted token; ``perplexity`` is its exponential.
     """
 
     step: int
@@ -47,7 +46,6 @@ class Look:
     learning_rate: float
     validation_loss: float | None
     perplexity: float | None
-    probe: Mapping[str, Any] | None
 
     def line(self, of: int) -> str:
         """One line for the display."""
@@ -58,19 +56,10 @@ class Look:
         ]
         if self.perplexity is not None:
             parts.append(f"held-out perplexity {self.perplexity:.1f}")
-        if self.probe is not None:
-            shares = (f"{name} {self.probe[name]:.0%}" for name in _SHOWN)
-            parts.append(f"fill probe: {', '.join(shares)}")
         return " · ".join(parts)
 
 
-_SHOWN = ("recovered", "category", "length", "sense", "echo")
-
-
 _WEIGHT_DECAY, _CLIP, _BETAS = 0.01, 1.0, (0.9, 0.98)
-
-Probing = Callable[[PreTrainedModel], dict[str, Any]]
-"""What a look measures of a model beside the loss on held-out text, by name."""
 
 
 @dataclass(slots=True)
@@ -152,7 +141,6 @@ def pretrain(
     device: Accelerator,
     checkpoints: Checkpoints | None = None,
     made_by: Mapping[str, Any] | None = None,
-    probe: Probing | None = None,
     body_share: float = 1.0,
 ) -> Course:
     """Train ``model`` in place, from the newest checkpoint if there is one.
@@ -171,7 +159,6 @@ def pretrain(
         made_by: algorithm, versions, device, processes and the like. A checkpoint made by others is
             still used, since it may hold hours of work; the run then differs from an uninterrupted
             one, which is reported and kept as ``mixed``.
-        probe: what a look reads beside the validation loss, or None.
         body_share: learning rate of all but a masked LM's head, as a share of the head's.
 
     Raises:
@@ -195,7 +182,7 @@ def pretrain(
             rate = (course.tokens - first) / max(time.monotonic() - started, 1e-9)
             meter.advance(note=f"loss {loss:.3f}, {rate:,.0f} tokens/s")
             if course.step % settings.eval_every == 0 or course.step == settings.steps:
-                run.look(validation, probe)
+                run.look(validation)
             course.seconds = time.monotonic() - begun
             if checkpoints and course.step % settings.checkpoint_every == 0:
                 run.keep(checkpoints, made_by or {})
@@ -251,7 +238,10 @@ class _Run:
             self._model.load_state_dict(tensors["model"])
             self._optimizer.load_state_dict(tensors["optimizer"])
             other = differences(facts.pop("made_by"), made_by)
-            looks = [Look(**each) for each in facts.pop("looks")]
+            looks = [
+                Look(**{name: value for name, value in each.items() if name != "probe"})
+                for each in facts.pop("looks")  # which had a fill probe in earlier versions
+            ]
             self.course = Course(**facts, looks=looks)
         self.course.mixed |= bool(other)
         if self._device.is_main_process:
@@ -292,7 +282,7 @@ class _Run:
                 remedy="lower the learning rate",
             )
 
-    def look(self, validation: Sequence[Any], probe: Probing | None) -> None:
+    def look(self, validation: Sequence[Any]) -> None:
         """Add a look at held-out text, and begin a new list of losses."""
         course = self.course
         loss = self._evaluate(validation)
@@ -304,7 +294,6 @@ class _Run:
             learning_rate=self._rate(course.step - 1),
             validation_loss=loss,
             perplexity=None if loss is None else round(math.exp(min(loss, 50.0)), 3),
-            probe=probe(self._model) if probe else None,
         )
         course.looks.append(look)
         course.losses.clear()

@@ -106,11 +106,6 @@ class Pretrain(Settings):
     eval_every: int = Field(
         1000, ge=1, description="Steps between two looks at held-out text (and one at the end)."
     )
-    probe: int = Field(
-        200,
-        ge=0,
-        description="Coordinations of the dev split that each look has the twins recover; 0: none.",
-    )
     checkpoint_every: int = Field(
         1000, ge=1, description="Steps between two checkpoints, from which a killed run goes on."
     )
@@ -135,7 +130,7 @@ class Pretrain(Settings):
         ``texts`` and ``corpus`` are where things lie; what lies there has a digest of its own.
         """
         inert = {"corpus", "texts", "largest_unpacked", "processes", "threads", "dtype", "ready"}
-        inert |= {"eval_every", "probe", "checkpoint_every"}
+        inert |= {"eval_every", "checkpoint_every"}
         inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
         if self.span_lengths == "composed":
             inert.add("longest_span")

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from pipeline.core.annotation import Annotation, Part, as_json, joined
 from pipeline.core.console import say, table
-from pipeline.core.corpus_folder import COORDINATED_FOLDER, SENTENCES_FILE, annotation_of_trees
+from pipeline.core.corpus_folder import COORDINATED_FOLDER, annotation_of_trees
 from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
@@ -26,7 +26,7 @@ from pipeline.models.checkpoint_files import RECORD
 from pipeline.models.language_models import load_base
 from pipeline.models.loading import READY, identity, load_config, locate
 from pipeline.models.masked_head import no_head, set_frequencies
-from pipeline.pretrain.loop import Course, Probing, accelerator, dtype_of, pretrain
+from pipeline.pretrain.loop import Course, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
     Material,
     read_text,
@@ -34,9 +34,10 @@ from pipeline.pretrain.material import (
     text_material,
     twin_material,
 )
-from pipeline.pretrain.new_model import new_model, token_counts
-from pipeline.pretrain.probe import build_probe
+from pipeline.pretrain.new_model import new_model
 from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.token_store import lengths_of
+from pipeline.text.word_vectors import token_counts
 
 ALGORITHM = 1
 """Raise it when a code change changes the weights made from the same settings, text and base: a
@@ -116,7 +117,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     same_run = replace(fingerprint, algorithm=0, versions={}, machine={})
     course = pretrain(
         model, material.objective, material.training, material.validation,
-        settings=settings, device=device, probe=_probe(settings, material),
+        settings=settings, device=device,
         checkpoints=Checkpoints(work / "checkpoints", same_run, _KEEP), made_by=fingerprint.to_dict(),
         body_share=_body_share(settings, new_head),
     )  # fmt: skip
@@ -137,7 +138,9 @@ def _begin_bias(
     model: PreTrainedModel, material: Material, where: str, device: Accelerator
 ) -> None:
     """Begin a new head at the frequencies of the training text's tokens."""
-    counts = token_counts(material.training, int(model.config.vocab_size))
+    counts = token_counts(
+        material.training, lengths_of(material.training), int(model.config.vocab_size)
+    )
     loss = set_frequencies(model, torch.from_numpy(counts))
     if device.is_main_process:
         say(
@@ -176,16 +179,6 @@ def _fingerprint(
     )
 
 
-def _probe(settings: Pretrain, material: Material) -> Probing | None:
-    """The fill probe of the dev split; None where none is wanted or there is no such split."""
-    if not settings.probe or not (settings.corpus / SENTENCES_FILE).is_file():
-        return None
-    probe = build_probe(settings.corpus, settings.probe, seed=0)
-    if probe is None:
-        return None
-    return lambda model: probe.measure(settings.family, model, material.tokenizer).to_dict()
-
-
 def _annotation(settings: Pretrain) -> Annotation:
     """What people had annotated for the model: for twins, what the parser of their trees learned from."""
     parts: list[Part] = []
@@ -218,7 +211,6 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         "loss": last.loss,
         "validation_loss": last.validation_loss,
         "perplexity": last.perplexity,
-        "probe": last.probe,
         "texts": material.tally.to_dict(),
         "overlap": {
             "policy": settings.held_out,

@@ -139,19 +139,6 @@ class _Overlap(TypedDict, total=False):
     policy: str | None
 
 
-class Probe(TypedDict, total=False):
-    """A fill probe: shares of its ``n`` coordinations."""
-
-    n: Count | None
-    filled: _Share
-    category: _Share
-    length: _Share
-    sense: _Share
-    recovered: _Share
-    echo: _Share
-    exact: _Share
-
-
 class Pretrained(TypedDict, total=False):
     """``pretrain.json``, or ``ready.json``, which has a ``name`` alone."""
 
@@ -163,7 +150,6 @@ class Pretrained(TypedDict, total=False):
     steps: Count | None
     tokens: Count | None
     perplexity: _Share
-    probe: Probe | None
     texts: _Tally | None
     overlap: _Overlap | None
     text_digest: str | None
@@ -184,7 +170,6 @@ class Look(TypedDict):
 
     step: Count
     tokens: Count
-    probe: NotRequired[Probe | None]
 
 
 class _RunAccuracy(TypedDict):

@@ -1,4 +1,4 @@
-"""The language models of a corpus: what each is, what it read, how well it fills, what it took.
+"""The language models of a corpus: what each is, what it read, what its training took and led to.
 
 Their looks at held-out text go to ``language-models.csv``, from which ``dvc plots`` draws them.
 """
@@ -9,19 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.documents import read_json
-from pipeline.core.markdown import percent
 from pipeline.core.runs import read_records
 from pipeline.core.settings import Family, family_of, is_model_name
 from pipeline.report.forms import Look, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.results import generator_name, model_system
 
-_PROBE = ("filled", "category", "length", "sense", "recovered", "echo", "exact")
-"""Shares of a fill probe: fractions of its ``n`` coordinations; earlier versions had no ``echo``."""
-
 _COLUMNS = ("model", "seed", "step", "epoch", "tokens", "loss", "learning_rate", "validation_loss",
-            "perplexity", "probed", "recovered", "category", "length", "sense", "echo", "exact",
-            "filled")  # fmt: skip
+            "perplexity")  # fmt: skip
 
 _REMEDY = "remove the model's folder and run `conjoin pretrain` again"
 _FAMILIES = {"bert": 0, "t5": 1}
@@ -65,11 +60,6 @@ class LanguageModel:
         """The family that it is of."""
         return family_of(self.name)
 
-    @property
-    def probe(self) -> Mapping[str, Any]:
-        """Its fill probe at the end; empty where there is none."""
-        return self.card.get("probe") or {}
-
 
 def read_models(corpus: Path) -> list[LanguageModel]:
     """Every language model of a corpus: BERTs, then T5s, the one called like its family first.
@@ -97,22 +87,14 @@ def _read(path: Path, models: Path) -> LanguageModel | None:
     about = read_json(timing, PretrainingTime, remedy=_REMEDY) if timing.is_file() else {}
     if path.name == "ready.json":
         return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
-    looks = read_records(
-        folder / "history.jsonl", Look, "a look of pretraining", _REMEDY, read=_look
-    )
+    looks = read_records(folder / "history.jsonl", Look, "a look of pretraining", _REMEDY)
     return LanguageModel(name, seed, None, card, about, looks)
 
 
-def _look(record: Mapping[str, Any]) -> dict[str, Any]:
-    probe = record.get("probe") or {}
-    shares = {key: float(probe[key]) for key in _PROBE if probe.get(key) is not None}
-    return {**record, "probe": shares, "n": probe.get("n")}
-
-
 def model_curves(models: Sequence[LanguageModel]) -> str:
-    """CSV text with a row for each look of each model; shares are fractions, unknown cells empty."""
+    """CSV text with a row for each look of each model; unknown cells are empty."""
     return csv_text(_COLUMNS, (
-        {**look, **look["probe"], "model": model.name, "seed": model.seed, "probed": look["n"]}
+        {**look, "model": model.name, "seed": model.seed}
         for model in models
         for look in model.looks
     ))  # fmt: skip
@@ -122,15 +104,13 @@ _POLICIES = {"drop": "left out", "count": "kept"}
 
 
 def model_tables(models: Sequence[LanguageModel]) -> list[Table]:
-    """What the models are, read, took and fill; ready ones stand in the first table alone."""
+    """What the models are, read and took; ready ones stand in the first table alone."""
     trained = [model for model in models if not model.ready]
     tables = [_made(models)]
     if any("texts" in m.card for m in trained):
         tables.append(_read_by(trained))
     if trained:
         tables.append(_took(trained))
-    if any(m.card.get("perplexity") is not None or m.probe for m in trained):
-        tables.append(_judged(trained))
     return tables
 
 
@@ -158,10 +138,16 @@ def _took(models: Sequence[LanguageModel]) -> Table:
             "seconds": _rounded(model.timing.get("seconds")),
             "tokens/s": _rounded(model.timing.get("tokens_per_second")),
             **{key: model.timing.get(key) for key in ("device", "processes", "dtype")},
+            "perplexity": None
+            if (value := model.card.get("perplexity")) is None
+            else f"{value:,.1f}",
         }
         for model in models
     ]
-    note = "Tokens read: over all epochs; of a continued model those since its base."
+    note = (
+        "Tokens read: over all epochs; of a continued model those since its base. Perplexity, of held-out "
+        "text, compares models of one objective, family and vocabulary only."
+    )
     return records_table("What their training took", records, note=note)
 
 
@@ -204,35 +190,12 @@ def _reasons(models: Sequence[LanguageModel]) -> list[str]:
     return [f"{', '.join(names)}: {text}." for text, names in told.items()]
 
 
-def _judged(models: Sequence[LanguageModel]) -> Table:
-    names = [name for name in _PROBE if name != "echo" or any("echo" in m.probe for m in models)]
-    records = [
-        {
-            "Model": _called(model, models),
-            "perplexity": None
-            if (value := model.card.get("perplexity")) is None
-            else f"{value:,.1f}",
-            "probed": model.probe.get("n"),
-            **{f"{name}, %": percent(model.probe.get(name), digits=1) for name in names},
-        }
-        for model in models
-    ]
-    echo = " and no echo; echo: it mostly says the other conjunct again" if "echo" in names else ""
-    note = (
-        "Perplexity compares models of one objective, family and vocabulary only. The fill probe "
-        "hides a conjunct of natural coordinations of the dev split. Category, length, sense: the fill "
-        f"is like it in that; recovered: in all three{echo}; exact: it is the conjunct itself."
-    )
-    return records_table("How well they fill", records, note=note)
-
-
 def unkept(models: Sequence[LanguageModel]) -> Iterator[str]:
     """A line for each thing that models of earlier versions did not keep."""
     trained = [model for model in models if not model.ready]
     for what, lacking in (
         ("learning curves", [m for m in trained if not m.looks]),
         ("training time", [m for m in trained if not m.timing]),
-        ("fill probe", [m for m in trained if not m.probe]),
     ):
         if lacking:
             named = ", ".join(dict.fromkeys(_called(m, models) for m in lacking))

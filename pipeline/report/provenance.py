@@ -214,7 +214,7 @@ _ENCODER = "bert-base-cased"
 _NAMES = {
     "steps": "updates", "warm_steps": "updates on L alone", "eval_every": "updates between validations",
     "n_batch": "N_batch", "k": "K", "k_max": "K_max", "delta": "δ",
-    "select": "weights kept", "weight": "λ", "weigh": "weights of generated examples",
+    "select": "weights kept", "weight": "λ",
 }  # fmt: skip
 _UNTOLD = {"candidates", "mode", "labelled", "seed", "encoder", "threads"}
 """Settings of a run that name things, or that other sentences tell of."""

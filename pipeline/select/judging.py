@@ -44,8 +44,6 @@ def judge(
 ) -> None:
     """Leave out the rows of those still in that a predictor does not believe (Algorithm 1, line 8).
 
-    It is the predictor alone: no temperature, no judges.
-
     Args:
         corpora: sound ones.
         predictor: who is asked.

@@ -46,7 +46,7 @@ class Making:
     packages: Sequence[str]
     shown: Set[str]
     told: Set[str] = frozenset()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def make_candidates(

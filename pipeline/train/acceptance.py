@@ -131,8 +131,7 @@ class BestShare:
 class Agreement(_Forgetful):
     """The candidate's boundary is the predictor's own: its argmax, however probable.
 
-    Two ways to the same boundary, the candidate's source and M, are seldom wrong alike. With judges, it
-    is the argmax of each of them.
+    Two ways to the same boundary, the candidate's source and M, are seldom wrong alike.
     """
 
     told: ClassVar[str] = "the boundary is the predictor's best"

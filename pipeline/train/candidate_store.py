@@ -77,14 +77,14 @@ class IndexBuilder:
             with self._bucket(int(number)).open("ab") as file:
                 file.write(records[begin : ends[number]].tobytes())
 
-    def finish(self) -> tuple[int, str, str]:
+    def finish(self) -> tuple[int, str]:
         """Write the files.
 
         Returns:
-            How many sentences there are, and the hex SHA-256 of the sorted keys, and that of the
-            scores in the same order: two sources with the same digest of keys have the same draws.
+            How many sentences there are, and the hex SHA-256 of the sorted keys: two sources with the
+            same digest have the same draws.
         """
-        digest, scores, sentences, before = sha256(), sha256(), 0, 0
+        digest, sentences, before = sha256(), 0, 0
         with (
             (self._folder / "rows").open("wb") as rows,
             (self._folder / "ends").open("wb") as ends,
@@ -96,7 +96,6 @@ class IndexBuilder:
                 keys = (found["row"], found["score"], found["content"], found["sentence"])
                 found = found[np.lexsort(keys)]
                 digest.update(np.stack([found["sentence"], found["content"]], axis=1).tobytes())
-                scores.update(found["score"].tobytes())
                 rows.write(found["row"].astype(INDEX).tobytes())
                 changes = np.flatnonzero(found["sentence"][1:] != found["sentence"][:-1]) + 1
                 last = np.append(changes, len(found)) + before
@@ -104,13 +103,13 @@ class IndexBuilder:
                 own.write(found["sentence"][np.append(changes, len(found)) - 1].tobytes())
                 before += len(found)
                 sentences += len(last)
-        return sentences, digest.hexdigest(), scores.hexdigest()
+        return sentences, digest.hexdigest()
 
     def _bucket(self, number: int) -> Path:
         return self._folder / f"bucket-{number:03d}"
 
 
-FORMAT = 3
+FORMAT = 4
 """Counts up when a store is written or checked in another way, so that older ones are not read."""
 
 _BATCH = 2**14
@@ -128,7 +127,6 @@ _SCHEMA = pa.schema(
         ("coordinator", pa.int32()),
         ("conjuncts", pa.list_(_SPAN)),
         ("label", pa.string()),
-        ("score", pa.float32()),
     ]
 )
 
@@ -142,8 +140,7 @@ class CandidateStore:
         folder: the store.
 
     Attributes:
-        card: ``rows``, ``sentences``, ``labels`` (rows per label), ``digest``, ``scored`` (rows with a score
-            of the language model) and ``scores``, the digest of these.
+        card: ``rows``, ``sentences``, ``labels`` (rows per label), ``digest``.
         rows: the row at each place of the order, shape (rows,).
         ends: the place after the last row of each sentence, shape (sentences,).
         keys: of the sentences, in ascending order, shape (sentences,).
@@ -212,7 +209,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
         InputError: there are none, or none with one of the labels; they cannot be read; one is at
             fault.
     """
-    index, labels, scored = IndexBuilder(folder), Counter[str](), 0
+    index, labels = IndexBuilder(folder), Counter[str]()
     total = location.rows()
     with (
         pa.OSFile(str(folder / _TABLE), "wb") as sink,
@@ -225,7 +222,6 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
             if wanted:
                 kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
             scores = kept.column("score").to_numpy(zero_copy_only=False).astype(np.float32)
-            scored += int(np.count_nonzero(~np.isnan(scores)))
             index.add(sentence_keys(kept), content_keys(kept), scores)
             writer.write_batch(kept.select(_SCHEMA.names).cast(_SCHEMA))
             meter.at(labels.total())
@@ -241,7 +237,7 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
             remedy="name other --labels",
         )
     labels = Counter({label: labels[label] for label in wanted}) if wanted else labels
-    sentences, digest, scores_digest = index.finish()
+    sentences, digest = index.finish()
     for name in _FILES:
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
@@ -251,8 +247,6 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
         "sentences": sentences,
         "labels": dict(sorted(labels.items())),
         "digest": digest,
-        "scored": scored,
-        "scores": scores_digest,
         "bytes": {name: (folder / name).stat().st_size for name in _FILES},
     }
     write_json(folder / "card.json", card)

@@ -10,7 +10,7 @@ import torch
 
 from pipeline.core.corpus_folder import draw_file
 from pipeline.core.draws import read_draw
-from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
@@ -55,16 +55,13 @@ class TrainData:
         """Sentences of the draw."""
         return len(self.labelled)
 
-    def about(self, *, scores: bool = False, trees: bool = False) -> dict[str, Any]:
+    def about(self, *, trees: bool = False) -> dict[str, Any]:
         """Digests that tell it from other data.
 
         Args:
-            scores: whether those of candidates matter.
             trees: whether those of L do.
         """
-        own = {"candidates' scores": self.candidates.scores} if scores and self.candidates else {}
-        if trees:
-            own["trees"] = digest_of([sentence.tree for sentence in self.sources])
+        own = {"trees": digest_of([sentence.tree for sentence in self.sources])} if trees else {}
         return {
             **own,
             "labelled sentences": _digest(self.learned),
@@ -105,7 +102,6 @@ def read_data(
 
     Raises:
         InputError: the draw, the sentences or the candidates are missing, empty or inconsistent.
-        SettingsError: there are more judges than labelled sentences.
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
     labelled, validation = read_draw(settings.corpus, settings.seed, settings.labelled)
@@ -136,8 +132,6 @@ def read_data(
             "no validation sentence can be scored, so there is no loss to choose the weights by",
             path=path, remedy="say another --select, or take an encoder that reads longer sentences",
         )  # fmt: skip
-    if settings.judges > len(learned):
-        raise SettingsError(f"judges must not exceed |L|, was {settings.judges} > {len(learned)}")
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
         candidates = CandidateStream(settings.candidates, settings.seed, settings.labels, drawn)

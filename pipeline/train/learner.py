@@ -15,18 +15,16 @@ import pyarrow as pa
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
-from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Opinion, Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
 from pipeline.train.brackets import BracketTask
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.scoring import Ensemble
 from pipeline.train.selection import BestAccuracy, Selection
 from pipeline.train.stream import Drawn
 from pipeline.train.validation import validate
-from pipeline.train.weighting import Alike, Weighting, loss_shares
+from pipeline.train.weighting import loss_shares
 
 _BATCH = 4096  # rows that are kept as dictionaries before they become columns, a tenth of the size
 _LONG = 10  # fills of so many words and more are counted together
@@ -151,9 +149,6 @@ def _rank(item: tuple[str, list[int]]) -> tuple[int, str]:
     return (int(number) if number.isdigit() else 0, item[0])
 
 
-MakeEnsemble = Callable[[Predictor, "Mapping[str, Any] | None"], Ensemble]
-"""Makes what CalcScore asks: of M's weights, or as it was when its ``state`` was taken."""
-
 _BARREN = 1000  # steps without an accepted candidate after which something must be wrong
 
 
@@ -166,13 +161,11 @@ class Learner:
         schedule: the numbers.
         group: the processes that share the work; unset: this process alone.
         selection: which weights become the predictor; unset: those of the best accuracy.
-        weighting: how much candidates count against each other; unset: all alike.
         weight: λ: the loss is the mean over labelled instances + λ · the mean over generated ones;
             None: one mean over both.
         brackets: what is learned of L's constituents beside them; unset: nothing.
         self_train: learn the predictor's own boundary of a candidate instead of the generated one.
         scores: whether anything depends on the candidates' scores; else none is computed.
-        make_ensemble: makes the ensemble of CalcScore, when it is first asked (after line 1).
         corpus: how many candidates there are, to tell which share of them was used.
         notify: called after every update with (updates done, a short note).
         warn: called with what a person should look at.
@@ -182,8 +175,6 @@ class Learner:
         history: one dictionary per validation, as in ``history.jsonl``.
         selection: the rule, with what it has chosen so far.
         log: the candidates examined.
-        judged: the weights that score, are validated and saved: the average if ``average`` is set.
-        ensemble: what scores candidates; None until the first is scored.
     """
 
     def __init__(
@@ -194,12 +185,10 @@ class Learner:
         *,
         group: ProcessGroup | None = None,
         selection: Selection | None = None,
-        weighting: Weighting | None = None,
         weight: float | None = None,
         brackets: BracketTask | None = None,
         self_train: bool = False,
         scores: bool = True,
-        make_ensemble: MakeEnsemble = lambda model, state: Ensemble(model),
         corpus: int = 0,
         notify: Callable[[int, str], None] = lambda done, note: None,
         warn: Callable[[str], None] = lambda text: None,
@@ -209,20 +198,15 @@ class Learner:
         self.step = 0
         self.selection = selection or BestAccuracy(schedule)
         self.history: list[dict[str, Any]] = []
-        self.ensemble: Ensemble | None = None
         self._group = group or ProcessGroup(0, 1, predictor.device)
-        self._self_train, self._make_ensemble, self._notify = self_train, make_ensemble, notify
+        self._self_train, self._notify = self_train, notify
         self._scores = scores
         self._corpus, self._warn = corpus, warn
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
-        self._weighting, self._weight = weighting or Alike(), weight
+        self._weight = weight
         self._brackets, head = brackets, brackets.head if brackets else None
         self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group, head=head)
-        self._average = (
-            Average(predictor, schedule.average, predictor.encoding) if schedule.average else None
-        )
-        self.judged = self._average.model if self._average else predictor
 
     @property
     def converged(self) -> bool:
@@ -234,8 +218,6 @@ class Learner:
 
         NaN where nothing depends on it: a pass through the encoder less.
         """
-        if self._scores and self.ensemble is None:
-            self.ensemble = self._make_ensemble(self.judged, None)
         with self._group.autocast():
             own = self._verdicts(self._group.share(candidates))
         return self._group.collect(own, len(candidates))
@@ -246,16 +228,16 @@ class Learner:
         extents = [drawn.extent for drawn in candidates]
         reasons: list[str | None] = [None] * len(words)
         opinions: list[Opinion | None]
-        if self.ensemble is None:
+        if not self._scores:
             reasons = self.predictor.obstacles(words, ks, extents)
             unasked = Opinion(math.nan, math.nan, best=False)
             opinions = [None if reason else unasked for reason in reasons]
         elif self._self_train:
-            found = self.ensemble.predict(words, ks)
+            found = self.predictor.predict(words, ks)
             extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
             opinions = [Opinion(p.probability, 1.0, best=True) if p else None for p in found]
         else:
-            opinions = self.ensemble.opinions(words, ks, extents)
+            opinions = self.predictor.opinions(words, ks, extents)
         if None in opinions and not any(reasons):
             reasons = self.predictor.obstacles(words, ks, extents)
         return [
@@ -285,22 +267,13 @@ class Learner:
         Raises:
             ModelError: the loss or its gradient is not a number.
         """
-        # Every candidate examined is ranked, so that a rank does not depend on who was accepted.
-        weights = [self._weighting.weigh(t.drawn, t.verdict.score) for t in trials]
-        turns: dict[int, list[float]] = {}
-        for weight, trial in zip(weights, trials, strict=True):
-            if trial.accepted:
-                turns.setdefault(trial.turn, []).append(weight)
-        accepted = [sum(own) / len(own) for own in turns.values()]
         if self._weight == 0:
-            B, accepted = [], []  # noqa: N806
+            B = []  # noqa: N806
         if batch := [*B, *sampled]:
-            shares = loss_shares(B, sampled, accepted, self._weight)
+            shares = loss_shares(B, sampled, self._weight)
             brackets = self._brackets.beside(B, sampled) if self._brackets else None
             self._losses.append(self._optimizer.update(batch, self.step, shares, brackets))
             self._recent.append(self._losses[-1])
-            if self._average:
-                self._average.update()
         self.step += 1
         self.log.record(self.step, trials)
         if self.log.barren and self.log.barren % _BARREN == 0:
@@ -311,8 +284,8 @@ class Learner:
 
     def _validate(self) -> None:
         with self._group.autocast():
-            found = validate(self.judged, self.validation, self._group)
-        self.selection.look(self.step, found, self.judged)
+            found = validate(self.predictor, self.validation, self._group)
+        self.selection.look(self.step, found, self.predictor)
         self.history.append(
             {
                 "step": self.step,
@@ -353,28 +326,19 @@ class Learner:
         Returns:
             Tensors in nested dictionaries and lists; what JSON can hold; and the log's rows.
         """
-        weights, power = self._average.state if self._average else ({}, 1.0)
-        judges = (
-            [dict(judge.state_dict()) for judge in self.ensemble.judges] if self.ensemble else []
-        )
         tensors = {
             "predictor": dict(self.predictor.state_dict()),
             "optimizer": self._optimizer.state,
-            "average": weights,
             "selection": self.selection.tensors,
-            "judges": judges,
             **({"brackets": dict(self._brackets.head.state_dict())} if self._brackets else {}),
         }
         facts = {
             "step": self.step,
             "selection": self.selection.state,
-            "weighting": self._weighting.state,
             # As text: a JSON writer may sort the keys, and the run's file keeps their order.
             "history": [json.dumps(entry) for entry in self.history],
             "losses": self._losses,
             "recent": list(self._recent),
-            "power": power,
-            "temperature": self.ensemble.temperature if self.ensemble else None,
             "log": self.log.state,
         }
         return tensors, facts, self.log.table()
@@ -385,18 +349,12 @@ class Learner:
         self._optimizer.restore(tensors["optimizer"])
         if self._brackets:
             self._brackets.head.load_state_dict(tensors["brackets"])
-        if self._average:
-            self._average.restore(tensors["average"], facts["power"])
         self.step = facts["step"]
         self.selection.restore(tensors["selection"], facts["selection"])
-        self._weighting.restore(facts["weighting"])
         self.history = [json.loads(entry) for entry in facts["history"]]
         self._losses = list(facts["losses"])
         self._recent.extend(facts["recent"])
         self.log.restore(facts["log"], rows)
-        if facts["temperature"] is not None:
-            ensemble = {"judges": tensors["judges"], "temperature": facts["temperature"]}
-            self.ensemble = self._make_ensemble(self.judged, ensemble)
 
     def finish(self) -> None:
         """Give the predictor the weights that were chosen, and validate them if they never were."""

@@ -32,7 +32,6 @@ class Schedule:
     patience: int
     seed: int
     encoder_rate: float
-    average: float
     brackets: float | None = None
 
     @classmethod

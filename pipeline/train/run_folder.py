@@ -50,7 +50,6 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
         "seen": log.seen,
         "accepted": log.accepted,
         "distinct": log.distinct,
-        "temperature": learner.ensemble.temperature if learner.ensemble else None,
     }
     write_json(out / "run.json", {**record, **facts})
     _finish(output)

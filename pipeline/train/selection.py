@@ -1,8 +1,7 @@
 """Which weights become the predictor: those of the best validation (§5.1), or by another rule.
 
 A rule is a class here, a line in ``SELECTIONS`` and its name among the choices of ``select`` in
-``settings.py``. Whatever the rule, the weights are those that are validated: with ``--average`` the moving
-average.
+``settings.py``. Whatever the rule, the weights are those that are validated:
 """
 
 from abc import ABC, abstractmethod

@@ -78,29 +78,11 @@ class Train(Settings):
         le=1,
         description="relative: least probability to accept, over that of the best boundary.",
     )
-    temperature: str = Field(
-        "1",
-        description="Candidates' scores are softmax(scores / T): a number, or 'fit' for the T that "
-        "fits the validation sentences best after the warm steps.",
-    )
-    judges: int = Field(
-        1,
-        ge=1,
-        description="1: M alone scores candidates. More: the mean of M and so many predictors, each "
-        "warmed up on L without a part of it.",
-    )
     warm_steps: int = Field(1000, ge=0, description="Updates on L alone (Algorithm 1, line 1).")
     steps: int = Field(10000, ge=1, description="Updates in all.")
     learning_rate: float = Field(2e-5, gt=0, description="AdamW, linearly decreased, no warm-up.")
     encoder_rate: float = Field(
         1.0, ge=0, description="The encoder's learning rate as a share of the scorer's; 0: frozen."
-    )
-    average: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="Decay per update of a moving average of the weights, which then scores, is "
-        "validated and saved; 0: the weights themselves.",
     )
     weight_decay: float = Field(0.01, ge=0, description="AdamW weight decay.")
     clip: float = Field(1.0, gt=0, description="Gradient norm clipping threshold.")
@@ -120,12 +102,6 @@ class Train(Settings):
         ge=0,
         description="λ: the loss is the mean over a batch's labelled instances + λ times the mean over its "
         "generated ones; unset: one mean over both (not used in mode baseline).",
-    )
-    weigh: Literal["none", "rank"] = Field(
-        "none",
-        description="How much generated examples count against each other: alike; by the rank of M's "
-        "probability and the language model's score among the last 200 candidates of the same label and "
-        "fill length, 1 on average (not used in mode baseline).",
     )
     brackets: float | None = Field(
         None,
@@ -191,19 +167,6 @@ class Train(Settings):
     def _candidates(cls, value: Any) -> Any:
         return str(value) if isinstance(value, Path) else value
 
-    @field_validator("temperature", mode="before")
-    @classmethod
-    def _temperature(cls, value: Any) -> str:
-        if value == "fit":
-            return "fit"
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = 0.0
-        if not 0 < number < float("inf"):
-            raise ValueError("must be a number above 0, or 'fit'")
-        return f"{number:g}"
-
     @field_validator("mask_tags")
     @classmethod
     def _mask_tags(cls, value: str) -> str:
@@ -232,15 +195,8 @@ class Train(Settings):
 
     @property
     def needs_scores(self) -> bool:
-        """Whether candidates' scores decide anything: who is believed, or how much it counts."""
-        return self.mode in ("filter", "self-train") or (
-            self.mode == "no-filter" and self.weigh != "none"
-        )
-
-    @property
-    def fixed_temperature(self) -> float | None:
-        """T, or None if it is to be fitted."""
-        return None if self.temperature == "fit" else float(self.temperature)
+        """Whether candidates' scores decide who is believed."""
+        return self.mode in ("filter", "self-train")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -33,15 +33,16 @@ from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import retell_run, run_output, write_run
-from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream, TwinnedStream
-from pipeline.train.weighting import WEIGHTINGS
 
 ALGORITHM = 5
 """Raise it when a code change changes the predictor made from the same settings and data, or
 when the state that a checkpoint holds takes another form: finished runs and checkpoints are then stale."""
+
+GONE: dict[str, Any] = {"temperature": "1", "judges": 1, "average": 0.0, "weigh": "none"}
+"""Settings that there are no more, with the values that all runs have now: so finished runs stay current."""
 
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
@@ -140,11 +141,10 @@ class _Run:
         learner = Learner(
             predictor, data.measured, schedule,
             group=self.group, selection=SELECTIONS[settings.select](schedule),
-            weighting=WEIGHTINGS[settings.weigh](), weight=settings.weight,
+            weight=settings.weight,
             brackets=self._brackets(data, predictor),
             self_train=settings.mode == "self-train",
             scores=settings.needs_scores,
-            make_ensemble=lambda model, was: self._ensemble(model, was, data),
             corpus=len(data.candidates or ()), notify=notify,
             warn=warn if self.group.first else lambda text: None,
         )  # fmt: skip
@@ -222,10 +222,7 @@ class _Run:
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(
-                scores=self.settings.weigh != "none", trees=self.settings.brackets is not None
-            )
-            | twins,
+            inputs=data.about(trees=self.settings.brackets is not None) | twins,
             model=identity(self.encoder),
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
@@ -286,33 +283,6 @@ class _Run:
         settings = self.settings
         return Everything() if settings.mode == "no-filter" else rule_of(settings.accept, settings)
 
-    def _ensemble(
-        self, model: Predictor, was: Mapping[str, Any] | None, data: TrainData
-    ) -> Ensemble:
-        """Who scores candidates, once line 1 is done, or as it was at a checkpoint."""
-        settings = self.settings
-        if was is not None:
-            judges = [self._fresh(settings.seed) for _ in was["judges"]]
-            for judge, weights in zip(judges, was["judges"], strict=True):
-                judge.load_state_dict(weights)
-                judge.eval().requires_grad_(requires_grad=False)
-            return Ensemble(model, judges, was["temperature"])
-        judges = []
-        if settings.judges > 1:
-            judges = held_out_judges(
-                settings.judges,
-                data.learned,
-                settings.n_batch,
-                Schedule.of(self.settings),
-                self._fresh,
-                group=self.group,
-            )
-        temperature = settings.fixed_temperature
-        if temperature is None:
-            with self.group.autocast():
-                temperature = fit_temperature(model, data.measured)
-        return Ensemble(model, judges, temperature)
-
     def _recorded(self) -> dict[str, Any]:
         """The settings that make a difference, without machine paths."""
         settings = self.settings
@@ -321,7 +291,7 @@ class _Run:
             *System.FIELDS,
         }  # fmt: skip
         if settings.mode == "baseline":
-            apart |= {"weight", "weigh"}  # which a section of params.yaml may give all its systems
+            apart |= {"weight"}  # which a section of params.yaml may give all its systems
         if settings.mode != "filter" or settings.accept != "relative":
             apart |= {"relative"}
         # These came later, and change no run made before.
@@ -330,7 +300,9 @@ class _Run:
             apart |= TWIN_SETTINGS
         else:
             apart |= TWIN_SETTINGS - KINDS[settings.augment].takes - {"augment"}
-        kept = settings.model_dump(mode="json", exclude=apart)
+        kept = settings.model_dump(mode="json", exclude=apart) | GONE
+        if settings.mode == "baseline":
+            kept.pop("weigh")
         if settings.candidates is not None and settings.mode != "baseline":
             folder = Path(settings.candidates)
             if folder.is_relative_to(settings.corpus):
@@ -362,8 +334,6 @@ class _Run:
             say(f"brackets are learned of {parsed:,} of {len(data.sources):,} labelled sentences")
         if data.uncovered:
             warn(f"no candidate has a label of these in L: {', '.join(data.uncovered)}")
-        if self.settings.weigh == "rank" and data.candidates and not data.candidates.scored:
-            warn("no candidate has a score of its language model: M's rank alone weighs them")
         for fault in checkpoints.damaged:
             warn(f"checkpoint passed over: {fault}")
         if first:

@@ -4,7 +4,6 @@ Every draw is a pure function of the seed and its position in the stream, so a r
 anywhere in it.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -44,7 +43,6 @@ class Drawn:
     coordinator: int
     extent: Span
     fill_length: int
-    score: float | None = None
 
 
 class CandidateStream:
@@ -68,8 +66,6 @@ class CandidateStream:
         left_out: how many candidates are of sentences in ``without``.
         labels: candidates per label.
         digest: hex SHA-256 of the candidates in order: equal digest and seed, equal draws.
-        scores: the same of the language model's scores, which ``digest`` leaves out.
-        scored: how many candidates have such a score.
 
     Raises:
         InputError: there are no candidates, or none with one of the labels or none left, a shard is
@@ -104,8 +100,6 @@ class CandidateStream:
         self.digest: str = self._store.card["digest"]
         if len(gone):
             self.digest = digest_of([self.digest, self._store.keys[gone].tolist()])
-        self.scores: str = self._store.card["scores"]
-        self.scored: int = self._store.card["scored"]
         self._draws = 0
 
     def __len__(self) -> int:
@@ -156,13 +150,7 @@ def _drawn(row: Mapping[str, Any]) -> Drawn:
         row["coordinator"],
         Span(first["start"], last["end"]),
         last["end"] - last["start"],
-        _number(row["score"]),
     )
-
-
-def _number(score: float | None) -> float | None:
-    """A score that can be compared with others."""
-    return None if score is None or math.isnan(score) else score
 
 
 class LabelledStream:

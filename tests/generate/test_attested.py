@@ -278,7 +278,6 @@ def nothing(corpus: Path) -> None:
             SettingsError,
             "choose --spans constituents, or --fills free",
         ),
-        (nothing, {"refine": 2}, SettingsError, "scored in one pass; leave refine at 1"),
         (nothing, {"n": 2}, SettingsError, "greedy decoding gives one fill, was: n = 2"),
     ],
 )

@@ -235,7 +235,7 @@ def test_a_predictor_learns_from_harvested_rows(
         harvested.with_ready_parser(harvested.corpus_of(tmp_path / "more", [*drawn, *sentences]))
     )
     run(settings)
-    given = {"mode": "no-filter", "weigh": "rank", "steps": 6, "warm_steps": 2, "eval_every": 2}
+    given = {"mode": "no-filter", "steps": 6, "warm_steps": 2, "eval_every": 2}
     train.run(tiny.settings(own, candidates=default_out(settings), **given))
     (seen,) = own.glob("runs/*/*/*/run.json")
     assert read_json(seen)["accepted"] > 0

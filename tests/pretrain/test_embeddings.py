@@ -1,6 +1,6 @@
 """Initial embeddings from co-occurrence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from pipeline.pretrain import new_model
-from pipeline.pretrain.new_model import cooccurrences, embed_by_cooccurrence, ppmi_svd
-from pipeline.pretrain.token_store import Selection, Text
+from pipeline.pretrain.new_model import embed_by_cooccurrence
+from pipeline.pretrain.token_store import Selection, Text, lengths_of
+from pipeline.text import word_vectors
 
 VOCABULARY = 12
 
@@ -19,6 +19,14 @@ VOCABULARY = 12
 def _texts(*ids: Iterable[int]) -> list[Text]:
     arrays = [np.array(list(each), dtype=np.int64) for each in ids]
     return [Text(each, np.ones(len(each), dtype=bool)) for each in arrays]
+
+
+def cooccurrences(texts: Sequence[Text], *given: Any, **options: Any) -> Any:
+    return word_vectors.cooccurrences(texts, lengths_of(texts), *given, **options)
+
+
+def ppmi_svd(texts: Sequence[Text], *given: Any, **options: Any) -> torch.Tensor:
+    return word_vectors.ppmi_svd(texts, lengths_of(texts), *given, **options)
 
 
 # Tokens 1 and 2 stand in the same places, 3 and 4 in others; 5-9 are their company; 10, 11 unseen.
@@ -77,13 +85,13 @@ def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than a block and one sentence are counted at once, and all are counted."""
     sizes: list[int] = []
-    counted = new_model._counted
+    counted = word_vectors._counted
 
     def watched(texts: list[NDArray[np.int64]], vocabulary: int) -> Any:
         sizes.append(sum(map(len, texts)))
         return counted(texts, vocabulary)
 
-    monkeypatch.setattr(new_model, "_counted", watched)
+    monkeypatch.setattr(word_vectors, "_counted", watched)
     cooccurrences(_texts(range(7)) * 100, 12, block=50)
     assert sum(sizes) == 700
     assert max(sizes) < 50 + 7

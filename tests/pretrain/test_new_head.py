@@ -18,14 +18,14 @@ from pipeline.generate import stage as generate
 from pipeline.generate.settings import Generate
 from pipeline.models.language_models import load_base, load_language_model
 from pipeline.pretrain import loop
-from pipeline.pretrain.new_model import token_counts
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.stage import run
-from pipeline.pretrain.token_store import Text
+from pipeline.pretrain.token_store import Text, lengths_of
+from pipeline.text.word_vectors import token_counts
 
 TINY: dict[str, Any] = {
     "lm": "bert-adapted", "steps": 200, "batch_size": 8, "learning_rate": 2e-2, "max_length": 256,
-    "eval_every": 200, "probe": 0, "held_out": "count",
+    "eval_every": 200, "held_out": "count",
 }  # fmt: skip
 
 
@@ -158,6 +158,6 @@ def test_twins_need_a_head(raw: Path, encoder: Path) -> None:
 def test_tokens_are_counted_in_all_texts_or_in_some() -> None:
     """Evenly spaced where there are too many."""
     texts = [Text(np.array([i % 3, 3]), np.ones(2, dtype=bool)) for i in range(9)]
-    assert token_counts(texts, 5).tolist() == [3, 3, 3, 9, 0]
-    assert token_counts(texts, 5, most=6).tolist() == [3, 0, 0, 3, 0]
-    assert torch.from_numpy(token_counts(texts, 5)).sum() == 18
+    assert token_counts(texts, lengths_of(texts), 5).tolist() == [3, 3, 3, 9, 0]
+    assert token_counts(texts, lengths_of(texts), 5, most=6).tolist() == [3, 0, 0, 3, 0]
+    assert torch.from_numpy(token_counts(texts, lengths_of(texts), 5)).sum() == 18

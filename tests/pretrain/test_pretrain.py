@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -24,8 +23,6 @@ from pipeline.core.files import sha256_of, write_text
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
-from pipeline.ingest import stage as ingest
-from pipeline.ingest.settings import Ingest
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, locate
@@ -538,10 +535,10 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
     name = f"{family}-twins"
     asked: dict[str, Any] = {
         **TINY, "lm": name, "objective": "twins", "base": f"models/{family}",
-        "steps": 40, "checkpoint_every": 16, "probe": 0,
+        "steps": 40, "checkpoint_every": 16,
     }  # fmt: skip
     for corpus in corpora:
-        run(Pretrain(corpus=corpus, **{**TINY, "lm": family, "steps": 4, "probe": 0}))
+        run(Pretrain(corpus=corpus, **{**TINY, "lm": family, "steps": 4}))
     run(Pretrain(corpus=corpora[0], **asked))
     said = capsys.readouterr().out
     assert "1 raw sentences hold a dev or test sentence: left out" in said
@@ -617,31 +614,6 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
         assert a["tokens"] == b["tokens"]
 
 
-def test_the_probe_of_a_tiny_model_rises_on_the_embedded_corpus(tmp_path: Path) -> None:
-    """In 300 updates a small T5 goes from nothing to phrases that could stand beside the reference."""
-    corpus = tmp_path / "world"
-    world = Ingest(
-        reader="world", source=ROOT / "data/raw/world", out=corpus, sentences=3000, raw=6000,
-        labelled=["20"],
-    )  # fmt: skip
-    ingest.run(world)
-    settings = Pretrain(
-        corpus=corpus, lm="t5", hidden=64, layers=2, heads=4, vocab_size=700, dropout=0, steps=300,
-        batch_size=48, learning_rate=6e-3, density=0.3, eval_every=30, probe=100, held_out="count",
-    )  # fmt: skip
-    run(settings)
-    probes = [look["probe"] for look in _looks(corpus, "t5")]
-    first, last = probes[0], probes[-1]
-    assert last["n"] == first["n"] > 40
-    assert first["category"] < 0.05
-    assert last["category"] > first["category"] + 0.1
-    # One question of sixty more or less is decided by how a processor rounds, so looks are averaged.
-    for share in ("recovered", "sense"):
-        assert fmean(probe[share] for probe in probes[-5:]) > first[share]
-    card = json.loads((corpus / "models/t5/seed-0/pretrain.json").read_text())
-    assert card["probe"] == last
-
-
 @pytest.mark.parametrize("held_out", ["drop", "count"])
 def test_no_held_out_sentence_is_learnt_from(
     held_out: Literal["drop", "count"], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -655,7 +627,7 @@ def test_no_held_out_sentence_is_learnt_from(
     ]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, rows))
     write_text(tmp_path / "more.txt", f"A plain sentence. As they say, {judged[:-2]}! Another.\n")
-    asked: dict[str, Any] = {**TINY, "steps": 1, "texts": [tmp_path / "more.txt"], "probe": 0}
+    asked: dict[str, Any] = {**TINY, "steps": 1, "texts": [tmp_path / "more.txt"]}
     run(Pretrain(corpus=corpus, held_out=held_out, **asked))
     assert "1 raw sentences hold a dev or test sentence" in capsys.readouterr().out
     card = json.loads((corpus / "models/bert/seed-0/pretrain.json").read_text())

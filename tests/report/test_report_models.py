@@ -1,4 +1,4 @@
-"""The report on language models: what each is and read, its fill probe over training, and its CSV."""
+"""The report on language models: what each is and read, its training, and its CSV."""
 
 import csv
 import json
@@ -28,7 +28,7 @@ from pipeline.report.training_curves import acceptance_table
 
 
 def write_model(corpus: Path, name: str, top: float, **card: Any) -> Path:
-    """A model as ``pretrain`` leaves it, with three looks; ``top`` is what its probe ends at."""
+    """A model as ``pretrain`` left it when it still had a fill probe, with three looks."""
     folder = corpus / f"models/{name}/seed-0"
     looks = [
         {"step": 100 * n, "epoch": n / 2, "tokens": 4_000_000 * n, "loss": 5.0 - n, "learning_rate": 1e-3,
@@ -158,40 +158,22 @@ def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Pat
     assert rows["What they read"]["T5 (adapted on twins)"][:-1] == ("twins", "1,000", "5", "–", "–")
     assert rows["What they read"]["BERT"] == ("sentences", "9", "0", "–", "–", "–")
     assert rows["What their training took"]["T5"] == (
-        "200", "8,000,000", "61", "130,293", "cpu", "1", "float32",
+        "200", "8,000,000", "61", "130,293", "cpu", "1", "float32", "30.0",
     )  # fmt: skip
-    assert rows["What their training took"]["BERT"][-3:] == ("–",) * 3
-    assert rows["How well they fill"]["T5"] == (
-        "30.0", "40", "90.0", "40.0", "40.0", "40.0", "40.0", "1.0",
-    )  # fmt: skip
-    assert rows["How well they fill"]["BERT"] == ("–",) * 8
+    assert rows["What their training took"]["BERT"][-4:] == ("–",) * 4
     assert "two for each coordinator" in tables[1].note
     assert "refused: equal 2, no words 3; of dev or test: equal 2" in tables[1].note
-    assert len(missing) == 3
+    assert len(missing) == 2
     assert all("BERT." in text and "T5" not in text and "hub" not in text for text in missing)
 
 
-def test_echo_is_shown_where_a_probe_has_it(tmp_path: Path) -> None:
-    """A column of its own, explained, with a dash for models of before."""
-    folder = write_model(tmp_path, "t5", 0.4)
-    write_model(tmp_path, "bert", 0.4)
-    card = json.loads((folder / "pretrain.json").read_text())
-    card["probe"]["echo"] = 0.125
-    write_json(folder / "pretrain.json", card)
-    table = model_tables(read_models(tmp_path))[-1]
-    place = table.columns.index("echo, %")
-    assert {row.cells[0]: row.cells[place] for row in table.rows} == {"BERT": "–", "T5": "12.5"}
-    assert "no echo; echo: it mostly says" in table.note
-
-
 def test_looks_are_a_flat_table(corpus: Path) -> None:
-    """A row for each look; the probe's cells are empty where it was not measured."""
+    """A row for each look."""
     rows = list(csv.DictReader((corpus / "report/language-models.csv").open()))
     assert [(row["model"], row["step"]) for row in rows] == [
         (name, str(step)) for name in ("t5", "t5-twins") for step in (0, 100, 200)
     ]
-    assert rows[0]["recovered"] == rows[0]["probed"] == ""
-    assert (rows[2]["recovered"], rows[2]["probed"], rows[2]["perplexity"]) == ("0.4", "40", "30.0")
+    assert rows[2]["perplexity"] == "30.0"
     assert model_curves([]).count("\n") == 1
 
 

@@ -128,7 +128,7 @@ def test_a_fresh_head_disturbs_no_other_draw(tiny_bert: Path) -> None:
 def schedule(**given: Any) -> Schedule:
     usual = {
         "steps": 40, "warm_steps": 4, "learning_rate": 0.01, "weight_decay": 0.01, "clip": 1.0,
-        "eval_every": 5, "patience": 10, "seed": 0, "encoder_rate": 1.0, "average": 0.0,
+        "eval_every": 5, "patience": 10, "seed": 0, "encoder_rate": 1.0,
     }  # fmt: skip
     return Schedule(**usual | given)
 
@@ -201,8 +201,8 @@ def test_a_run_with_brackets(
 
 
 def test_candidates_come_beside_them(corpus: Path, tmp_path: Path) -> None:
-    """Algorithm 1 goes on as ever, with λ of the generated ones and judges that learn no brackets."""
-    train.run(settings(corpus, brackets=0.5, weight=0.5, judges=2, augment="copy", out=tmp_path))
+    """Algorithm 1 goes on as ever, with λ of the generated ones and twins."""
+    train.run(settings(corpus, brackets=0.5, weight=0.5, augment="copy", out=tmp_path))
     assert any(row["accepted"] for row in scored(tmp_path))
 
 

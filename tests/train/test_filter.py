@@ -1,22 +1,14 @@
-"""The filter's options apart from Algorithm 1: temperature, judges, averaged weights, encoder rate."""
+"""What an update changes: the encoder's rate, and which weights learn."""
 
-import math
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import pytest
 import torch
 
-from pipeline.core.errors import ModelError
 from pipeline.core.types import Span
-from pipeline.models.optim import Average
 from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
-from pipeline.train import scoring
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.scoring import Ensemble, fit_temperature, held_out_judges
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -37,7 +29,7 @@ def schedule(**given: float) -> Schedule:
     """Ten updates at a rate that shows."""
     usual = {
         "steps": 10, "warm_steps": 4, "learning_rate": 0.01, "weight_decay": 0.01, "clip": 1.0,
-        "eval_every": 5, "patience": 10, "seed": 0, "encoder_rate": 1.0, "average": 0.0,
+        "eval_every": 5, "patience": 10, "seed": 0, "encoder_rate": 1.0,
     }  # fmt: skip
     return Schedule(**usual | given)  # type: ignore[arg-type]
 
@@ -51,142 +43,6 @@ def train(predictor: Predictor, numbers: Schedule, updates: int = 4) -> Optimize
     for step in range(updates):
         optimizer.update(EXAMPLES, step)
     return optimizer
-
-
-def naive_loss(model: Predictor, examples: Sequence[Example], temperature: float) -> float:
-    """Mean negative log-likelihood at T, a sentence at a time, from the softmax as it is printed."""
-    losses = []
-    for index, scores in model.distributions(*ASKED[:2], 1):
-        e = examples[index]
-        p = np.exp(scores.double().numpy() / temperature)
-        losses.append(-math.log(p[e.extents[0].start, e.extents[0].end - 4] / p.sum()))
-    return sum(losses) / len(losses)
-
-
-def test_temperature_is_the_softmax_of_divided_scores(tiny_bert: Path) -> None:
-    """T = 2 gives the square root of each probability, normalised; T = 1 changes no bit."""
-    model = create(tiny_bert)
-    own, divided = (
-        dict(model.distributions(*ASKED[:2])),
-        dict(model.distributions(*ASKED[:2], temperature=2.0)),
-    )
-    for index, scores in own.items():
-        root = scores.exp().sqrt()
-        torch.testing.assert_close(divided[index].exp(), root / root.sum())
-    assert Ensemble(model).probability(*ASKED) == model.probability(*ASKED)
-    assert Ensemble(model).predict(*ASKED[:2]) == model.predict(*ASKED[:2])
-    hot = Ensemble(model, temperature=2.0)
-    assert [p.span for p in hot.predict(*ASKED[:2]) if p] == [
-        p.span for p in model.predict(*ASKED[:2]) if p
-    ]
-    assert hot.probability(*ASKED) != model.probability(*ASKED)
-
-
-def test_fitted_temperature_is_the_best(tiny_bert: Path) -> None:
-    """No T of a fine grid has less loss; scores made 3 times as large want 3 times the T."""
-    model = create(tiny_bert)
-    with torch.no_grad():
-        model.scorer.second.weight *= 5
-    found = [p.span for p in model.predict(*ASKED[:2]) if p is not None]
-    mixed = [  # the model's own opinion of two thirds, something else of the others
-        Example(e.words, (2,), (span,)) if number % 3 else e
-        for number, (e, span) in enumerate(zip(EXAMPLES, found, strict=True))
-    ]
-    fitted = fit_temperature(model, mixed)
-    assert 2 * scoring.COLDEST < fitted < scoring.HOTTEST / 6
-    assert fitted == fit_temperature(model, mixed)
-    least = naive_loss(model, mixed, fitted)
-    assert all(naive_loss(model, mixed, t) > least - 1e-9 for t in np.geomspace(0.25, 20, 60))
-    assert naive_loss(model, mixed, 1.1 * fitted) > least
-    with torch.no_grad():
-        model.scorer.second.weight *= 3
-    assert fit_temperature(model, mixed) == pytest.approx(3 * fitted, rel=1e-3)
-
-
-def test_fitted_temperature_stays_in_its_bounds(tiny_bert: Path) -> None:
-    """A model that is always right wants T = 0, and one that is surely wrong an endless T."""
-    model = create(tiny_bert)
-    found = [p for p in model.predict(*ASKED[:2]) if p is not None]
-    right = [Example(e.words, (2,), (p.span,)) for e, p in zip(EXAMPLES, found, strict=True)]
-    assert fit_temperature(model, right) == pytest.approx(scoring.COLDEST)
-    with torch.no_grad():
-        model.scorer.second.weight *= -100
-    assert fit_temperature(model, right) == pytest.approx(scoring.HOTTEST)
-
-
-def test_nothing_to_fit_a_temperature_to(tiny_bert: Path) -> None:
-    """Only sentences that the encoder cannot read: one line says so."""
-    long = Example(("man", "and", *["zygote"] * 160), (1,), (Span(0, 3),))
-    with pytest.raises(ModelError, match="no temperature can be fitted"):
-        fit_temperature(create(tiny_bert), [long])
-
-
-def test_jury_gives_the_mean(tiny_bert: Path) -> None:
-    """The model and its judges have one voice each; what none can read has no score."""
-    models = [create(tiny_bert, seed) for seed in range(3)]
-    together = Ensemble(models[0], models[1:])
-    each = [model.probability(*ASKED) for model in models]
-    for mean, *values in zip(together.probability(*ASKED), *each, strict=True):
-        assert mean == pytest.approx(sum(v for v in values if v is not None) / 3)
-    own = models[0].predict(*ASKED[:2])
-    spans = [p.span for p in own if p is not None]
-    found = together.predict(*ASKED[:2])
-    assert [p.span for p in found if p is not None] == spans
-    assert [p.probability for p in found if p is not None] == together.probability(
-        *ASKED[:2], spans
-    )
-    edge = [("and", "man", "saw"), EXAMPLES[0].words], [0, 2]
-    assert [p is None for p in together.predict(*edge)] == [True, False]
-    assert together.probability(*edge, [Span(0, 3), Span(0, 4)])[0] is None
-
-
-def test_judges_never_see_their_fold(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each learns from all of L but its fold, from a seed of its own, and is frozen afterwards."""
-    seen: list[set[tuple[str, ...]]] = []
-    loss = Predictor.forward
-
-    def noted(self: Predictor, batch: Sequence[Example], *weights: None) -> torch.Tensor:
-        seen.append({e.words for e in batch})
-        return loss(self, batch, *weights)
-
-    monkeypatch.setattr(Predictor, "forward", noted)
-    seeds: list[int] = []
-
-    def made(seed: int) -> Predictor:
-        seeds.append(seed)
-        return create(tiny_bert, seed)
-
-    judges = held_out_judges(3, EXAMPLES, 4, schedule(), made)
-    assert len(judges) == len(set(seeds)) == 3
-    assert len(seen) == 3 * 4  # warm_steps each
-    for fold in range(3):
-        learned = set().union(*seen[4 * fold : 4 * fold + 4])
-        assert learned == {e.words for place, e in enumerate(EXAMPLES) if place % 3 != fold}
-    assert not any(
-        p.requires_grad or judge.training for judge in judges for p in judge.parameters()
-    )
-    again = held_out_judges(3, EXAMPLES, 4, schedule(), made)
-    for one, other in zip(judges, again, strict=True):
-        assert one.probability(*ASKED) == other.probability(*ASKED)
-
-
-def test_average_is_bias_corrected(tiny_bert: Path) -> None:
-    """After t updates it is Σ β^(t-s) w_s / Σ β^(t-s), so after one it is the weights."""
-    model, beta = create(tiny_bert), 0.8
-    average = Average(model, beta, model.encoding)
-    assert average.model.encoding is model.encoding
-    optimizer, weights = Optimizer(model, schedule(), 0), []
-    for step in range(5):
-        optimizer.update(EXAMPLES, step)
-        average.update()
-        weights.append(model.scorer.first.weight.detach().clone())
-        factors = [beta ** (step - s) for s in range(step + 1)]
-        expected = sum(f * w for f, w in zip(factors, weights, strict=True)) / sum(factors)
-        torch.testing.assert_close(average.model.scorer.first.weight, expected)
-    for one, other in zip(average.model.parameters(), model.parameters(), strict=True):
-        assert not one.requires_grad
-        assert not torch.equal(one, other)
-    assert not average.model.training
 
 
 def distance(one: torch.nn.Module, other: torch.nn.Module) -> float:

@@ -12,7 +12,6 @@ from pipeline.core.types import Span
 from pipeline.predictor.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.acceptance import Relative, rule_of
-from pipeline.train.scoring import Ensemble
 from pipeline.train.settings import Train
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
@@ -42,17 +41,15 @@ def asked(count: int = 20) -> tuple[list[tuple[str, ...]], list[int], list[Span]
 
 
 def test_the_share_is_of_the_best_boundary(tiny_bert: Path) -> None:
-    """The probability over the predicted one's, at any temperature; 1 of the best and of no other."""
+    """The probability over the predicted one's; 1 of the best and of no other."""
     model, (words, ks, spans) = create(tiny_bert, 1), asked()
-    for temperature in (1.0, 3.0):
-        best = model.predict(words, ks, temperature=temperature)
-        found = model.opinions(words, ks, spans, temperature)
-        for opinion, most, span in zip(found, best, spans, strict=True):
-            assert opinion is not None
-            assert most is not None
-            assert opinion.share == pytest.approx(opinion.probability / most.probability, rel=1e-4)
-            assert 0 < opinion.share <= 1
-            assert opinion.best == (opinion.share == 1) == (most.span == span)
+    best, found = model.predict(words, ks), model.opinions(words, ks, spans)
+    for opinion, most, span in zip(found, best, spans, strict=True):
+        assert opinion is not None
+        assert most is not None
+        assert opinion.share == pytest.approx(opinion.probability / most.probability, rel=1e-4)
+        assert 0 < opinion.share <= 1
+        assert opinion.best == (opinion.share == 1) == (most.span == span)
     own = model.opinions(words, ks, [p.span for p in model.predict(words, ks) if p])
     assert all(o is not None and o.share == 1 and o.best for o in own)
 
@@ -68,15 +65,6 @@ def test_a_share_is_told_where_no_float_holds_the_probabilities(tiny_bert: Path)
         assert opinion is not None
         log = float(scores[span.start, span.end - 2 - k] - scores.max())
         assert opinion.share == pytest.approx(math.exp(log), rel=1e-4)
-
-
-def test_of_several_predictors_the_least_share_counts(tiny_bert: Path) -> None:
-    """None of them may be sure that the boundary is wrong."""
-    one, other, (words, ks, spans) = create(tiny_bert, 1), create(tiny_bert, 2), asked()
-    each = [model.opinions(words, ks, spans) for model in (one, other)]
-    for both, *alone in zip(Ensemble(one, [other]).opinions(words, ks, spans), *each, strict=True):
-        assert both is not None
-        assert both.share == min(o.share for o in alone if o is not None)
 
 
 @pytest.mark.parametrize(

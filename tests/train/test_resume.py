@@ -24,8 +24,7 @@ from pipeline.train import stage as train
 from pipeline.train.learner import Learner
 
 EVERYTHING = {
-    "accept": "quantile", "temperature": "fit", "judges": 2, "average": 0.9, "encoder_rate": 0.5,
-    "select": "average", "weight": 0.5, "weigh": "rank",
+    "accept": "quantile", "encoder_rate": 0.5, "select": "average", "weight": 0.5,
 }  # fmt: skip
 
 
@@ -78,7 +77,7 @@ def test_ten_kills_at_random_steps_change_nothing(
 def test_kills_change_nothing_of_what_brackets_teach(tmp_path: Path, forks: Any) -> None:
     """A checkpoint holds the head and its moments: without them the encoder would learn otherwise."""
     corpus = build(tmp_path / "tiny", trees=True)
-    usual = {"checkpoint_every": 4, "brackets": 0.7, "accept": "relative", "average": 0.5}
+    usual = {"checkpoint_every": 4, "brackets": 0.7, "accept": "relative"}
     train.run(settings(corpus, out=tmp_path / "whole", **usual))
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
     for step in (10, 33, 50):
@@ -98,7 +97,7 @@ def test_kills_change_no_choice_of_weights(
     corpus: Path, tmp_path: Path, forks: Any, select: str
 ) -> None:
     """Before, between and after the validations that count the predictor is the same to the bit."""
-    usual = {"checkpoint_every": 3, "eval_every": 4, "select": select, "weigh": "rank", "k": 4}
+    usual = {"checkpoint_every": 3, "eval_every": 4, "select": select, "k": 4}
     train.run(settings(corpus, out=tmp_path / "whole", **usual))
     killed = settings(corpus, out=tmp_path / "killed", resume=True, **usual)
     for step in (29, 48, 53, 58):
@@ -347,7 +346,7 @@ def test_a_team_is_killed_and_goes_on(
     assert any(row["accepted"] for row in scored(tmp_path / "whole"))
 
 
-@pytest.mark.parametrize("given", [{}, {"weight": 0.5, "weigh": "rank", "select": "average"}])
+@pytest.mark.parametrize("given", [{}, {"weight": 0.5, "select": "average"}])
 def test_without_dropout_a_team_is_one_process(
     corpus: Path,
     tmp_path: Path,

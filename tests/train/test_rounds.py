@@ -13,7 +13,6 @@ from pipeline.predictor.encoding import Example
 from pipeline.predictor.model import Predictor
 from pipeline.train.acceptance import Delta
 from pipeline.train.algorithm1 import Constants, Verdict, inspect
-from pipeline.train.scoring import Ensemble
 from pipeline.train.stream import Drawn
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
@@ -23,9 +22,7 @@ class World:
     """A random predictor as M, and random candidates of 5 to 30 words as U."""
 
     def __init__(self, encoder: Path) -> None:
-        self.ensemble = Ensemble(
-            Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval()
-        )
+        self.model = Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval()
         self.rounds: list[int] = []
 
     def sample(self, index: int) -> Drawn:
@@ -42,7 +39,7 @@ class World:
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         self.rounds.append(len(candidates))
         words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self.ensemble.probability(words, ks, [c.extent for c in candidates])
+        scores = self.model.probability(words, ks, [c.extent for c in candidates])
         assert None not in scores
         return [
             Verdict(Example(c.words, (c.coordinator,), (c.extent,)), score or 0.0)
@@ -80,22 +77,18 @@ def test_rounds_of_a_model_are_the_printed_loop(tiny_bert: Path, seed: int) -> N
 
 
 def test_the_best_boundary_is_the_predicted_one(tiny_bert: Path) -> None:
-    """Of a candidate: M's own argmax; with a judge, that of both; the probability is as before."""
-    world = World(tiny_bert)
-    judge = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
-    drawn = [world.sample(index) for index in range(12)]
+    """Of a candidate: M's own argmax; the probability is as before."""
+    model = World(tiny_bert).model
+    other = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
+    drawn = [World(tiny_bert).sample(index) for index in range(12)]
     words, ks = [d.words for d in drawn], [d.coordinator for d in drawn]
-    one, other = (p.predict(words, ks) for p in (world.ensemble.model, judge))
-    for asked in (one, other):
-        extents = [p.span for p in asked if p is not None]
-        assert len(extents) == len(drawn)
-        own = world.ensemble.opinions(words, ks, extents)
-        both = Ensemble(world.ensemble.model, [judge]).opinions(words, ks, extents)
-        same = [p is not None and p.span == e for p, e in zip(one, extents, strict=True)]
-        agreed = [s and p is not None and p.span == e
-                  for s, p, e in zip(same, other, extents, strict=True)]  # fmt: skip
-        assert [o is not None and o.best for o in own] == same
-        assert [o is not None and o.best for o in both] == agreed
-        told = world.ensemble.probability(words, ks, extents)
-        assert [o and o.probability for o in own] == told
-    assert not all(p and q and p.span == q.span for p, q in zip(one, other, strict=True))
+    own = [p.span for p in model.predict(words, ks) if p is not None]
+    others = [p.span for p in other.predict(words, ks) if p is not None]
+    assert len(own) == len(others) == len(drawn)
+    assert own != others
+    for extents in (own, others):
+        found = model.opinions(words, ks, extents)
+        same = [one == extent for one, extent in zip(own, extents, strict=True)]
+        assert [o is not None and o.best for o in found] == same
+        told = model.probability(words, ks, extents)
+        assert [o and o.probability for o in found] == told

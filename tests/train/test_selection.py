@@ -28,7 +28,7 @@ from pipeline.train.validation import Validation, validate
 
 def schedule(steps: int, warm: int, patience: int = 1000) -> Schedule:
     """The numbers that a choice goes by."""
-    return Schedule(steps, warm, 0.01, 0.01, 1.0, 10, patience, 0, 1.0, 0.0)
+    return Schedule(steps, warm, 0.01, 0.01, 1.0, 10, patience, 0, 1.0)
 
 
 class Weight(nn.Module):
@@ -132,25 +132,23 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("data") / "tiny")
 
 
-@pytest.mark.parametrize("average", [0.0, 0.9])
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_the_predictor_saved_is_the_one_told_of(
     corpus: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    average: float,
 ) -> None:
     """Accuracy and loss in run.json are those of the saved weights; a mean's is not a history's."""
-    out, seen = corpus / f"runs/{name}-{average}/40/seed-0", dict[int, torch.Tensor]()
+    out, seen = corpus / f"runs/{name}/40/seed-0", dict[int, torch.Tensor]()
     update = Learner.update
 
     def noting(self: Learner, *given: Any) -> None:
         update(self, *given)
-        seen[self.step] = self.judged.scorer.first.weight.detach().clone()
+        seen[self.step] = self.predictor.scorer.first.weight.detach().clone()
 
     monkeypatch.setattr(Learner, "update", noting)
-    train.run(settings(corpus, out=out, select=name, average=average))
+    train.run(settings(corpus, out=out, select=name))
     card, entries = read_json(out / "run.json"), history(out)
     predictor = Predictor.load(out / "predictor")
     _, measured, _ = learnable([sentence(n) for n in range(40, 64)], predictor)

@@ -72,23 +72,19 @@ class TrainingSpeed:
             settings: of the run.
             validation: sentences validated on.
         """
-        warm, judges = min(settings.warm_steps, settings.steps), settings.judges
+        warm = min(settings.warm_steps, settings.steps)
         rounds, update = -(-settings.k_max // max(settings.k, 1)), (self.full + self.least) / 2
-        if settings.mode == "baseline":
+        if settings.mode in ("baseline", "no-filter"):
             rounds, update = 0, self.full
-        elif settings.mode == "no-filter":
-            rounds, update = int(settings.needs_scores), self.full
         elif settings.accept == "quantile":
             update = self.full
         warm_update, twins = self.full, settings.augment != NO_TWINS
         if twins:  # of each labelled example of a batch
             warm_update *= 2
             update += self.full if settings.mode == "baseline" else self.least
-        # M itself, and so many judges, which have no twins
-        scorers = judges + 1 if judges > 1 and settings.needs_scores else 1
         return (
-            warm * (warm_update + self.full * (scorers - 1))
-            + (settings.steps - warm) * (update + rounds * self.round * scorers)
+            warm * warm_update
+            + (settings.steps - warm) * (update + rounds * self.round)
             + settings.steps // settings.eval_every * validation * self.validation
         )
 

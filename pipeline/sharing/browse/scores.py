@@ -14,7 +14,6 @@ import duckdb
 from pipeline.core.types import Span
 from pipeline.predictor.model import Predictor, best_device
 from pipeline.sharing.browse.table import rows_by_number, sampled
-from pipeline.train.scoring import Ensemble
 
 _BLOCK = 256  # rows scored together: enough to sort them by length
 _KEPT = 50_000  # probabilities remembered of rows outside the sample
@@ -31,7 +30,7 @@ class Judge:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._ensemble = Ensemble(Predictor.load(folder).to(best_device()))
+        self._predictor = Predictor.load(folder).to(best_device())
         self._known: dict[int, float | None] = {}
         self._lock = Lock()
 
@@ -50,12 +49,12 @@ class Judge:
             return [self._known[row["number"]] for row in rows]
 
     def _score(self, rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
-        found = self._ensemble.probability(
+        found = self._predictor.probability(
             [tuple(row["words"]) for row in rows],
             [row["coordinator"] for row in rows],
             [_extent(row["conjuncts"]) for row in rows],
         )
-        self._ensemble.model.encoding.forget()
+        self._predictor.encoding.forget()
         return found
 
 

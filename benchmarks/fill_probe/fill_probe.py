@@ -12,13 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from probe import Probe, ProbeResult, build_probe
 
 from pipeline.core.console import say, table
 from pipeline.core.settings import family_of
 from pipeline.infill import Fill
 from pipeline.models.language_models import load_language_model
 from pipeline.pretrain.new_model import new_bert, new_t5
-from pipeline.pretrain.probe import Probe, ProbeResult, build_probe
 from pipeline.pretrain.settings import Pretrain
 from pipeline.text.natural import join_words
 

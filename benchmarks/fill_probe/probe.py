@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from categories import Judge
 from numpy.typing import NDArray
+from questions import (
+    Held,
+    held_out,
+    in_lower_case,
+    is_echo,
+    ordered,
+    phrases,
+    rng_of,
+)
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.console import say
@@ -25,17 +35,7 @@ from pipeline.core.types import CATEGORIES, Reject, Sentence
 from pipeline.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
 from pipeline.infill.candidates import make_candidate
 from pipeline.models.optim import evaluating
-from pipeline.pretrain.probe.categories import Judge
-from pipeline.pretrain.probe.questions import (
-    Held,
-    held_out,
-    in_lower_case,
-    is_echo,
-    ordered,
-    phrases,
-    rng_of,
-)
-from pipeline.pretrain.probe.word_vectors import Senses
+from pipeline.text.word_vectors import Senses
 
 UNKNOWN = "no word of the conjunct is known from the text"
 ALONE = "no other conjunct to compare its sense with"

@@ -1,5 +1,6 @@
-"""The fill probe: what it asks, how it judges, and that better fills read better."""
+"""benchmarks/fill_probe: what it asks, how it judges, and that better fills read better."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,13 +18,16 @@ from pipeline.infill import Fill
 from pipeline.infill.base import SPLIT_WORD
 from pipeline.ingest import stage as ingest
 from pipeline.ingest.settings import Ingest
-from pipeline.pretrain.probe import Probe, build_probe
-from pipeline.pretrain.probe.categories import NO_PHRASE, Judge, category_of
-from pipeline.pretrain.probe.questions import held_out, is_echo, ordered
-from pipeline.pretrain.probe.word_vectors import Senses
 from pipeline.text.natural import join_words
+from pipeline.text.word_vectors import Senses
 
-WORLD = Path(__file__).resolve().parents[2] / "data/raw/world"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks/fill_probe"))
+from categories import NO_PHRASE, Judge, category_of  # noqa: E402
+from probe import Probe, build_probe  # noqa: E402
+from questions import held_out, is_echo, ordered  # noqa: E402
+
+WORLD = ROOT / "data/raw/world"
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from categories import NO_PHRASE, Phrase, category_of
+
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Reference, Sentence
-from pipeline.pretrain.probe.categories import NO_PHRASE, Phrase, category_of
 
 COORDINATORS = ("and", "or")
 SHORTEST = 6
