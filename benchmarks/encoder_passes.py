@@ -23,12 +23,12 @@ from pipeline.core.console import table
 from pipeline.core.draws import read_draw
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
+from pipeline.models import words as encoding
 from pipeline.parsing import encoders
 from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.training import MODEL, train_parser, training_tree
-from pipeline.predictor import encoding
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.text.trees import parse_tree
 from pipeline.train.learner import learnable
 from pipeline.train.optimizer import Optimizer, Schedule

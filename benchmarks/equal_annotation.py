@@ -8,7 +8,7 @@ are over the best that needs none. Runs are those that outcomes.py and parser_re
 draws; of a corpus no more is needed than `conjoin ingest` makes, for its test sentences and their documents.
 
 Outer boundary by coordinator, in %, mean ± sd over seeds. Each paired difference has three 95 % intervals:
-with seeds and instances resampled, as everywhere (pipeline/core/metrics.py); with seeds and whole documents
+with seeds and instances resampled, as everywhere (core/comparison.py); with seeds and whole documents
 resampled, since instances of a document resemble each other; and Student's t over seeds, with the test set
 as it is.
 """
@@ -25,7 +25,7 @@ from parser_results import ALONE, evaluable, held_out, read_kept
 from parser_tables import COMBINED, Table
 from study_tables import interval, print_table, signed
 
-from pipeline.core.metrics import compare, t_interval
+from pipeline.core.comparison import compare, t_interval
 
 SEEDS = (0, 1, 2)
 GOLD = 250

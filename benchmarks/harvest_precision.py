@@ -19,7 +19,7 @@ from pipeline.core.console import table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.core.types import Candidate, Coordination, Sentence
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 
 Gold = dict[tuple[str, int], Coordination]
 

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.core.metrics import compare
+from pipeline.core.comparison import compare
 
 GAIN = 0.02
 SHARED = 0.5  # of an instance's luck that is the same for all seeds

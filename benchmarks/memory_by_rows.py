@@ -52,7 +52,7 @@ def make_predictor(folder: Path, corpus: Path) -> None:
     from pipeline.core.candidates import candidate_shards
     from pipeline.core.schema import read_candidates
     from pipeline.models.tokenizers import train_wordpiece
-    from pipeline.predictor.model import Predictor
+    from pipeline.tasks.coordination.model import Predictor
 
     words = islice(read_candidates(candidate_shards(corpus)[0]), 1000)
     tokenizer = train_wordpiece([" ".join(each.words) for each in words], 2000, 128)

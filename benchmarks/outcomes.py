@@ -26,9 +26,9 @@ from typing_extensions import TypedDict
 from pipeline.core.annotation import described, from_json
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
-from pipeline.core.metrics import categories
 from pipeline.core.runs import ALONE, System
 from pipeline.core.schema import read_sentences
+from pipeline.tasks.coordination.figures import categories
 
 FOLDER = Path(__file__).with_name("outcomes")
 OTHER = "other"

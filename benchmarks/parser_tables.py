@@ -6,7 +6,7 @@ The results are those that parser_results.py keeps, and outcomes.py for predicto
 corpus no more is needed than `conjoin ingest` makes.
 
 F1 with 95 % intervals of the paired difference to ``gold``, of a second round to its first: seeds and test
-sentences are resampled together, as for accuracies (pipeline/core/metrics.py). ``by a tree's rule`` is what
+sentences are resampled together, as for accuracies (core/comparison.py). ``by a tree's rule`` is what
 reading the gold trees finds.
 """
 
@@ -32,7 +32,7 @@ from parser_results import (
 )
 from study_tables import print_table, signed
 
-from pipeline.core.metrics import Difference, compare, resamples
+from pipeline.core.comparison import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
 from pipeline.parsing.measures import (
     CONJUNCTS,

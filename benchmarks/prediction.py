@@ -17,9 +17,9 @@ from transformers import BertConfig, BertModel
 from pipeline.core.console import table
 from pipeline.core.schema import read_sentences
 from pipeline.models.tokenizers import train_wordpiece
-from pipeline.predictor.encoding import Encoded
-from pipeline.predictor.model import Predictor
-from pipeline.predictor.scorer import batches
+from pipeline.models.words import Encoded
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.scorer import batches
 
 Pair = tuple[tuple[str, ...], Encoded]
 Asked = dict[tuple[str, ...], list[int]]

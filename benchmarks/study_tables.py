@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from outcomes import FOLDER, Outcomes, whole
 
-from pipeline.core.metrics import Difference, compare, mean_sd
+from pipeline.core.comparison import Difference, compare, mean_sd
 
 TEN, TWENTY = range(10), [*range(10), *range(20, 30)]
 SIZES = ("50", "100", "250")

@@ -24,7 +24,7 @@ from generation_costs import clock, peak
 from trainer_scorer import Side, both_ways, gather_then_mlp, one_by_one
 from trainer_steps import PAPER, SHAPES, WAYS, Bench, Coin, parts
 
-from pipeline.predictor.scorer import EndpointScorer, Instance
+from pipeline.tasks.coordination.scorer import EndpointScorer, Instance
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 GOALS = {30: (6, 3), 60: (16, 5), 120: (28, 8)}

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - its usual name
 from torch.nn.utils.rnn import pad_sequence
 
-from pipeline.predictor.scorer import EndpointScorer, Instance
+from pipeline.tasks.coordination.scorer import EndpointScorer, Instance
 
 __all__ = ["Side", "both_ways", "gather_then_mlp", "one_by_one"]
 

@@ -15,9 +15,9 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 from pipeline.core.types import Reference, Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
-from pipeline.predictor.scorer import EndpointScorer
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.scorer import EndpointScorer
 from pipeline.train.acceptance import Acceptance
 from pipeline.train.algorithm1 import Constants, Trial, Verdict, inspect
 from pipeline.train.optimizer import Optimizer, Schedule

@@ -18,7 +18,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.files import digest_of
-from pipeline.core.metrics import as_conjuncts
 from pipeline.core.settings import DecodingSettings, Family, shown
 from pipeline.core.types import (
     COORDINATORS,
@@ -33,8 +32,9 @@ from pipeline.infill import Infiller, Task, load_infiller, task_of
 from pipeline.infill import fill as fill_all
 from pipeline.infill.candidates import rows_of
 from pipeline.models.loading import load_config, locate
-from pipeline.predictor.model import Predictor as Model
-from pipeline.predictor.model import best_device
+from pipeline.tasks.coordination.figures import as_conjuncts
+from pipeline.tasks.coordination.model import Predictor as Model
+from pipeline.tasks.coordination.model import best_device
 from pipeline.text.lines import Given
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span

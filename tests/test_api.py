@@ -15,7 +15,7 @@ import pipeline
 from pipeline import Predictor, fill, generate
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.types import Span
-from pipeline.predictor.model import Predictor as Model
+from pipeline.tasks.coordination.model import Predictor as Model
 from pipeline.trying.fill.command import run
 from pipeline.trying.fill.settings import Fill
 

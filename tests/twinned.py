@@ -10,9 +10,9 @@ import torch
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
 from pipeline.core.types import Sentence
-from pipeline.predictor.model import Predictor
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.augmentation.kinds import KINDS
 from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
 from pipeline.train.learner import learnable

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 from pipeline.audit.judges import Judge
-from pipeline.core.metrics import as_conjuncts
 from pipeline.core.types import Candidate, Span
+from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.world.oracle import Judgement, Verdict
 
 _LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))

@@ -70,7 +70,7 @@ ANY = "any"
 
 ALONE, ELSE, TOGETHER = "alone", "else", "together"
 """How a system uses a parser: what it finds and nothing else; that and, where it finds none, the predictor;
-or that unless the predictor thinks little of it (``predictor/with_parser.py``)."""
+or that unless the predictor thinks little of it (``tasks/coordination/with_parser.py``)."""
 
 USUAL_TAU = 0.001
 """τ of ``TOGETHER`` where nobody chose one: fixed before any figure was looked at."""

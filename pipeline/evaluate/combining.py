@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 
-from pipeline.core.metrics import as_conjuncts, judge
 from pipeline.core.runs import ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import UNLABELLED, Coordination, Span
 from pipeline.evaluate.instances import Instance, Row, predicted, row_of
 from pipeline.evaluate.settings import VALIDATION, Evaluate
-from pipeline.predictor.model import Predictor, best_device
-from pipeline.predictor.with_parser import Said, said
+from pipeline.tasks.coordination.figures import as_conjuncts, judge
+from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.with_parser import Said, said
 
 TAUS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """Among which ``--tau validation`` chooses."""

@@ -3,7 +3,7 @@
 A run's predictions are kept with the digest of what they depend on, and only those of a new or changed
 run are made; ``metrics.json`` is computed from the rows of all of them, so it does not tell which. A parser
 (``--parser``) parses the split once; its structures are a row of their own, and two more with every predictor
-(``predictor/with_parser.py``).
+(``tasks/coordination/with_parser.py``).
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
+from pipeline.core.comparison import Comparison, compare_all, documents_of
 from pipeline.core.console import say, table, track
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.documents import read_json
@@ -22,13 +23,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
-from pipeline.core.metrics import (
-    Comparison,
-    as_conjuncts,
-    categories,
-    compare_all,
-    documents_of,
-)
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import ALONE, Card, System
 from pipeline.core.types import Span
@@ -36,6 +30,7 @@ from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.scoring import COLUMNS, COUNTS, Scored, entry, summary
 from pipeline.evaluate.settings import Evaluate
+from pipeline.tasks.coordination.figures import as_conjuncts, categories
 
 ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
@@ -178,7 +173,7 @@ def _predict(folder: Path, instances: Sequence[Instance], settings: Evaluate) ->
     # These take seconds, and are not needed where all predictions are kept.
     import torch  # noqa: PLC0415
 
-    from pipeline.predictor.model import Predictor, best_device  # noqa: PLC0415
+    from pipeline.tasks.coordination.model import Predictor, best_device  # noqa: PLC0415
 
     torch.set_num_threads(settings.threads)
     predictor = Predictor.load(folder / "predictor").to(best_device())

@@ -7,7 +7,7 @@ from math import log2
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.core.metrics import Comparison
+from pipeline.core.comparison import Comparison
 from pipeline.core.runs import System
 from pipeline.report.charts import INK, MUTED, Key, Panel, draw, dress, key_of, label_ends, paint
 from pipeline.report.results import FULL, Metrics, Result, label_name, short_name, system_key

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
-from pipeline.core.metrics import Comparison
 from pipeline.core.runs import Run, System
 from pipeline.report.markdown import Row, Table
 from pipeline.report.results import (

@@ -10,9 +10,9 @@ from typing_extensions import TypedDict
 
 from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, FileName, Number, PlaceName
-from pipeline.core.metrics import CRITERIA
 from pipeline.core.runs import ShownAs
 from pipeline.core.types import CATEGORIES
+from pipeline.tasks.coordination.figures import CRITERIA
 
 
 def _by_category(value: dict[str, Any]) -> dict[str, Any]:

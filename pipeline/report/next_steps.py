@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pipeline.core import console
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import points
-from pipeline.core.metrics import Comparison
 from pipeline.core.runs import ELSE, NO_TWINS, TOGETHER, Run, candidates_at_hand
 from pipeline.report.forms import Generated
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict

@@ -8,8 +8,8 @@ chosen by looking at them, so each is a little flattered.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
-from pipeline.core.metrics import Comparison
 from pipeline.core.runs import System
 from pipeline.report.accuracy_figures import accuracy_dots, chosen_gains_over_sizes, gain_dots
 from pipeline.report.charts import Panel

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
-from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES
 from pipeline.report.findings import interval
@@ -17,6 +17,7 @@ from pipeline.report.results import (
     system_key,
     variation_name,
 )
+from pipeline.tasks.coordination.figures import CRITERIA
 
 DEFINITIONS = {
     "whole": "the first word of the first conjunct and the last word of the last are right: "

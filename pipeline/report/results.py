@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from pipeline.core.annotation import Annotation, Part, described, joined, shared_level, unknown
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
-from pipeline.core.metrics import CRITERIA, Comparison
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
 from pipeline.core.settings import family_of, is_model_name
 from pipeline.report.forms import Generated, Pretrained
+from pipeline.tasks.coordination.figures import CRITERIA
 
 GENERATORS = {"bert": "BERT", "t5": "T5"}
 """Family of a language model → its name in the paper, in the paper's order."""

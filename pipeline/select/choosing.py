@@ -31,7 +31,7 @@ from pipeline.select.strata import Features
 from pipeline.text.columns import with_text
 
 if TYPE_CHECKING:
-    from pipeline.predictor.model import Predictor
+    from pipeline.tasks.coordination.model import Predictor
 
 PROBABILITIES_FILE = "probabilities.parquet"
 

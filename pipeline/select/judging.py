@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from pipeline.core.schema import PROBABILITIES, SHARES
 from pipeline.core.types import Span
 from pipeline.corpus.layout import Shards
-from pipeline.predictor.model import Opinion, Predictor, best_device
 from pipeline.select.choice import Advance, Choice, rows_still_in
+from pipeline.tasks.coordination.model import Opinion, Predictor, best_device
 
 UNSCORED = "predictor gives no probability"
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.acceptance import Acceptance
 from pipeline.train.stream import CandidateStream, Drawn, LabelledStream
 

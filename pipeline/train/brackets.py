@@ -19,9 +19,9 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence, Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
-from pipeline.predictor.scorer import Grid, keep_masks, keep_share, pair_scores
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.scorer import Grid, keep_masks, keep_share, pair_scores
 from pipeline.text.trees import constituents, parse_tree
 
 _FOR_BRACKETS = (

@@ -15,8 +15,8 @@ from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.models.loading import locate
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.gold import sentences_of_parser
 from pipeline.train.learner import learnable
 from pipeline.train.selection import SELECTIONS

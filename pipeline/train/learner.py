@@ -15,8 +15,8 @@ import pyarrow as pa
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Opinion, Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Opinion, Predictor
 from pipeline.train.algorithm1 import Trial, Verdict
 from pipeline.train.brackets import BracketTask
 from pipeline.train.distributed import ProcessGroup

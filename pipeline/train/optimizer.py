@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from pipeline.core.errors import ModelError
 from pipeline.models.optim import decay_groups, seed_draws
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.brackets import Bracketed, BracketHead, Brackets
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.settings import Train

@@ -20,7 +20,7 @@ from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints, TrainingState
 from pipeline.models.loading import identity, locate
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.annotated import annotation_of_run

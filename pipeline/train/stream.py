@@ -18,7 +18,7 @@ from pipeline.core.candidate_checks import keys_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.augmentation.protocol import Augmentation
 from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store

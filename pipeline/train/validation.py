@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example, instances, obstacle
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example, instances, obstacle
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.distributed import ProcessGroup
 
 

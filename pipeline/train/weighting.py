@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 
 
 def loss_shares(

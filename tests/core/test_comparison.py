@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.core.metrics import (
+from pipeline.core.comparison import (
     FEWEST_DOCUMENTS,
     compare,
     compare_all,

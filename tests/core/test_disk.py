@@ -17,7 +17,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(

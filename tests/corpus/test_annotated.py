@@ -22,12 +22,12 @@ from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.layout import find_shards
-from pipeline.predictor.model import Predictor
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
 from pipeline.select import stage as select
 from pipeline.select.settings import Select
 from pipeline.sharing.merge.command import merge
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 
 

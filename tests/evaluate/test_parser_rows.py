@@ -27,8 +27,8 @@ from pipeline.evaluate.instances import instances_of
 from pipeline.evaluate.parsers import find_parsers
 from pipeline.evaluate.settings import Evaluate
 from pipeline.parsing.parser import Parsed
-from pipeline.predictor.model import Prediction, Predictor
-from pipeline.predictor.with_parser import Said
+from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.with_parser import Said
 from pipeline.train import stage as train
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from pathlib import Path
 import tiny
 from hostile.case import Case, damaged, piping, writing
 
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 
 DIGITS = "9" * 5_000
 

@@ -10,7 +10,7 @@ import pytest
 from hostile import flags, model_folders
 from hostile.case import run_all
 
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 
 MORE = int(os.environ.get("CONJOIN_HOSTILE", "0"))
 

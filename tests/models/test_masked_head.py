@@ -17,8 +17,8 @@ from pipeline.models.language_models import load_base, load_language_model
 from pipeline.models.loading import load_encoder, load_tokenizer
 from pipeline.models.masked_head import set_frequencies
 from pipeline.models.tokenizers import train_wordpiece
-from pipeline.predictor.encoding import WordEncoding
-from pipeline.predictor.model import Predictor
+from pipeline.models.words import WordEncoding
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 
 

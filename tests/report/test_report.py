@@ -16,10 +16,10 @@ import pytest
 import yaml
 from defusedxml import ElementTree
 
+from pipeline.core.comparison import mean_sd
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json, write_text
 from pipeline.core.markdown import code_span, percent
-from pipeline.core.metrics import CRITERIA, mean_sd
 from pipeline.core.parquet import write_rows
 from pipeline.core.runs import Run, System, read_runs
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
@@ -56,6 +56,7 @@ from pipeline.report.sections import Section
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
 from pipeline.report.training_curves import acceptance, learning_curves, reuse, training
+from pipeline.tasks.coordination.figures import CRITERIA
 
 NASTY = "<script>alert(1)</script>"
 OVERALL = {

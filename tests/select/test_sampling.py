@@ -16,10 +16,10 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted, read_rejects
-from pipeline.predictor.model import Predictor
 from pipeline.select.settings import Select
 from pipeline.select.stage import run
 from pipeline.select.strata import apportion, distance
+from pipeline.tasks.coordination.model import Predictor
 
 Row = dict[str, Any]
 NAMES = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")

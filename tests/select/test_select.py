@@ -31,7 +31,6 @@ from pipeline.corpus.rows import RELEASED_REJECTS, read_accepted, read_rejects
 from pipeline.corpus.statistics import summarise
 from pipeline.executor.units import UnitFolder
 from pipeline.infill import candidates as infill
-from pipeline.predictor.model import Predictor
 from pipeline.release import stage as release
 from pipeline.release.settings import Release
 from pipeline.select import stage
@@ -42,6 +41,7 @@ from pipeline.sharing.browse.settings import Browse
 from pipeline.sharing.merge.command import merge
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate.settings import Validate
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.text.columns import natural_columns
 from pipeline.train.candidate_location import find_location
 

@@ -22,13 +22,13 @@ from shared_corpora import candidate_folder
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
-from pipeline.predictor.model import Predictor
 from pipeline.sharing.browse import command
 from pipeline.sharing.browse.command import run
 from pipeline.sharing.browse.corpus import Corpus
 from pipeline.sharing.browse.server import listen, make_app
 from pipeline.sharing.browse.settings import Browse
 from pipeline.sharing.browse.table import BINS, View
+from pipeline.tasks.coordination.model import Predictor
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.acceptance import Acceptance, Agreement, BestShare, Delta
 from pipeline.train.algorithm1 import (
     Constants,

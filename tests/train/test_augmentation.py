@@ -21,7 +21,7 @@ from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import COORDINATORS, Coordination, Sentence, Span
 from pipeline.infill.base import Fill
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.text.coarse_tags import COARSE, classes_of, coarse
 from pipeline.train import stage as train
 from pipeline.train.augmentation import substitutions

@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.optimizer import Optimizer, Schedule
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905

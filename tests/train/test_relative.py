@@ -9,7 +9,7 @@ from tiny import build, scored, settings
 
 from pipeline.core.documents import read_json
 from pipeline.core.types import Span
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.acceptance import Relative, rule_of
 from pipeline.train.settings import Train

@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner
 

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train.acceptance import Delta
 from pipeline.train.algorithm1 import Constants, Verdict, inspect
 from pipeline.train.stream import Drawn

@@ -16,8 +16,8 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.runs import read_runs
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner, learnable
 from pipeline.train.optimizer import Schedule

@@ -22,7 +22,7 @@ from pipeline.core.schema import (
     sentence_row,
 )
 from pipeline.core.types import Sentence
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import algorithm1
 from pipeline.train import stage as train
 from pipeline.train.settings import Train

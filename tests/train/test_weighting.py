@@ -13,8 +13,8 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row
 from pipeline.core.types import Span
-from pipeline.predictor.encoding import Example
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train

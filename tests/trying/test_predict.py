@@ -23,10 +23,10 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.files import write_json
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Span
+from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
-from pipeline.predictor.encoding import TOO_LONG
-from pipeline.predictor.model import Predictor
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.text.lines import Given, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict

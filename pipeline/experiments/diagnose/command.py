@@ -39,7 +39,7 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.experiments.diagnose.settings import Diagnose
 from pipeline.generate.structures import structure_in
 from pipeline.generate.targets import FORMAT
-from pipeline.predictor.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor, best_device
 from pipeline.train import stage as train
 from pipeline.train.settings import Train
 

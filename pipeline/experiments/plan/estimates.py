@@ -27,9 +27,9 @@ from pipeline.generate.settings import Generate
 from pipeline.generate.sources import source_of
 from pipeline.harvest.settings import Harvest
 from pipeline.ingest.draws import draw, drawable
-from pipeline.predictor.encoding import instances
-from pipeline.predictor.model import best_device
 from pipeline.sources.dry_run import Probe, probe_source
+from pipeline.tasks.coordination.examples import instances
+from pipeline.tasks.coordination.model import best_device
 from pipeline.train.data import fresh_predictor
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import learnable

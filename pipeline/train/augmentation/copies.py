@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.augmentation.protocol import Material
 
 

@@ -21,8 +21,9 @@ from pipeline.infill.decoding import draw, uniform
 from pipeline.models.language_models import load_language_model, logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.tokenizers import token_batch
-from pipeline.predictor.encoding import Encoded, Example, WordEncoding
-from pipeline.predictor.model import BATCH_TOKENS
+from pipeline.models.words import Encoded, WordEncoding
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import BATCH_TOKENS
 from pipeline.train.augmentation.language_model import needed_by
 from pipeline.train.augmentation.masks import mask_word, masked
 from pipeline.train.augmentation.protocol import Material

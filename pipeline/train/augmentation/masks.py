@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from pipeline.core.errors import ModelError
 from pipeline.core.files import digest_of
-from pipeline.predictor.encoding import Example, WordEncoding
+from pipeline.models.words import WordEncoding
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.augmentation.protocol import Material
 from pipeline.train.augmentation.words import WordDraw
 

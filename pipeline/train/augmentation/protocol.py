@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Protocol
 import torch
 
 from pipeline.core.types import Sentence
-from pipeline.predictor.encoding import Example, WordEncoding
+from pipeline.models.words import WordEncoding
+from pipeline.tasks.coordination.examples import Example
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from pipeline.infill.base import Fill
 from pipeline.infill.decoding import uniform
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, load_config
-from pipeline.predictor.encoding import Example
+from pipeline.tasks.coordination.examples import Example
 from pipeline.train.augmentation.language_model import needed_by
 from pipeline.train.augmentation.protocol import Labelled, Material
 from pipeline.train.augmentation.words import happens, protected

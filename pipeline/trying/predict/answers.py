@@ -13,12 +13,12 @@ from typing import Any
 
 from torch import Tensor
 
-from pipeline.core.metrics import as_conjuncts
 from pipeline.core.runs import TOGETHER, USUAL_TAU
 from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
-from pipeline.predictor.encoding import TOO_LONG
-from pipeline.predictor.model import BATCH_TOKENS, Prediction, Predictor
-from pipeline.predictor.with_parser import Said, probability_of
+from pipeline.models.words import TOO_LONG
+from pipeline.tasks.coordination.figures import as_conjuncts
+from pipeline.tasks.coordination.model import BATCH_TOKENS, Prediction, Predictor
+from pipeline.tasks.coordination.with_parser import Said, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import Given
 
@@ -122,7 +122,7 @@ def answers(
         n: how many structures each coordinator gets, if it has as many.
         batch_tokens: subwords encoded together.
         block: sentences predicted together; probabilities depend on it in their last digits.
-        parse: a parser whose structures stand as ``predictor/with_parser.py`` has it; None: there is none.
+        parse: a parser whose structures stand as ``coordination/with_parser.py`` has it; None: there is none.
         tau: of that rule.
     """
     for given in _blocks(sentences, block):

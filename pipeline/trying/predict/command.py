@@ -12,7 +12,7 @@ from typing import TextIO
 from pipeline.core.console import Meter, plain, plain_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
-from pipeline.predictor.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor, best_device
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.unpacking import Allowance
 from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.predictor import scorer as endpoints
-from pipeline.predictor import scorer as pairs
-from pipeline.predictor.scorer import (
+from pipeline.tasks.coordination import scorer as endpoints
+from pipeline.tasks.coordination import scorer as pairs
+from pipeline.tasks.coordination.scorer import (
     EndpointScorer,
     Grid,
     Instance,

@@ -34,14 +34,9 @@ from pipeline.models.loading import (
     new_encoder,
 )
 from pipeline.models.optim import evaluating
-from pipeline.predictor.encoding import (
-    TOO_LONG,
-    Example,
-    WordEncoding,
-    obstacle,
-    represent,
-)
-from pipeline.predictor.scorer import EndpointScorer, batches
+from pipeline.models.words import TOO_LONG, WordEncoding, represent
+from pipeline.tasks.coordination.examples import Example, obstacle
+from pipeline.tasks.coordination.scorer import EndpointScorer, batches
 
 BATCH_TOKENS = 2048
 """Subwords encoded together where no gradient is wanted: more is more padding (docs/predict.md)."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.types import Coordination, Span
-from pipeline.predictor.model import Prediction, Predictor
-from pipeline.predictor.with_parser import Said, probability_of, said
+from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.with_parser import Said, probability_of, said
 
 WORDS = tuple("the old man and small dog saw it".split())  # noqa: SIM905
 STRUCTURE = Coordination(3, "and", "NP", (Span(0, 3), Span(4, 6)))

@@ -13,9 +13,10 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError
 from pipeline.core.files import write_json
 from pipeline.core.types import Span
 from pipeline.models import checkpoint_files
-from pipeline.predictor.encoding import EDGE, OUTSIDE, TOO_LONG, Example, WordEncoding
-from pipeline.predictor.model import Predictor
-from pipeline.predictor.scorer import EndpointScorer, batches
+from pipeline.models.words import TOO_LONG, WordEncoding
+from pipeline.tasks.coordination.examples import EDGE, OUTSIDE, Example
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.scorer import EndpointScorer, batches
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -343,7 +344,7 @@ def test_batched_pairs_train_like_single_ones() -> None:
 
 def test_sentences_are_tokenised_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before is remembered, up to a limit, and comes out the same."""
-    monkeypatch.setattr("pipeline.predictor.encoding._KEPT", 3)
+    monkeypatch.setattr("pipeline.models.words._KEPT", 3)
     asked: list[int] = []
     tokenizer = model.encoding.tokenizer
     encoding = WordEncoding(

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.predictor import encoding
-from pipeline.predictor.encoding import pass_cost, represent, similar
-from pipeline.predictor.model import Predictor
+from pipeline.models import words as encoding
+from pipeline.models.words import pass_cost, represent, similar
+from pipeline.tasks.coordination.model import Predictor
 
 
 def cost(groups: list[list[int]], lengths: list[int], overhead: int) -> int:

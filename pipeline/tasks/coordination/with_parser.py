@@ -19,8 +19,8 @@ from torch import Tensor
 
 from pipeline.core.runs import ALONE, ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import Coordination, Span
-from pipeline.predictor.encoding import obstacle
-from pipeline.predictor.model import BATCH_TOKENS, Prediction, Predictor
+from pipeline.tasks.coordination.examples import obstacle
+from pipeline.tasks.coordination.model import BATCH_TOKENS, Prediction, Predictor
 
 
 @dataclass(frozen=True, slots=True)

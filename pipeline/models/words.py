@@ -1,4 +1,4 @@
-"""Words to encoder input and to representations: the tokenizer's side of the predictor.
+"""Words to encoder input and to representations: the tokenizer's side of every predictor.
 
 A word is represented by its *last* subword (§5.1). A word that the tokenizer maps to nothing (a
 lone control character, say) stands as the unknown token, so that word indices always hold.
@@ -19,36 +19,11 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from pipeline.core.errors import ModelError
-from pipeline.core.types import Span
 from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.tokenizers import padded, token_batch
 
-EDGE = "coordinator at the edge of the sentence"
 TOO_LONG = "sentence longer than the encoder"
-OUTSIDE = "structure does not reach both sides of its coordinator"
 _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again and again
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One of the N_batch examples of a batch: a sentence with the structures to learn from it.
-
-    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``twin``: it was
-    made of another example of its batch, and is encoded by itself even if their words are the same.
-    """
-
-    words: tuple[str, ...]
-    coordinators: tuple[int, ...]
-    extents: tuple[Span, ...]
-    twin: bool = False
-
-
-def instances(
-    examples: Iterable[Example],
-) -> tuple[list[tuple[str, ...]], list[int], list[Span]]:
-    """Words, coordinator and extent of every structure of some examples, in their order."""
-    rows = [(e, k, x) for e in examples for k, x in zip(e.coordinators, e.extents, strict=True)]
-    return [e.words for e, _, _ in rows], [k for _, k, _ in rows], [x for _, _, x in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +119,6 @@ class WordEncoding:
     def fits(self, encoded: Encoded) -> bool:
         """Whether the encoder can read the sentence whole."""
         return len(encoded.ids) <= self.positions
-
-
-def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None) -> str | None:
-    """Why no endpoint pair, or not this one, exists for a coordinator; None if it does.
-
-    A pair needs a word on either side of the coordinator (i ≤ k-1, j ≥ k+1).
-    """
-    if not 0 < coordinator < len(words) - 1:
-        return EDGE
-    if extent is not None and not (0 <= extent.start < coordinator < extent.end - 1 < len(words)):
-        return OUTSIDE
-    return None
 
 
 _ENCODING, _LEARNING = 40, 80

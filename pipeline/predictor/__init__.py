@@ -1,1 +1,0 @@
-"""The coordination predictor: encoder and endpoint scorer (§2)."""

@@ -1,0 +1,1 @@
+"""Tasks: what is learned and predicted, behind one protocol."""

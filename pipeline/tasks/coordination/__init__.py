@@ -1,0 +1,1 @@
+"""Coordination: the outer boundary of each coordinator's structure (§2)."""

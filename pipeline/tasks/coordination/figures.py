@@ -1,0 +1,88 @@
+"""Accuracy per coordinator under four criteria.
+
+- ``whole``: the start of the first conjunct and the end of the last are both right. This is the
+  paper's accuracy, the outer boundary of the structure, and the primary figure (§5.1).
+- ``outer``: the first and the last conjunct are both exactly right.
+- ``inner``: the two conjuncts next to the coordinator are exactly right.
+- ``exact``: all conjuncts are exactly right.
+
+The predictor gives only an endpoint pair, so a prediction is read as two conjuncts, one on each
+side of the coordinator, without separators directly next to it ("[a] , and [b]"). Consequence: of a
+structure of three or more conjuncts only ``whole`` can be right, and for one of two conjuncts
+``outer``, ``inner`` and ``exact`` coincide.
+
+A coordinator without a prediction (at the sentence's edge, or in one longer than the encoder) is
+wrong under all criteria; it is never left out of the count.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pipeline.core.types import CATEGORIES, Coordination, Span
+
+CRITERIA = ("whole", "outer", "inner", "exact")
+
+_SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
+
+
+def as_conjuncts(words: Sequence[str], coordinator: int, extent: Span) -> tuple[Span, ...]:
+    """Read an outer boundary as the two conjuncts around the coordinator.
+
+    Separators directly next to the coordinator belong to neither, unless nothing else is there.
+    """
+    left, right = coordinator, coordinator + 1
+    while left - 1 > extent.start and words[left - 1] in _SEPARATORS:
+        left -= 1
+    while right < extent.end - 1 and words[right] in _SEPARATORS:
+        right += 1
+    return Span(extent.start, left), Span(right, extent.end)
+
+
+def judge(gold: Coordination, predicted: Sequence[Span]) -> dict[str, bool]:
+    """Whether a prediction is right under each of ``CRITERIA``.
+
+    Args:
+        gold: the annotated structure.
+        predicted: its predicted conjuncts in sentence order; empty for no prediction.
+    """
+    if not predicted:
+        return dict.fromkeys(CRITERIA, False)
+
+    def around(conjuncts: Sequence[Span]) -> tuple[list[Span], list[Span]]:
+        before = [span for span in conjuncts if span.end <= gold.coordinator]
+        after = [span for span in conjuncts if span.start > gold.coordinator]
+        return before[-1:], after[:1]
+
+    ends = predicted[0], predicted[-1]
+    return {
+        "whole": (ends[0].start, ends[1].end) == (gold.start, gold.end),
+        "outer": ends == (gold.conjuncts[0], gold.conjuncts[-1]),
+        "inner": around(predicted) == around(gold.conjuncts),
+        "exact": tuple(predicted) == gold.conjuncts,
+    }
+
+
+def accuracy(verdicts: Iterable[bool]) -> float | None:
+    """Share of true verdicts, in [0, 1]; None of no verdict."""
+    counted = list(verdicts)
+    return sum(counted) / len(counted) if counted else None
+
+
+def categories(labels: Sequence[str]) -> dict[str, list[int]]:
+    """Which instances stand in each column of Table 2: ``overall`` and then ``CATEGORIES``.
+
+    Minor labels (UCP, QP, ...) are in ``overall`` only.
+    """
+    columns = {"overall": list(range(len(labels)))}
+    for name, members in CATEGORIES.items():
+        columns[name] = [index for index, label in enumerate(labels) if label in members]
+    return columns
+
+
+def accuracy_by_category(
+    labels: Sequence[str], verdicts: Sequence[bool]
+) -> Mapping[str, float | None]:
+    """Accuracy in each column of Table 2; None where it has no instance."""
+    return {
+        name: accuracy(verdicts[index] for index in members)
+        for name, members in categories(labels).items()
+    }
