@@ -29,8 +29,8 @@ from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.training import MODEL, train_parser, training_tree
 from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.text.trees import parse_tree
-from pipeline.train.learner import learnable
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.stream import LabelledStream
 
@@ -60,7 +60,7 @@ def main(given: argparse.Namespace) -> None:
     labelled, validation = read_draw(given.corpus, given.seed, given.labelled)
     dev = list(read_sentences(given.corpus / "sentences.parquet", lambda s: s.split == "dev"))
     predictor = Predictor.create(given.encoder, mlp_hidden=256, dropout=0.5, seed=0)
-    learned, _, _ = learnable(labelled, predictor)
+    learned = CoordinationTask().examples(labelled, predictor).learned
     stream = LabelledStream(learned, 0)
     schedule = Schedule(
         steps=10**6, warm_steps=0, learning_rate=1e-4, weight_decay=0.01, clip=1.0, eval_every=100,

@@ -129,6 +129,7 @@ def write_corpus(folder: Path) -> None:
 
 def measure(corpus: Path, shards: Path, steps: int) -> None:
     """Train, in this process, and print what it took as JSON."""
+    from pipeline.tasks.coordination.rows import CoordinationRows
     from pipeline.train import stage as train
     from pipeline.train.settings import Train
     from pipeline.train.stream import CandidateStream
@@ -139,7 +140,7 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
 
     imported = peak()
     begun = time.perf_counter()
-    stream = CandidateStream(str(shards), 0)
+    stream = CandidateStream(str(shards), CoordinationRows(), 0)
     built, after_building = time.perf_counter() - begun, peak()
     del stream
     begun = time.perf_counter()

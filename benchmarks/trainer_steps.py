@@ -18,10 +18,10 @@ from pipeline.core.types import Reference, Span
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.coordination.model import Predictor
 from pipeline.tasks.coordination.scorer import EndpointScorer
+from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Acceptance
 from pipeline.train.algorithm1 import Constants, Trial, Verdict, inspect
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.stream import Drawn
 
 __all__ = [
     "PAPER",
@@ -97,11 +97,10 @@ class Bench:
 
     def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
         """CALCSCORE, as the learner's without self-training."""
-        words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self.predictor.probability(words, ks, [c.extent for c in candidates])
+        found = self.predictor.opinions([c.example for c in candidates])
         return [
-            Verdict(Example(c.words, (c.coordinator,), (c.extent,)), float(score or 0.0))
-            for c, score in zip(candidates, scores, strict=True)
+            Verdict(c.example, each.probability if each else 0.0)
+            for c, each in zip(candidates, found, strict=True)
         ]
 
     def batch(self, index: int) -> list[Example]:
@@ -129,7 +128,8 @@ def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
     fill = guest.words[guest.span.start : guest.span.end]
     words = (*host.words[: span.end], "and", *fill, *host.words[span.end :])
     extent = Span(span.start, span.end + 1 + len(fill))
-    return Drawn(f"c{number}", "NP", words, span.end, extent, len(fill))
+    example = Example(words, (span.end,), (extent,))
+    return Drawn(f"c{number}", "NP", len(fill), span.end, example)
 
 
 class Coin:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
 from pipeline.core.types import Candidate, Coordination, Sentence, Span
 from pipeline.models.tokenizers import train_wordpiece
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.task import CoordinationTask
+from pipeline.tasks.protocol import Drawn
 from pipeline.train.settings import Train
 
 FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
@@ -138,3 +143,39 @@ def digest(run: Path) -> dict[str, str]:
     """What a run wrote, but for how long it took and its locks."""
     apart = {"timing.json", "finished.json", ".lock", ".workers"}
     return {p.name: sha256_of(p) for p in sorted(run.iterdir()) if p.name not in apart}
+
+
+COORDINATION = CoordinationTask()
+
+
+def examples_of(
+    words: Sequence[tuple[str, ...]], coordinators: Sequence[int], extents: Sequence[Span]
+) -> list[Example]:
+    """An example of one structure for each."""
+    return [Example(w, (k,), (x,)) for w, k, x in zip(words, coordinators, extents, strict=True)]
+
+
+def probabilities(
+    model: Predictor,
+    words: Sequence[tuple[str, ...]],
+    coordinators: Sequence[int],
+    extents: Sequence[Span],
+) -> list[float | None]:
+    """A predictor's probability of each structure."""
+    found = model.opinions(examples_of(words, coordinators, extents))
+    return [None if each is None else each.probability for each in found]
+
+
+def drawn_of(  # noqa: PLR0917 - in the order of the row
+    candidate_id: str, label: str, words: tuple[str, ...], coordinator: int, extent: Span, size: int
+) -> Drawn[Example]:
+    """A candidate as drawn."""
+    return Drawn(candidate_id, label, size, coordinator, Example(words, (coordinator,), (extent,)))
+
+
+def learned_of(
+    sentences: Sequence[Sentence], predictor: Predictor
+) -> tuple[list[Example], list[Example]]:
+    """What is learned of sentences, and what is measured on."""
+    found = COORDINATION.examples(sentences, predictor)
+    return found.learned, found.measured

@@ -12,10 +12,9 @@ from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
 from pipeline.core.types import Sentence
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.settings import Preparse
+from pipeline.tasks.augmentation import Augmentation, Labelled, Material
 from pipeline.tasks.coordination.model import Predictor
-from pipeline.train.augmentation.kinds import KINDS
-from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
-from pipeline.train.learner import learnable
+from pipeline.train.augmentation.kinds import kinds_of
 
 TAGS = {
     "we": "PRP", "saw": "VBD", "near": "IN", "with": "IN", "today": "NN", "it": "PRP", "was": "VBD",
@@ -64,8 +63,9 @@ def augmentation(
     predictor = Predictor.create(encoder, mlp_hidden=8, dropout=0.0, seed=0)
     labelled = []
     for sentence in sentences:
-        learned, _, _ = learnable([sentence], predictor)
-        labelled += [Labelled(sentence, example) for example in learned]
+        learned, _ = tiny.learned_of([sentence], predictor)
+        fixed = tiny.COORDINATION.protected(sentence)
+        labelled += [Labelled(sentence, example, fixed) for example in learned]
     usual = {
         "alpha": 0.5,
         "mask_tags": "all",
@@ -77,4 +77,4 @@ def augmentation(
         corpus=corpus, labelled=labelled, encoding=predictor.encoding,
         device=torch.device("cpu"), **usual | given,
     )  # fmt: skip
-    return KINDS[kind](material), material
+    return kinds_of(tiny.COORDINATION)[kind](material), material

@@ -111,18 +111,18 @@ PREDICTIONS = _schema(
     probability=_SHARE,
 )
 
-SCORED = _nullable(
-    _schema(
-        step=_NUMBER,
-        candidate_id=_TEXT,
-        label=_TEXT,
-        start=_NUMBER,
-        end=_NUMBER,
-        probability=_SHARE,
-        accepted=pa.bool_(),
-    ),
-    "probability",  # which no filter asks for
-)
+
+def scored_schema(answers: Sequence[pa.Field]) -> pa.Schema:
+    """``scored.parquet``: a row for each candidate examined; ``answers`` say what was judged of it."""
+    told = _schema(step=_NUMBER, candidate_id=_TEXT, label=_TEXT)
+    judged = _schema(probability=_SHARE, accepted=pa.bool_())
+    return _nullable(
+        pa.schema([*told, *answers, *judged]), "probability"
+    )  # which no filter asks for
+
+
+SCORED = scored_schema(list(_schema(start=_NUMBER, end=_NUMBER)))
+"""That of coordination, whose answer is an outer boundary."""
 
 PROBABILITIES = _nullable(_schema(candidate_id=_TEXT, probability=_SHARE), "probability")
 

@@ -31,6 +31,9 @@ unmarked in every candidate made of it."""
 LABEL = "[A-Z][A-Z0-9$-]{0,15}"
 """A regular expression: labels that given reference spans may have, such as ``NP`` and ``NP-SBJ``."""
 
+CRITERIA = ("whole", "outer", "inner", "exact")
+"""By which a predicted structure is right: see ``tasks/coordination/figures.py``."""
+
 CATEGORIES: dict[str, frozenset[str]] = {
     "NP, NX": frozenset({"NP", "NX"}),
     "ADJP, ADVP": frozenset({"ADJP", "ADVP"}),

@@ -7,9 +7,9 @@ from typing import Any
 from pipeline.core.annotation import Annotation, as_json, described, from_json
 from pipeline.core.comparison import mean_sd
 from pipeline.core.runs import System
-from pipeline.core.types import CATEGORIES
+from pipeline.core.types import CATEGORIES, CRITERIA
 from pipeline.evaluate.instances import Instance, Row, predicted
-from pipeline.tasks.coordination.figures import CRITERIA, accuracy, accuracy_by_category, judge
+from pipeline.tasks.coordination.figures import accuracy, accuracy_by_category, judge
 
 COLUMNS = [*CATEGORIES, "overall"]
 

@@ -23,6 +23,10 @@ from pipeline.models.packing import can_pack, packed_states
 from pipeline.models.tokenizers import padded, token_batch
 
 TOO_LONG = "sentence longer than the encoder"
+
+BATCH_TOKENS = 2048
+"""Subwords encoded together where no gradient is wanted: more is more padding (docs/predict.md)."""
+
 _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again and again
 
 

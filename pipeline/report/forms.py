@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, FileName, Number, PlaceName
 from pipeline.core.runs import ShownAs
-from pipeline.core.types import CATEGORIES
-from pipeline.tasks.coordination.figures import CRITERIA
+from pipeline.core.types import CATEGORIES, CRITERIA
 
 
 def _by_category(value: dict[str, Any]) -> dict[str, Any]:

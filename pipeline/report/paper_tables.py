@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
 from pipeline.core.runs import System
-from pipeline.core.types import CATEGORIES
+from pipeline.core.types import CATEGORIES, CRITERIA
 from pipeline.report.findings import interval
 from pipeline.report.markdown import Row, Table
 from pipeline.report.results import (
@@ -17,7 +17,6 @@ from pipeline.report.results import (
     system_key,
     variation_name,
 )
-from pipeline.tasks.coordination.figures import CRITERIA
 
 DEFINITIONS = {
     "whole": "the first word of the first conjunct and the last word of the last are right: "

@@ -12,8 +12,8 @@ from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
 from pipeline.core.settings import family_of, is_model_name
+from pipeline.core.types import CRITERIA
 from pipeline.report.forms import Generated, Pretrained
-from pipeline.tasks.coordination.figures import CRITERIA
 
 GENERATORS = {"bert": "BERT", "t5": "T5"}
 """Family of a language model → its name in the paper, in the paper's order."""

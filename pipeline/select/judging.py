@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.schema import PROBABILITIES, SHARES
-from pipeline.core.types import Span
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
-from pipeline.tasks.coordination.model import Opinion, Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.rows import CoordinationRows
+from pipeline.tasks.protocol import Opinion
 
+READER = CoordinationRows()
 UNSCORED = "predictor gives no probability"
 
 
@@ -110,10 +112,6 @@ def _opinions(
     """Places and ids of some rows at a time, and what the predictor says of each."""
     for places, batch in rows_still_in(corpora, choice, advance):
         rows = batch.to_pylist()
-        found = predictor.opinions(
-            [tuple(row["words"]) for row in rows],
-            [row["coordinator"] for row in rows],
-            [Span(row["conjuncts"][0]["start"], row["conjuncts"][-1]["end"]) for row in rows],
-        )
+        found = predictor.opinions([READER.drawn(row).example for row in rows])
         predictor.encoding.forget()
         yield places, [row["candidate_id"] for row in rows], found

@@ -181,8 +181,8 @@ def ppmi_svd(
         torch.manual_seed(seed)
         left, values, _ = torch.svd_lowrank(matrix, q=rank, niter=_ITERATIONS)
     vectors[:, :rank] = left * values.sqrt()
-    lengths = vectors.norm(dim=1, keepdim=True)
-    return torch.where(lengths > 1e-6, vectors / lengths * width**0.5, torch.zeros(()))
+    norms = vectors.norm(dim=1, keepdim=True)
+    return torch.where(norms > 1e-6, vectors / norms * width**0.5, torch.zeros(()))
 
 
 class Senses:

@@ -18,11 +18,11 @@ rule is not δ: see ``acceptance``) carries over from one to the next.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.protocol import Drawn, Example
 from pipeline.train.acceptance import Acceptance
-from pipeline.train.stream import CandidateStream, Drawn, LabelledStream
+from pipeline.train.stream import CandidateStream, LabelledStream
 
 # ruff: noqa: N803, N806 - the paper's own capitals: L, U, M, B, K, K_max, N_batch
 
@@ -62,7 +62,7 @@ class Trial:
     ``turn`` is the turn's k: candidates that stand in the same words have the same, and become one example.
     """
 
-    drawn: Drawn
+    drawn: Drawn[Any]
     verdict: Verdict
     accepted: bool
     turn: int
@@ -79,12 +79,10 @@ class Model(Protocol):
     def converged(self) -> bool:
         """Line 15: steps are used up, or validation has stopped improving."""
 
-    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+    def calc_score(self, candidates: Sequence[Drawn[Any]]) -> list[Verdict]:
         """Line 8, for several candidates at once; the weights do not change."""
 
-    def update(
-        self, B: Sequence[Example], sampled: Sequence[Example], trials: Sequence[Trial]
-    ) -> None:
+    def update(self, B: Sequence[Any], sampled: Sequence[Any], trials: Sequence[Trial]) -> None:
         """Line 14, on B ∪ ``sampled`` of L; of ``trials``, all that were examined, B are the accepted."""
 
 
@@ -112,7 +110,7 @@ def inspect(
         All that were examined, in order; B is those accepted.
     """
     trials: list[Trial] = []
-    B: list[Example] = []  # 3
+    B: list[Any] = []  # 3
     k = 0  # 4
     while len(B) < constants.K and k < constants.K_max:  # 5
         round_size = min(constants.K - len(B), constants.K_max - k)
@@ -132,20 +130,13 @@ def inspect(
     return trials
 
 
-def accepted_examples(trials: Sequence[Trial]) -> list[Example]:
+def accepted_examples(trials: Sequence[Trial]) -> list[Any]:
     """B: what was accepted, the structures of a turn as one example."""
-    turns: dict[int, list[Example]] = {}
+    turns: dict[int, list[Any]] = {}
     for trial in trials:
         if trial.accepted:
             turns.setdefault(trial.turn, []).append(trial.verdict.example)
-    return [
-        Example(
-            examples[0].words,
-            tuple(k for each in examples for k in each.coordinators),
-            tuple(extent for each in examples for extent in each.extents),
-        )
-        for examples in turns.values()
-    ]
+    return [examples[0].joined(examples[1:]) for examples in turns.values()]
 
 
 def algorithm1(

@@ -1,6 +1,7 @@
 """What people had annotated for a run: L, and whatever its candidates, its encoder and its twins rest on."""
 
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
@@ -8,17 +9,21 @@ from pipeline.core.draws import annotation_of_draw, draw_name, every_draw
 from pipeline.core.runs import NO_TWINS
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import locate
-from pipeline.train.augmentation.kinds import KINDS
+from pipeline.tasks.protocol import Task
+from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.candidate_location import annotation_of_candidates
 from pipeline.train.data import TrainData
 from pipeline.train.settings import Train
 
 
-def annotation_of_run(settings: Train, encoder: str, data: TrainData) -> Annotation:
+def annotation_of_run(
+    settings: Train, task: Task[Any], encoder: str, data: TrainData
+) -> Annotation:
     """The record of a run.
 
     Args:
         settings: of the run.
+        task: of the corpus.
         encoder: its checkpoint.
         data: what it learned from; of L and the sentences of ``--gold-of`` trees are read for ``--brackets``.
 
@@ -36,7 +41,10 @@ def annotation_of_run(settings: Train, encoder: str, data: TrainData) -> Annotat
     if settings.mode != "baseline" and settings.candidates is not None:
         parts += annotation_of_candidates(settings.candidates)
     if settings.augment != NO_TWINS:
-        if settings.augment_lm is not None and "augment_lm" in KINDS[settings.augment].takes:
+        if (
+            settings.augment_lm is not None
+            and "augment_lm" in kinds_of(task)[settings.augment].takes
+        ):
             where = locate(settings.augment_lm, settings.corpus, settings.seed)
             parts += annotation_of_model(where)
         if settings.augment == "substitute":  # by constituents of the trees of U

@@ -23,14 +23,6 @@ from pipeline.core.parquet import (
 )
 from pipeline.core.schema import CANDIDATES
 
-COLUMNS = pa.schema(
-    [
-        CANDIDATES.field(name)
-        for name in ("candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label")
-    ]
-)
-"""What training needs of a candidate."""
-
 SCORE = CANDIDATES.field("score")
 """The language model's score, which it reads where there is one: datasets made elsewhere may lack it."""
 
@@ -66,11 +58,11 @@ class CandidateLocation(Protocol):
         """How many candidates there are; 0 if that is not known beforehand."""
 
     def pieces(self) -> Iterator[Piece]:
-        """All candidates, with the columns of ``COLUMNS`` and then ``SCORE``, null where there is none."""
+        """All candidates, with the columns asked for and then ``SCORE``, null where there is none."""
 
 
-def find_location(source: str | Path) -> CandidateLocation:
-    """The location of a name.
+def find_location(source: str | Path, columns: pa.Schema) -> CandidateLocation:
+    """The location of a name; ``columns`` are read of each candidate.
 
     A name of the hub is taken for a mistyped folder if its owner is a folder here; with a revision
     (``owner/name@main``) it never is.
@@ -79,10 +71,10 @@ def find_location(source: str | Path) -> CandidateLocation:
         InputError: there is no such folder, and it cannot be a name on the hub.
     """
     if Path(source).is_dir():
-        return _Folder(Path(source))
+        return _Folder(Path(source), columns)
     mistyped = "@" not in str(source) and Path(source).parent.is_dir()
     if isinstance(source, str) and _HUB_NAME.fullmatch(source) and not mistyped:
-        return _Hub(source)
+        return _Hub(source, columns)
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
 
 
@@ -109,11 +101,11 @@ def annotation_of_candidates(source: str | Path) -> Annotation:
     return recorded(manifest, place_name(folder))
 
 
-def _columns(schema: pa.Schema) -> pa.Schema:
+def _columns(schema: pa.Schema, wanted: pa.Schema) -> pa.Schema:
     """What to read of a file: with the score, if it has one (of a column of nulls some know no type)."""
     index = schema.get_field_index(SCORE.name)
     absent = index < 0 or pa.types.is_null(schema.field(index).type)
-    return COLUMNS if absent else COLUMNS.append(SCORE)
+    return wanted if absent else wanted.append(SCORE)
 
 
 def _with_score(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -123,8 +115,8 @@ def _with_score(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 class _Folder:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, columns: pa.Schema) -> None:
+        self._folder, self._columns = folder, columns
         self.identity = str(folder.resolve())
 
     def key(self) -> str:
@@ -156,7 +148,7 @@ class _Folder:
     def pieces(self) -> Iterator[Piece]:
         for path in candidate_shards(self._folder):
             first = 0
-            for batch in read_batches(path, _columns(read_schema(path)), _BATCH):
+            for batch in read_batches(path, _columns(read_schema(path), self._columns), _BATCH):
                 yield str(path), first, _with_score(batch)
                 first += len(batch)
 
@@ -164,7 +156,8 @@ class _Folder:
 class _Hub:
     """The training split of a dataset on the hub, read file by file as it comes over the network."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, columns: pa.Schema) -> None:
+        self._columns = columns
         self.identity = f"hub:{name}"
         self._name = name
         self._repository, _, revision = name.partition("@")
@@ -199,7 +192,9 @@ class _Hub:
                     yield (
                         self._name,
                         first,
-                        _with_score(select_like(batch, _columns(batch.schema), self._name)),
+                        _with_score(
+                            select_like(batch, _columns(batch.schema, self._columns), self._name)
+                        ),
                     )
                     first += len(batch)
         except InputError:

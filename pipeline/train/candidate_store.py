@@ -28,13 +28,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.cache import cache_folder, cached, if_whole
-from pipeline.core.candidate_checks import check, content_keys, sentence_keys
+from pipeline.core.candidate_checks import sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import regroup, value_counts
-from pipeline.train.candidate_location import COLUMNS, CandidateLocation, UnreachableError
+from pipeline.tasks.protocol import CandidateRows
+from pipeline.train.candidate_location import CandidateLocation, UnreachableError
 
 INDEX = np.dtype("<i8")
 """Type of the numbers in the files ``rows`` and ``ends``; those of ``keys`` have no sign."""
@@ -118,18 +119,6 @@ _BATCH = 2**14
 _TABLE = "candidates.arrow"
 _FILES = (_TABLE, "rows", "ends", "keys")
 
-# The types that `datasets` itself would give; any others it casts, which reads the whole file.
-_SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
-_SCHEMA = pa.schema(
-    [
-        ("candidate_id", pa.string()),
-        ("words", pa.list_(pa.string())),
-        ("coordinator", pa.int32()),
-        ("conjuncts", pa.list_(_SPAN)),
-        ("label", pa.string()),
-    ]
-)
-
 
 class CandidateStore:
     """A store that is open: candidates by row, and the order of rows.
@@ -138,6 +127,7 @@ class CandidateStore:
 
     Args:
         folder: the store.
+        schema: of its table.
 
     Attributes:
         card: ``rows``, ``sentences``, ``labels`` (rows per label), ``digest``.
@@ -149,7 +139,7 @@ class CandidateStore:
         FileNotFoundError: it is not there, or not whole.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
         import datasets  # noqa: PLC0415 - takes a second, and many who import this read no candidate
 
         self.card = read_json(folder / "card.json") if (folder / "card.json").is_file() else {}
@@ -160,7 +150,7 @@ class CandidateStore:
         self.rows = np.frombuffer(self._maps["rows"], INDEX)
         self.ends = np.frombuffer(self._maps["ends"], INDEX)
         self.keys = np.frombuffer(self._maps["keys"], "<u8")
-        table = pa.Table.from_batches(self._batches(), _SCHEMA)
+        table = pa.Table.from_batches(self._batches(), schema)
         # Without a fingerprint given, datasets would make one of all that is in the table.
         self._dataset = datasets.Dataset(
             datasets.table.InMemoryTable(table), fingerprint=self.card["digest"][:16]
@@ -197,11 +187,14 @@ def _mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str] = ()) -> None:
+def write_store(
+    location: CandidateLocation, rows: CandidateRows[Any], folder: Path, wanted: Sequence[str] = ()
+) -> None:
     """Check all candidates of a source and copy them.
 
     Args:
         location: the candidates.
+        rows: how the task reads them.
         folder: an empty folder.
         wanted: copy only those with one of these labels; none: all.
 
@@ -213,17 +206,17 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
     total = location.rows()
     with (
         pa.OSFile(str(folder / _TABLE), "wb") as sink,
-        pa.ipc.new_stream(sink, _SCHEMA) as writer,
+        pa.ipc.new_stream(sink, rows.kept) as writer,
         Meter(f"copy {location.identity}", total) as meter,
     ):
-        for batch in regroup(_checked(location), repeat(_BATCH)):
+        for batch in regroup(_checked(location, rows), repeat(_BATCH)):
             labels.update(value_counts(batch.column("label")))
             kept = batch
             if wanted:
                 kept = batch.filter(pc.is_in(batch.column("label"), pa.array(wanted)))
             scores = kept.column("score").to_numpy(zero_copy_only=False).astype(np.float32)
-            index.add(sentence_keys(kept), content_keys(kept), scores)
-            writer.write_batch(kept.select(_SCHEMA.names).cast(_SCHEMA))
+            index.add(sentence_keys(kept), rows.keys(kept), scores)
+            writer.write_batch(kept.select(rows.kept.names).cast(rows.kept))
             meter.at(labels.total())
             pa.default_memory_pool().release_unused()
     if not labels:
@@ -252,17 +245,20 @@ def write_store(location: CandidateLocation, folder: Path, wanted: Sequence[str]
     write_json(folder / "card.json", card)
 
 
-def _checked(location: CandidateLocation) -> Iterator[pa.RecordBatch]:
+def _checked(location: CandidateLocation, rows: CandidateRows[Any]) -> Iterator[pa.RecordBatch]:
     for file, first, batch in location.pieces():
-        check(batch.select(COLUMNS.names), file, first)  # in these no value may be null
+        rows.check(batch.select(rows.columns.names), file, first)  # in these no value may be null
         yield batch
 
 
-def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> CandidateStore:
+def open_store(
+    location: CandidateLocation, rows: CandidateRows[Any], labels: Sequence[str] = ()
+) -> CandidateStore:
     """The store of a source, built now if there is none for its present state.
 
     Args:
         location: the candidates.
+        rows: how the task reads them.
         labels: keep only those with one of these; none: all.
 
     Raises:
@@ -270,24 +266,28 @@ def open_store(location: CandidateLocation, labels: Sequence[str] = ()) -> Candi
             or there is no room or right to keep a copy.
     """
     chosen = sorted(set(labels))
+
+    def opened(folder: Path) -> CandidateStore:
+        return CandidateStore(folder, rows.kept)
+
     name = digest_of([location.identity, chosen] if chosen else location.identity)[:16]
     home = cache_folder() / name
     try:
-        key = digest_of([FORMAT, location.key()])[:16]
+        key = digest_of([FORMAT, rows.kept.names, location.key()])[:16]
     except UnreachableError as error:
         for card in sorted(home.glob("[!.]*/card.json")):
-            if store := if_whole(CandidateStore, card.parent):
+            if store := if_whole(opened, card.parent):
                 print(f"{error}; using the copy made before", file=sys.stderr, flush=True)
                 return store
         raise
 
     def build(folder: Path) -> None:
         before = location.key()
-        write_store(location, folder, chosen)
+        write_store(location, rows, folder, chosen)
         if location.key() != before:
             raise InputError(
                 "the candidates changed while they were copied",
                 path=location.identity, remedy="let generate finish and run the same command again",
             )  # fmt: skip
 
-    return cached(home, key, what="a copy of the candidates", opened=CandidateStore, build=build)
+    return cached(home, key, what="a copy of the candidates", opened=opened, build=build)

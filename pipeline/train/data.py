@@ -9,16 +9,12 @@ from typing import Any
 import torch
 
 from pipeline.core.corpus_folder import draw_file
-from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.tally import Tally
-from pipeline.core.types import Sentence
 from pipeline.models.loading import locate
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.protocol import Model, Task
 from pipeline.train.gold import sentences_of_parser
-from pipeline.train.learner import learnable
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import Train
 from pipeline.train.stream import CandidateStream
@@ -41,11 +37,11 @@ class TrainData:
         excluded: what could not be scored of both sets, with the reasons.
     """
 
-    labelled: list[Sentence]
-    others: list[Sentence]
-    learned: list[Example]
-    sources: list[Sentence]
-    measured: list[Example]
+    labelled: list[Any]
+    others: list[Any]
+    learned: list[Any]
+    sources: list[Any]
+    measured: list[Any]
     candidates: CandidateStream | None
     uncovered: list[str]
     excluded: dict[str, Tally]
@@ -70,54 +66,50 @@ class TrainData:
         }
 
 
-def _digest(examples: Sequence[Example]) -> str:
+def _digest(examples: Sequence[Any]) -> str:
     # ``twin``, which is false in all of them, came later, and changes no run made before.
     return digest_of([{k: v for k, v in asdict(e).items() if k != "twin"} for e in examples])
 
 
-def fresh_predictor(settings: Train, seed: int, device: torch.device) -> Predictor:
-    """A predictor with the run's pretrained encoder and a scorer of its own, drawn with ``seed``.
+def fresh_model(settings: Train, task: Task[Any], seed: int, device: torch.device) -> Model[Any]:
+    """A model with the run's pretrained encoder and a head of its own, drawn with ``seed``.
 
     Raises:
         ModelError: the encoder cannot be loaded.
     """
-    return Predictor.create(
-        locate(settings.encoder, settings.corpus, settings.seed),
-        mlp_hidden=settings.mlp_hidden,
-        dropout=settings.dropout,
-        seed=seed,
-        encoder_dropout=settings.encoder_dropout,
-    ).to(device)
+    where = locate(settings.encoder, settings.corpus, settings.seed)
+    return task.create(where, settings, seed).to(device)
 
 
 def read_data(
-    settings: Train, predictor: Predictor, without: AbstractSet[str] = frozenset()
+    settings: Train, task: Task[Any], model: Model[Any], without: AbstractSet[str] = frozenset()
 ) -> TrainData:
     """Read everything before training, so that errors in the data cost no hours.
 
     Args:
         settings: of the run.
-        predictor: says what it can learn from.
+        task: of the corpus.
+        model: says what it can learn from.
         without: sentences of L that are left out of it.
 
     Raises:
         InputError: the draw, the sentences or the candidates are missing, empty or inconsistent.
     """
     path = settings.corpus / draw_file(settings.seed, settings.labelled)
-    labelled, validation = read_draw(settings.corpus, settings.seed, settings.labelled)
+    labelled, validation = task.draw(settings.corpus, settings.seed, settings.labelled)
     drawn = {sentence.sentence_id for sentence in (*labelled, *validation)}
-    others = list[Sentence]()
+    others = list[Any]()
     if settings.gold_folder is not None:
         taught = sentences_of_parser(settings.corpus, settings.gold_folder, validation)
         others = [sentence for sentence in taught if sentence.sentence_id not in drawn | without]
         drawn |= {sentence.sentence_id for sentence in others}
     labelled = [sentence for sentence in labelled if sentence.sentence_id not in without]
-    learned, _, tally = learnable(labelled, predictor)
-    further, _, tally_others = learnable(others, predictor)
-    learned += further
+    own, further = task.examples(labelled, model), task.examples(others, model)
+    learned = own.learned + further.learned
     every = [*labelled, *others]
-    sources = [sentence for sentence in every if learnable([sentence], predictor)[0]]
-    _, measured, tally_validation = learnable(validation, predictor)
+    sources = [source for source in every if task.examples([source], model).learned]
+    checked = task.examples(validation, model)
+    measured = checked.measured
     if not learned:
         raise InputError("no labelled sentence can be learned from", path=path)
     if settings.brackets is not None and all(sentence.tree is None for sentence in sources):
@@ -127,19 +119,21 @@ def read_data(
         )  # fmt: skip
     if not measured:
         raise InputError("no coordination in the validation sentences", path=path)
-    if SELECTIONS[settings.select].needs_loss and not tally_validation.kept:
+    if SELECTIONS[settings.select].needs_loss and not checked.tally.kept:
         raise InputError(
             "no validation sentence can be scored, so there is no loss to choose the weights by",
             path=path, remedy="say another --select, or take an encoder that reads longer sentences",
         )  # fmt: skip
     candidates, uncovered = None, list[str]()
     if settings.mode != "baseline" and settings.candidates is not None:
-        candidates = CandidateStream(settings.candidates, settings.seed, settings.labels, drawn)
-        wanted = {c.label for s in every for c in s.coordinations if c.is_evaluable}
+        candidates = CandidateStream(
+            settings.candidates, task.rows, settings.seed, settings.labels, drawn
+        )
+        wanted = {label for source in every for label in task.labels(source)}
         uncovered = sorted(wanted - candidates.labels.keys())
-    excluded = {"labelled": tally, "validation": tally_validation}
+    excluded = {"labelled": own.tally, "validation": checked.tally}
     if settings.gold_of is not None:
-        excluded["others"] = tally_others
+        excluded["others"] = further.tally
     if candidates is not None and candidates.left_out:
         # such as natural text harvested beside a smaller L
         excluded["candidates"] = Tally(len(candidates), Counter({OF_L: candidates.left_out}))

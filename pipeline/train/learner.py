@@ -12,17 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.schema import SCORED
+from pipeline.core.schema import scored_schema
 from pipeline.core.tally import Tally
-from pipeline.core.types import Sentence, Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Opinion, Predictor
+from pipeline.tasks.coordination.brackets import BracketTask
+from pipeline.tasks.protocol import Drawn, Model, Opinion
 from pipeline.train.algorithm1 import Trial, Verdict
-from pipeline.train.brackets import BracketTask
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.selection import BestAccuracy, Selection
-from pipeline.train.stream import Drawn
 from pipeline.train.validation import validate
 from pipeline.train.weighting import loss_shares
 
@@ -33,6 +30,9 @@ _LONG = 10  # fills of so many words and more are counted together
 class AcceptanceLog:
     """The record of every candidate examined.
 
+    Args:
+        answers: columns that say what the answer to a candidate was (``Task.answer_columns``).
+
     Attributes:
         tally: candidates scored, and those that could not be, with the reason.
         seen: candidates examined so far.
@@ -41,7 +41,8 @@ class AcceptanceLog:
         highest: the highest probability in those ``barren`` steps; 0 if there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Sequence[pa.Field]) -> None:
+        self._schema = scored_schema(answers)
         self.tally = Tally()
         self.seen = self.accepted = self.barren = 0
         self.highest = 0.0
@@ -76,19 +77,17 @@ class AcceptanceLog:
         self.seen += 1
         self.accepted += trial.accepted
         self._distinct.add(drawn.candidate_id)
-        length = str(drawn.fill_length) if drawn.fill_length < _LONG else f"{_LONG}+"
+        length = str(drawn.size) if drawn.size < _LONG else f"{_LONG}+"
         for name, value in (("acceptance", drawn.label), ("acceptance_by_length", length)):
             counts = self._recent[name].setdefault(value, [0, 0])
             counts[0] += trial.accepted
             counts[1] += 1
-        extent = verdict.example.extents[0]
         self._rows.append(
             {
                 "step": step,
                 "candidate_id": drawn.candidate_id,
                 "label": drawn.label,
-                "start": extent.start,
-                "end": extent.end,
+                **verdict.example.row,
                 "probability": None if math.isnan(verdict.score) else max(verdict.score, 0.0),
                 "accepted": trial.accepted,
             }
@@ -105,17 +104,17 @@ class AcceptanceLog:
 
     def _pack(self) -> None:
         if self._rows:
-            self._batches.append(pa.RecordBatch.from_pylist(self._rows, schema=SCORED))
+            self._batches.append(pa.RecordBatch.from_pylist(self._rows, schema=self._schema))
             self._rows = []
 
     def table(self) -> pa.Table:
-        """All trials as a table of ``schema.SCORED``, in the order of examination.
+        """All trials as a table of ``core.schema.scored_schema``, in the order of examination.
 
         A candidate that cannot be scored has probability 0, one that nobody asked about none; in
         self-training the boundary is the predictor's.
         """
         self._pack()
-        return pa.Table.from_batches(self._batches, schema=SCORED)
+        return pa.Table.from_batches(self._batches, schema=self._schema)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -159,6 +158,7 @@ class Learner:
         predictor: the weights.
         validation: sentences to choose the weights by.
         schedule: the numbers.
+        answers: columns of the log that say what the answer to a candidate was.
         group: the processes that share the work; unset: this process alone.
         selection: which weights become the predictor; unset: those of the best accuracy.
         weight: λ: the loss is the mean over labelled instances + λ · the mean over generated ones;
@@ -179,10 +179,11 @@ class Learner:
 
     def __init__(
         self,
-        predictor: Predictor,
-        validation: Sequence[Example],
+        predictor: Model[Any],
+        validation: Sequence[Any],
         schedule: Schedule,
         *,
+        answers: Sequence[pa.Field] = (),
         group: ProcessGroup | None = None,
         selection: Selection | None = None,
         weight: float | None = None,
@@ -194,7 +195,7 @@ class Learner:
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.predictor, self.validation, self.schedule = predictor, validation, schedule
-        self.log = AcceptanceLog()
+        self.log = AcceptanceLog(answers)
         self.step = 0
         self.selection = selection or BestAccuracy(schedule)
         self.history: list[dict[str, Any]] = []
@@ -205,15 +206,17 @@ class Learner:
         self._losses: list[float] = []
         self._recent: deque[float] = deque(maxlen=20)
         self._weight = weight
-        self._brackets, head = brackets, brackets.head if brackets else None
-        self._optimizer = Optimizer(predictor, schedule, schedule.seed, self._group, head=head)
+        self._brackets, bracketed = brackets, brackets.bracketed if brackets else None
+        self._optimizer = Optimizer(
+            predictor, schedule, schedule.seed, self._group, bracketed=bracketed
+        )
 
     @property
     def converged(self) -> bool:
         """Line 15: all steps are done, or ``patience`` steps passed without improvement."""
         return self.selection.stalled or self.step >= self.schedule.steps
 
-    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+    def calc_score(self, candidates: Sequence[Drawn[Any]]) -> list[Verdict]:
         """Line 8: the probability of each candidate's structure, without dropout or gradient.
 
         NaN where nothing depends on it: a pass through the encoder less.
@@ -222,39 +225,37 @@ class Learner:
             own = self._verdicts(self._group.share(candidates))
         return self._group.collect(own, len(candidates))
 
-    def _verdicts(self, candidates: Sequence[Drawn]) -> list[Verdict]:
-        words = [drawn.words for drawn in candidates]
-        ks = [drawn.coordinator for drawn in candidates]
-        extents = [drawn.extent for drawn in candidates]
-        reasons: list[str | None] = [None] * len(words)
+    def _verdicts(self, candidates: Sequence[Drawn[Any]]) -> list[Verdict]:
+        examples = [drawn.example for drawn in candidates]
+        reasons: list[str | None] = [None] * len(examples)
         opinions: list[Opinion | None]
         if not self._scores:
-            reasons = self.predictor.obstacles(words, ks, extents)
+            reasons = self.predictor.obstacles(examples)
             unasked = Opinion(math.nan, math.nan, best=False)
             opinions = [None if reason else unasked for reason in reasons]
         elif self._self_train:
-            found = self.predictor.predict(words, ks)
-            extents = [p.span if p else e for p, e in zip(found, extents, strict=True)]
-            opinions = [Opinion(p.probability, 1.0, best=True) if p else None for p in found]
+            own = self.predictor.answers(examples)
+            examples = [a.example if a else e for a, e in zip(own, examples, strict=True)]
+            opinions = [Opinion(a.probability, 1.0, best=True) if a else None for a in own]
         else:
-            opinions = self.predictor.opinions(words, ks, extents)
+            opinions = self.predictor.opinions(examples)
         if None in opinions and not any(reasons):
-            reasons = self.predictor.obstacles(words, ks, extents)
+            reasons = self.predictor.obstacles(examples)
         return [
             Verdict(
-                Example(words[m], (ks[m],), (extents[m],)),
+                example,
                 -float("inf") if opinion is None else opinion.probability,
-                reasons[m],
+                reason,
                 best=opinion is not None and opinion.best,
                 share=0.0 if opinion is None else opinion.share,
             )
-            for m, opinion in enumerate(opinions)
+            for example, opinion, reason in zip(examples, opinions, reasons, strict=True)
         ]
 
     def update(
         self,
-        B: Sequence[Example],  # noqa: N803 - the paper's name
-        sampled: Sequence[Example],
+        B: Sequence[Any],  # noqa: N803 - the paper's name
+        sampled: Sequence[Any],
         trials: Sequence[Trial],
     ) -> None:
         """Line 14, and validation when it is due. An empty batch changes no weight.
@@ -363,31 +364,3 @@ class Learner:
         if not self.selection.validates:
             with self._group.autocast():
                 self.selection.found = validate(self.predictor, self.validation, self._group)
-
-
-def learnable(
-    sentences: Sequence[Sentence], predictor: Predictor
-) -> tuple[list[Example], list[Example], Tally]:
-    """The evaluable coordinations of sentences as examples.
-
-    Returns:
-        The examples to learn from, with only what the predictor can score; the same sentences with
-        everything in them, to be measured on; and the instances kept and refused.
-    """
-    learned, measured, tally = [], [], Tally()
-    for sentence in sentences:
-        found = [c for c in sentence.coordinations if c.is_evaluable]
-        ks = [c.coordinator for c in found]
-        extents = [Span(c.start, c.end) for c in found]
-        reasons = predictor.obstacles([sentence.words] * len(found), ks, extents)
-        kept = [m for m, reason in enumerate(reasons) if reason is None]
-        tally.keep(len(kept))
-        for reason in reasons:
-            if reason is not None:
-                tally.refuse(reason)
-        if found:
-            measured.append(Example(sentence.words, tuple(ks), tuple(extents)))
-        if kept:
-            chosen = tuple(ks[m] for m in kept), tuple(extents[m] for m in kept)
-            learned.append(Example(sentence.words, *chosen))
-    return learned, measured, tally

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from pipeline.core.errors import ModelError
 from pipeline.models.optim import decay_groups, seed_draws
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
-from pipeline.train.brackets import Bracketed, BracketHead, Brackets
+from pipeline.tasks.coordination.brackets import Bracketed, Brackets
+from pipeline.tasks.protocol import Model
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.settings import Train
 
@@ -56,29 +55,29 @@ class Optimizer:
         schedule: the numbers.
         seed: of the dropout masks.
         group: the processes that share the work; unset: this process alone.
-        head: what learns brackets beside the predictor; unset: nothing does.
+        bracketed: the predictor with a head that learns brackets beside it; unset: nothing does.
     """
 
     def __init__(
         self,
-        predictor: Predictor,
+        predictor: Model[Any],
         schedule: Schedule,
         seed: int,
         group: ProcessGroup | None = None,
         *,
-        head: BracketHead | None = None,
+        bracketed: Bracketed | None = None,
     ) -> None:
         self._predictor, self._schedule, self._seed = predictor, schedule, seed
-        self._head = head
-        self._model = predictor if head is None else Bracketed(predictor, head)
+        self._bracketed = bracketed
+        self._model = bracketed or predictor
         self._group = group or ProcessGroup(0, 1, predictor.device)
         if schedule.encoder_rate == 0:
             # So it costs no gradient, which would else count in the norm that is clipped.
             predictor.encoder.requires_grad_(requires_grad=False)
         self._loss = self._group.wrap(self._model)
-        parts = [(predictor.encoder, schedule.encoder_rate), (predictor.scorer, 1.0)]
-        if head is not None:
-            parts.append((head, 1.0))
+        parts = [(predictor.encoder, schedule.encoder_rate), (predictor.head, 1.0)]
+        if bracketed is not None:
+            parts.append((bracketed.head, 1.0))
         groups = [
             group | {"factor": factor}
             for part, factor in parts
@@ -97,7 +96,7 @@ class Optimizer:
 
     def update(
         self,
-        batch: Sequence[Example],
+        batch: Sequence[Any],
         step: int,
         shares: Sequence[float] | None = None,
         brackets: Sequence[Brackets | None] | None = None,
@@ -133,13 +132,13 @@ class Optimizer:
         given = own or batch[:1], scale or (shares and shares[:1])
         beside: Tensor | None = None
         with group.autocast():
-            if self._head is None:
+            if self._bracketed is None:
                 loss = self._loss(*given) * bool(own)
             else:
                 known = group.share(brackets or [None] * len(batch)) or [None]
                 loss, beside = (part * bool(own) for part in self._loss(*given, known))
         if shares is None:
-            loss = loss / sum(len(example.coordinators) for example in batch)
+            loss = loss / sum(example.instances for example in batch)
         if beside is not None and schedule.brackets:
             count = sum(each is not None for each in brackets or ())
             loss = loss + schedule.brackets * beside / max(count, 1)

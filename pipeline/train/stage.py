@@ -16,19 +16,22 @@ from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsE
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.last_resort import is_short_of_memory
 from pipeline.core.runs import NO_TWINS, System
+from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints, TrainingState
 from pipeline.models.loading import identity, locate
+from pipeline.tasks.augmentation import Augmentation, Labelled, Material
+from pipeline.tasks.coordination.brackets import BracketTask
 from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.known import TASKS, task_of
+from pipeline.tasks.protocol import Model
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.annotated import annotation_of_run
-from pipeline.train.augmentation.kinds import KINDS
 from pipeline.train.augmentation.kinds import SETTINGS as TWIN_SETTINGS
-from pipeline.train.augmentation.protocol import Augmentation, Labelled, Material
-from pipeline.train.brackets import BracketTask
-from pipeline.train.data import TrainData, fresh_predictor, read_data
+from pipeline.train.augmentation.kinds import kinds_of
+from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
@@ -105,6 +108,24 @@ class _Run:
         self.settings, self.system, self.out, self.group = settings, system, out, group
         self.without = without
         self.encoder = locate(settings.encoder, settings.corpus, settings.seed)
+        self.task = task_of(settings.corpus)
+        self._refuse_others_options()
+
+    def _refuse_others_options(self) -> None:
+        """Check that no setting is given that another task alone has.
+
+        Raises:
+            SettingsError: one is, or a kind of twins that this task does not have.
+        """
+        settings, task = self.settings, self.task
+        foreign = set().union(*(each.options for each in TASKS.values())) - task.options
+        for name in sorted(foreign - settings.usual()):
+            raise SettingsError(f"a corpus of {task.name} has no --{flag_of(name)}: leave it out")
+        if settings.augment not in {NO_TWINS, *kinds_of(task)}:
+            raise SettingsError(
+                f"a corpus of {task.name} has no --augment {settings.augment}; there are: "
+                f"{', '.join(kinds_of(task))}"
+            )
 
     def train(self) -> None:
         begun = time.monotonic()
@@ -139,7 +160,7 @@ class _Run:
 
         schedule = Schedule.of(settings)
         learner = Learner(
-            predictor, data.measured, schedule,
+            predictor, data.measured, schedule, answers=self.task.answer_columns,
             group=self.group, selection=SELECTIONS[settings.select](schedule),
             weight=settings.weight,
             brackets=self._brackets(data, predictor),
@@ -179,13 +200,13 @@ class _Run:
             checkpoints.clear()
             self._tell(learner, excluded)
 
-    def _read(self, predictor: Predictor) -> tuple[TrainData, list[dict[str, Any]]]:
+    def _read(self, predictor: Model[Any]) -> tuple[TrainData, list[dict[str, Any]]]:
         """What is learned from, and the record of what was annotated for it.
 
         Both before any step: a damaged document beside the candidates shall not cost hours.
         """
-        data = read_data(self.settings, predictor, self.without)
-        return data, as_json(annotation_of_run(self.settings, self.encoder, data))
+        data = read_data(self.settings, self.task, predictor, self.without)
+        return data, as_json(annotation_of_run(self.settings, self.task, self.encoder, data))
 
     def _latest(self, checkpoints: Checkpoints) -> tuple[TrainingState | None, int, float]:
         """The newest checkpoint that is whole, the step after which it was made, and the seconds."""
@@ -215,7 +236,7 @@ class _Run:
                 f"{error}; with --resume it goes on from the last checkpoint"
             ) from error
 
-    def _fingerprint(self, data: TrainData, augmentation: Augmentation | None) -> Fingerprint:
+    def _fingerprint(self, data: TrainData, augmentation: Augmentation[Any] | None) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
         # Of a run without twins it is what it was before there were any.
         twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
@@ -243,17 +264,20 @@ class _Run:
                 remedy="choose an --out that all nodes share",
             )
 
-    def _augmentation(self, data: TrainData, predictor: Predictor) -> Augmentation | None:
+    def _augmentation(self, data: TrainData, predictor: Model[Any]) -> Augmentation[Any] | None:
         """What makes the twins of L; None: nothing does."""
         settings = self.settings
         if settings.augment == NO_TWINS:
             return None
         lm = settings.augment_lm
-        labelled = map(Labelled, data.sources, data.learned)
-        return KINDS[settings.augment](
+        labelled = [
+            Labelled(source, example, self.task.protected(source))
+            for source, example in zip(data.sources, data.learned, strict=True)
+        ]
+        return kinds_of(self.task)[settings.augment](
             Material(
                 corpus=settings.corpus,
-                labelled=list(labelled),
+                labelled=labelled,
                 seed=settings.seed,
                 encoding=predictor.encoding,
                 lm=self.encoder if lm is None else locate(lm, settings.corpus, settings.seed),
@@ -264,20 +288,20 @@ class _Run:
             )
         )
 
-    def _brackets(self, data: TrainData, predictor: Predictor) -> BracketTask | None:
+    def _brackets(self, data: TrainData, model: Model[Any]) -> BracketTask | None:
         """What is learned of L's constituents; None: nothing is."""
-        if self.settings.brackets is None:
+        if self.settings.brackets is None or not isinstance(model, Predictor):
             return None
-        return BracketTask.of(predictor, self.settings.seed, data.sources)
+        return BracketTask.of(model, self.settings.seed, data.sources)
 
-    def _stream(self, data: TrainData, augmentation: Augmentation | None) -> LabelledStream:
+    def _stream(self, data: TrainData, augmentation: Augmentation[Any] | None) -> LabelledStream:
         """SAMPLE(L, m), with twins if there is what makes them."""
         if augmentation is None:
             return LabelledStream(data.learned, self.settings.seed)
         return TwinnedStream(data.learned, self.settings.seed, augmentation)
 
-    def _fresh(self, seed: int) -> Predictor:
-        return fresh_predictor(self.settings, seed, self.group.device)
+    def _fresh(self, seed: int) -> Model[Any]:
+        return fresh_model(self.settings, self.task, seed, self.group.device)
 
     def _rule(self) -> Acceptance:
         settings = self.settings
@@ -299,7 +323,7 @@ class _Run:
         if settings.augment == NO_TWINS:
             apart |= TWIN_SETTINGS
         else:
-            apart |= TWIN_SETTINGS - KINDS[settings.augment].takes - {"augment"}
+            apart |= TWIN_SETTINGS - kinds_of(self.task)[settings.augment].takes - {"augment"}
         kept = settings.model_dump(mode="json", exclude=apart) | GONE
         if settings.mode == "baseline":
             kept.pop("weigh")
@@ -317,7 +341,7 @@ class _Run:
     def _tell_start(
         self,
         data: TrainData,
-        augmentation: Augmentation | None,
+        augmentation: Augmentation[Any] | None,
         checkpoints: Checkpoints,
         first: int,
     ) -> None:
@@ -342,7 +366,7 @@ class _Run:
             checkpoints.clear()
 
     def _record(
-        self, data: TrainData, augmentation: Augmentation | None, excluded: Mapping[str, Tally]
+        self, data: TrainData, augmentation: Augmentation[Any] | None, excluded: Mapping[str, Tally]
     ) -> dict[str, Any]:
         settings = self.settings
         return {

@@ -5,9 +5,8 @@ anywhere in it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ import pyarrow as pa
 from pipeline.core.candidate_checks import keys_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
-from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.train.augmentation.protocol import Augmentation
+from pipeline.tasks.augmentation import Augmentation
+from pipeline.tasks.protocol import CandidateRows, Drawn
 from pipeline.train.candidate_location import find_location
 from pipeline.train.candidate_store import open_store
 
@@ -27,22 +25,6 @@ _FOR_U, _FOR_L = 1, 2  # keep the two streams of one seed apart
 _LET_GO = (
     8  # draws; each touches some ten pages a candidate, and the system maps many around every one
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A candidate (x', y') as drawn: its text, and the boundary that generation gave it.
-
-    ``fill_length`` is the number of words of the last conjunct, which generation inserted; ``score``
-    is the language model's of the fill, None where it gave none.
-    """
-
-    candidate_id: str
-    label: str
-    words: tuple[str, ...]
-    coordinator: int
-    extent: Span
-    fill_length: int
 
 
 class CandidateStream:
@@ -57,6 +39,7 @@ class CandidateStream:
     Args:
         source: a corpus folder, a release folder, or a dataset of the hub (see
             ``candidate_location``).
+        rows: how the task reads candidates.
         seed: seed of the draws.
         labels: draw only candidates with one of these; none: all.
         without: ids of sentences whose candidates are not drawn.
@@ -76,11 +59,13 @@ class CandidateStream:
     def __init__(
         self,
         source: str | Path,
+        rows: CandidateRows[Any],
         seed: int,
         labels: Sequence[str] = (),
         without: AbstractSet[str] = frozenset(),
     ) -> None:
-        self._seed, self._store = seed, open_store(find_location(source), labels)
+        self._seed, self._form = seed, rows
+        self._store = open_store(find_location(source, rows.columns), rows, labels)
         gone = self._store.places_of(keys_of_ids(pa.array(sorted(without), pa.string())))
         self._skips = gone - np.arange(len(gone))  # sentences still there before each that is not
         self.sentences = len(self._store.ends) - len(gone)
@@ -105,11 +90,11 @@ class CandidateStream:
     def __len__(self) -> int:
         return len(self._store.rows) - self.left_out
 
-    def sample(self, index: int) -> Drawn:
+    def sample(self, index: int) -> Drawn[Any]:
         """The candidate of draw number ``index``: a pure function of (candidates, seed, index)."""
         return self.together(index)[0]
 
-    def together(self, index: int) -> list[Drawn]:
+    def together(self, index: int) -> list[Drawn[Any]]:
         """The candidate of draw number ``index``, and those at other coordinators of the very same words.
 
         Generation writes a sentence for each candidate; natural text holds several structures, and a pass
@@ -124,11 +109,11 @@ class CandidateStream:
         sentence += int(np.searchsorted(self._skips, sentence, side="right"))
         begin, end = self._places_of(sentence)
         chosen = int(random.integers(begin, end))
-        found: dict[int, Drawn] = {}
+        found: dict[Hashable, Drawn[Any]] = {}
         for place in (chosen, *(each for each in range(begin, end) if each != chosen)):
-            drawn = _drawn(self._store[int(self._store.rows[place])])
-            if not found or drawn.words == next(iter(found.values())).words:
-                found.setdefault(drawn.coordinator, drawn)
+            drawn = self._form.drawn(self._store[int(self._store.rows[place])])
+            if not found or drawn.example.words == next(iter(found.values())).example.words:
+                found.setdefault(drawn.place, drawn)
         return list(found.values())
 
     def _places_of(self, sentence: int) -> tuple[int, int]:
@@ -139,18 +124,6 @@ class CandidateStream:
         begin, end = self._places_of(sentence)
         rows: list[int] = self._store.rows[begin:end].tolist()
         return rows
-
-
-def _drawn(row: Mapping[str, Any]) -> Drawn:
-    first, last = row["conjuncts"][0], row["conjuncts"][-1]
-    return Drawn(
-        row["candidate_id"],
-        row["label"],
-        tuple(row["words"]),
-        row["coordinator"],
-        Span(first["start"], last["end"]),
-        last["end"] - last["start"],
-    )
 
 
 class LabelledStream:
@@ -164,11 +137,11 @@ class LabelledStream:
         seed: seed of the epochs' orders.
     """
 
-    def __init__(self, examples: Sequence[Example], seed: int) -> None:
+    def __init__(self, examples: Sequence[Any], seed: int) -> None:
         self._examples, self._seed = examples, seed
         self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
 
-    def sample(self, position: int, count: int) -> list[Example]:
+    def sample(self, position: int, count: int) -> list[Any]:
         """Examples ``position`` up to ``position + count``: a pure function of (seed, position)."""
         places = range(position, position + count)
         return [self._examples[index] for _, index in map(self.at, places)]
@@ -191,11 +164,11 @@ class TwinnedStream(LabelledStream):
         augmentation: makes all twins of an epoch, when the first of them is wanted.
     """
 
-    def __init__(self, examples: Sequence[Example], seed: int, augmentation: Augmentation) -> None:
+    def __init__(self, examples: Sequence[Any], seed: int, augmentation: Augmentation[Any]) -> None:
         super().__init__(examples, seed)
-        self._augmentation, self._of, self._twins = augmentation, -1, list[Example]()
+        self._augmentation, self._of, self._twins = augmentation, -1, list[Any]()
 
-    def sample(self, position: int, count: int) -> list[Example]:
+    def sample(self, position: int, count: int) -> list[Any]:
         """Examples ``position`` up to ``position + count``, and as many twins.
 
         It is a pure function of (seed, position): nothing of it depends on where a run was resumed.
@@ -203,7 +176,7 @@ class TwinnedStream(LabelledStream):
         places = range(position, position + count)
         return super().sample(position, count) + [self._twin(*self.at(place)) for place in places]
 
-    def _twin(self, epoch: int, index: int) -> Example:
+    def _twin(self, epoch: int, index: int) -> Any:
         if epoch != self._of:
             self._of, self._twins = epoch, self._augmentation.twins(epoch)
         return self._twins[index]

@@ -1,22 +1,22 @@
-"""What the validation sentences say of a predictor: how often it is right, and how sure of the truth."""
+"""What the validation examples say of a model: how often it is right, and how sure of the truth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example, instances, obstacle
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.core.figures import figure
+from pipeline.tasks.protocol import Model
 from pipeline.train.distributed import ProcessGroup
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """One look at the validation sentences.
+    """One look at the validation examples.
 
     Attributes:
-        accuracy: share of coordinators whose outer boundary is predicted exactly, in [0, 1]; an
-            instance that the predictor cannot score counts as wrong.
-        loss: mean negative log-likelihood (natural logarithm) of the annotated structures that can be
+        accuracy: the task's figure in [0, 1]; of coordination the share of coordinators whose outer
+            boundary is predicted exactly. An instance that the model cannot score counts as wrong.
+        loss: mean negative log-likelihood (natural logarithm) of the annotated answers that can be
             scored. The others have no likelihood under any weights, so they are left out of the mean;
             None where none can be scored.
     """
@@ -26,20 +26,10 @@ class Validation:
 
 
 def validate(
-    predictor: Predictor, examples: Sequence[Example], group: ProcessGroup | None = None
+    model: Model[Any], examples: Sequence[Any], group: ProcessGroup | None = None
 ) -> Validation:
-    """Accuracy and loss from one pass over the sentences, which a group shares."""
-    group = group or ProcessGroup(0, 1, predictor.device)
-    words, ks, gold = instances(group.share(examples))
-    right, scored, loss = 0, 0, 0.0
-    for index, scores in predictor.distributions(words, ks):
-        i, b = divmod(int(scores.argmax()), scores.shape[1])
-        extent, k = gold[index], ks[index]
-        right += extent == Span(i, k + 2 + b)
-        if obstacle(words[index], k, extent) is None:
-            scored += 1
-            loss -= float(scores[extent.start, extent.end - 2 - k])
-    parts = group.collect([(right, scored, loss)], group.world)
-    rights, counts, losses = zip(*parts, strict=True)
-    total = sum(len(example.coordinators) for example in examples)
-    return Validation(sum(rights) / total, sum(losses) / sum(counts) if sum(counts) else None)
+    """Figure and loss from one pass over the examples, which a group shares."""
+    group = group or ProcessGroup(0, 1, model.device)
+    parts = group.collect([model.measure(group.share(examples))], group.world)
+    scored, loss = sum(part.scored for part in parts), sum(part.loss for part in parts)
+    return Validation(figure([part.counts for part in parts]), loss / scored if scored else None)

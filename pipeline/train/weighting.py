@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.protocol import Example
 
 
 def loss_shares(
@@ -24,5 +24,5 @@ def loss_shares(
     """
     if not generated or factor is None:
         return None
-    theirs, ours = (sum(len(e.coordinators) for e in part) for part in (generated, labelled))
+    theirs, ours = (sum(e.instances for e in part) for part in (generated, labelled))
     return [factor / theirs for _ in generated] + [1 / ours for _ in labelled]

@@ -15,8 +15,7 @@ from pipeline.core.files import sha256_of
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, TREES, sentence_row
 from pipeline.core.settings import Settings
-from pipeline.core.types import CATEGORIES, Sentence
-from pipeline.tasks.coordination.figures import CRITERIA
+from pipeline.core.types import CATEGORIES, CRITERIA, Sentence
 
 _DEEP = "[" * 3000 + "]" * 3000
 BOMB = "a0: &a0 [1, 1]\n" + "".join(

@@ -23,7 +23,7 @@ from pipeline.core.markdown import code_span, percent
 from pipeline.core.parquet import write_rows
 from pipeline.core.runs import Run, System, read_runs
 from pipeline.core.schema import CANDIDATES, SCORED, VERDICTS, candidate_row
-from pipeline.core.types import CATEGORIES, Candidate, Span
+from pipeline.core.types import CATEGORIES, CRITERIA, Candidate, Span
 from pipeline.report.accuracy_figures import (
     ablation_dots,
     accuracy_dots,
@@ -56,7 +56,6 @@ from pipeline.report.sections import Section
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
 from pipeline.report.training_curves import acceptance, learning_curves, reuse, training
-from pipeline.tasks.coordination.figures import CRITERIA
 
 NASTY = "<script>alert(1)</script>"
 OVERALL = {

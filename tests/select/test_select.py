@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tiny
 from click.testing import Result
 from shared_corpora import candidate_folder, row_of
 from typer.testing import CliRunner
@@ -356,8 +357,11 @@ def test_a_predictor_keeps_what_reaches_delta(
     told = dict(zip(*(batch.column(n).to_pylist() for n in batch.schema.names), strict=True))
     assert list(told) == ids(asked)
     for row, (start, end) in list(zip(asked, ends, strict=True))[:5]:
-        (alone,) = Predictor.load(predictor).probability(
-            [tuple(row["words"])], [row["coordinator"]], [Span(start, end)]
+        (alone,) = tiny.probabilities(
+            Predictor.load(predictor),
+            [tuple(row["words"])],
+            [row["coordinator"]],
+            [Span(start, end)],
         )
         assert told[row["candidate_id"]] == pytest.approx(alone, abs=1e-5)
     delta = float(np.median(list(told.values())))

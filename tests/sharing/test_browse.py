@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tiny
 from browsed import AWKWARD, SCRIPT, awkward_folder, opened
 from damaged import loose
 from fastapi.testclient import TestClient
@@ -308,8 +309,11 @@ def test_predictor_judges_a_sample_and_what_is_shown(
     assert about["delta"] == 0.7
     shown, read = answer["rows"][40], [row for row in rows if not row["reason"]][40]
     spans = read["conjuncts"]
-    (wanted,) = Predictor.load(predictor).probability(
-        [read["words"]], [read["coordinator"]], [Span(spans[0]["start"], spans[-1]["end"])]
+    (wanted,) = tiny.probabilities(
+        Predictor.load(predictor),
+        [read["words"]],
+        [read["coordinator"]],
+        [Span(spans[0]["start"], spans[-1]["end"])],
     )
     assert shown["value"] == pytest.approx(wanted, rel=1e-4)
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
+import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.types import Span
 from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Acceptance, Agreement, BestShare, Delta
 from pipeline.train.algorithm1 import (
     Constants,
@@ -20,22 +22,23 @@ from pipeline.train.algorithm1 import (
     algorithm1,
     inspect,
 )
-from pipeline.train.stream import Drawn, LabelledStream
+from pipeline.train.stream import LabelledStream
 
 WORDS = ("a", "and", "b")
 
 
-def drawn(index: int) -> Drawn:
-    return Drawn(f"c{index}", "NP" if index % 3 else "VP", (*WORDS, str(index)), 1, Span(0, 3), 1)
+def drawn(index: int) -> Drawn[Example]:
+    label = "NP" if index % 3 else "VP"
+    return tiny.drawn_of(f"c{index}", label, (*WORDS, str(index)), 1, Span(0, 3), 1)
 
 
 class FakeU:
     """U whose draw number n is candidate cn."""
 
-    def sample(self, index: int) -> Drawn:
+    def sample(self, index: int) -> Drawn[Example]:
         return drawn(index)
 
-    def together(self, index: int) -> list[Drawn]:
+    def together(self, index: int) -> list[Drawn[Example]]:
         return [self.sample(index)]
 
 
@@ -70,7 +73,7 @@ class FakeM:
         self.rounds.append([c.candidate_id for c in candidates])
         return [
             Verdict(
-                Example(c.words, (c.coordinator,), (c.extent,)),
+                c.example,
                 self.scores[int(c.candidate_id[1:])],
             )
             for c in candidates
@@ -249,10 +252,13 @@ def test_agreement_asks_for_the_best_boundary_and_not_for_its_score() -> None:
 class Natural(FakeU):
     """U whose every draw holds two structures of the same words."""
 
-    def together(self, index: int) -> list[Drawn]:
+    def together(self, index: int) -> list[Drawn[Example]]:
         words = ("a", "and", "b", "or", "c", str(index))
         spans = ((1, Span(0, 3)), (3, Span(2, 5)))
-        return [Drawn(f"c{2 * index + n}", "NP", words, k, x, 1) for n, (k, x) in enumerate(spans)]
+        return [
+            tiny.drawn_of(f"c{2 * index + n}", "NP", words, k, x, 1)
+            for n, (k, x) in enumerate(spans)
+        ]
 
 
 def test_structures_of_one_sentence_are_judged_apart_and_learned_as_one_example() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 from tiny import digest, history, scored, settings
 from transformers import BertConfig, BertModel
 from twinned import augmentation, build
@@ -21,14 +22,13 @@ from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import COORDINATORS, Coordination, Sentence, Span
 from pipeline.infill.base import Fill
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.augmentation import Material
+from pipeline.tasks.coordination import substitutions
+from pipeline.tasks.coordination.examples import Example, protected
+from pipeline.tasks.coordination.substitutions import Change, substituted, without
 from pipeline.text.coarse_tags import COARSE, classes_of, coarse
 from pipeline.train import stage as train
-from pipeline.train.augmentation import substitutions
-from pipeline.train.augmentation.kinds import KINDS, SETTINGS
-from pipeline.train.augmentation.protocol import Material
-from pipeline.train.augmentation.substitutions import Change, substituted, without
-from pipeline.train.augmentation.words import protected
+from pipeline.train.augmentation.kinds import SETTINGS, kinds_of
 from pipeline.train.learner import Learner
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream, TwinnedStream
@@ -341,7 +341,9 @@ def test_each_kind_learns_something_else_and_says_so(corpus: Path, tmp_path: Pat
         train.run(settings(corpus, mode="baseline", augment=kind, out=out, **short(**given)))
         run = read_json(out / "run.json")
         recorded = SETTINGS & run["settings"].keys()
-        assert recorded == (set() if kind == "none" else {"augment", *KINDS[kind].takes})
+        assert recorded == (
+            set() if kind == "none" else {"augment", *kinds_of(tiny.COORDINATION)[kind].takes}
+        )
         assert ("augmentation" in run) == (kind != "none")
         if kind in ("fill", "substitute"):
             assert run["augmentation"]["language model"] == run["model"]

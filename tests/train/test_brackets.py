@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import bracketed, build, history, ingested, scored, sentence, settings
+from tiny import COORDINATION, bracketed, build, history, ingested, scored, sentence, settings
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from pipeline.core.documents import read_json
@@ -15,11 +15,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, Span
+from pipeline.tasks.coordination.brackets import BracketHead, BracketTask, brackets_of
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
-from pipeline.train.brackets import BracketHead, BracketTask, brackets_of
-from pipeline.train.data import fresh_predictor, read_data
+from pipeline.train.data import fresh_model, read_data
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 
@@ -142,9 +142,9 @@ def test_lambda_times_the_mean_over_sentences_is_added(tiny_bert: Path) -> None:
 
     def first(factor: float | None, brackets: list[Any] | None) -> float:
         predictor = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
-        head = task_of(predictor).head if factor else None
+        pair = task_of(predictor).bracketed if factor else None
         numbers = schedule(brackets=factor)
-        return Optimizer(predictor, numbers, 0, head=head).update(batch, 0, None, brackets)
+        return Optimizer(predictor, numbers, 0, bracketed=pair).update(batch, 0, None, brackets)
 
     gold, none = frozenset(GOLD), frozenset({Span(0, 3)})
     plain = first(None, None)
@@ -172,7 +172,7 @@ def test_the_head_learns(tiny_bert: Path) -> None:
     before, encoder = loss(), predictor.encoder.state_dict()
     encoder = {name: value.clone() for name, value in encoder.items()}
     numbers = schedule(steps=100, learning_rate=0.01, brackets=1.0)
-    optimizer = Optimizer(predictor, numbers, 0, head=task.head)
+    optimizer = Optimizer(predictor, numbers, 0, bracketed=task.bracketed)
     for step in range(100):
         optimizer.update(batch, step, None, task.beside([], batch))
     assert loss() < 0.2 * before
@@ -232,9 +232,11 @@ def test_some_trees(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "brackets are learned of 30 of 40 labelled sentences" in " ".join(
         capsys.readouterr().out.split()
     )
-    predictor = fresh_predictor(given, 0, torch.device("cpu"))
+    predictor = fresh_model(given, COORDINATION, 0, torch.device("cpu"))
     facts = [
-        read_data(settings(c, mode="baseline", brackets=1.0), predictor).about(trees=True)
+        read_data(settings(c, mode="baseline", brackets=1.0), COORDINATION, predictor).about(
+            trees=True
+        )
         for c in (some, corpus)
     ]
     assert facts[0].pop("trees") != facts[1].pop("trees")

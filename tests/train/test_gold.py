@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import build, settings
+from tiny import COORDINATION, build, settings
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -14,7 +14,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES
 from pipeline.train import stage as train
-from pipeline.train.data import TrainData, fresh_predictor, read_data
+from pipeline.train.data import TrainData, fresh_model, read_data
 
 OWN, MORE = [f"s{n}" for n in range(40)], [f"s{n}" for n in range(94, 114)]
 
@@ -36,7 +36,7 @@ def parser(folder: Path, trees: Sequence[str], dev: Sequence[str] = ()) -> Path:
 
 def read(corpus: Path, folder: Path | str, **given: Any) -> TrainData:
     asked = settings(corpus, gold_of=str(folder), **given)
-    return read_data(asked, fresh_predictor(asked, 0, torch.device("cpu")))
+    return read_data(asked, COORDINATION, fresh_model(asked, COORDINATION, 0, torch.device("cpu")))
 
 
 def ids(found: Sequence[Any]) -> list[str]:

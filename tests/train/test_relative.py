@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import tiny
 from tiny import build, scored, settings
 
 from pipeline.core.documents import read_json
@@ -43,14 +44,16 @@ def asked(count: int = 20) -> tuple[list[tuple[str, ...]], list[int], list[Span]
 def test_the_share_is_of_the_best_boundary(tiny_bert: Path) -> None:
     """The probability over the predicted one's; 1 of the best and of no other."""
     model, (words, ks, spans) = create(tiny_bert, 1), asked()
-    best, found = model.predict(words, ks), model.opinions(words, ks, spans)
+    best, found = model.predict(words, ks), model.opinions(tiny.examples_of(words, ks, spans))
     for opinion, most, span in zip(found, best, spans, strict=True):
         assert opinion is not None
         assert most is not None
         assert opinion.share == pytest.approx(opinion.probability / most.probability, rel=1e-4)
         assert 0 < opinion.share <= 1
         assert opinion.best == (opinion.share == 1) == (most.span == span)
-    own = model.opinions(words, ks, [p.span for p in model.predict(words, ks) if p])
+    own = model.opinions(
+        tiny.examples_of(words, ks, [p.span for p in model.predict(words, ks) if p])
+    )
     assert all(o is not None and o.share == 1 and o.best for o in own)
 
 
@@ -59,7 +62,7 @@ def test_a_share_is_told_where_no_float_holds_the_probabilities(tiny_bert: Path)
     model, (words, ks, spans) = create(tiny_bert, 1), asked()
     model.scorer.second.weight.data *= 30
     for opinion, (_, scores), span, k in zip(
-        model.opinions(words, ks, spans),
+        model.opinions(tiny.examples_of(words, ks, spans)),
         sorted(model.distributions(words, ks)), spans, ks, strict=True,
     ):  # fmt: skip
         assert opinion is not None

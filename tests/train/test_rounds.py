@@ -7,13 +7,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import tiny
 
 from pipeline.core.types import Span
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Delta
 from pipeline.train.algorithm1 import Constants, Verdict, inspect
-from pipeline.train.stream import Drawn
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -25,25 +26,24 @@ class World:
         self.model = Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval()
         self.rounds: list[int] = []
 
-    def sample(self, index: int) -> Drawn:
+    def sample(self, index: int) -> Drawn[Example]:
         random = Random(index)
         words = random.choices(WORDS, k=random.randint(5, 30))
         k = random.randrange(1, len(words) - 1)
         extent = Span(random.randrange(k), random.randrange(k + 2, len(words) + 1))
         words[k] = "and"
-        return Drawn(f"c{index}", "NP", tuple(words), k, extent, fill_length=extent.end - k - 1)
+        return tiny.drawn_of(f"c{index}", "NP", tuple(words), k, extent, extent.end - k - 1)
 
-    def together(self, index: int) -> list[Drawn]:
+    def together(self, index: int) -> list[Drawn[Example]]:
         return [self.sample(index)]
 
-    def calc_score(self, candidates: Sequence[Drawn]) -> list[Verdict]:
+    def calc_score(self, candidates: Sequence[Drawn[Example]]) -> list[Verdict]:
         self.rounds.append(len(candidates))
-        words, ks = [c.words for c in candidates], [c.coordinator for c in candidates]
-        scores = self.model.probability(words, ks, [c.extent for c in candidates])
-        assert None not in scores
+        found = self.model.opinions([c.example for c in candidates])
+        assert None not in found
         return [
-            Verdict(Example(c.words, (c.coordinator,), (c.extent,)), score or 0.0)
-            for c, score in zip(candidates, scores, strict=True)
+            Verdict(c.example, each.probability if each else 0.0)
+            for c, each in zip(candidates, found, strict=True)
         ]
 
 
@@ -81,14 +81,15 @@ def test_the_best_boundary_is_the_predicted_one(tiny_bert: Path) -> None:
     model = World(tiny_bert).model
     other = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
     drawn = [World(tiny_bert).sample(index) for index in range(12)]
-    words, ks = [d.words for d in drawn], [d.coordinator for d in drawn]
+    words = [d.example.words for d in drawn]
+    ks = [d.example.coordinators[0] for d in drawn]
     own = [p.span for p in model.predict(words, ks) if p is not None]
     others = [p.span for p in other.predict(words, ks) if p is not None]
     assert len(own) == len(others) == len(drawn)
     assert own != others
     for extents in (own, others):
-        found = model.opinions(words, ks, extents)
+        found = model.opinions(tiny.examples_of(words, ks, extents))
         same = [one == extent for one, extent in zip(own, extents, strict=True)]
         assert [o is not None and o.best for o in found] == same
-        told = model.probability(words, ks, extents)
+        told = tiny.probabilities(model, words, ks, extents)
         assert [o and o.probability for o in found] == told

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 import torch
 from tiny import build, history, ingested, sentence, settings
 from torch import nn
@@ -19,7 +20,7 @@ from pipeline.core.types import Sentence, Span
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
-from pipeline.train.learner import Learner, learnable
+from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.selection import SELECTIONS, Selection
 from pipeline.train.settings import Train
@@ -151,7 +152,7 @@ def test_the_predictor_saved_is_the_one_told_of(
     train.run(settings(corpus, out=out, select=name))
     card, entries = read_json(out / "run.json"), history(out)
     predictor = Predictor.load(out / "predictor")
-    _, measured, _ = learnable([sentence(n) for n in range(40, 64)], predictor)
+    _, measured = tiny.learned_of([sentence(n) for n in range(40, 64)], predictor)
     found = validate(predictor, measured)
     assert found.accuracy == card["best_validation_accuracy"]
     assert found.loss == pytest.approx(card["best_validation_loss"], abs=1e-6)
@@ -172,12 +173,12 @@ def test_the_predictor_saved_is_the_one_told_of(
 def test_loss_and_accuracy_are_of_one_pass(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are what predict and probability say; what cannot be scored is wrong and has no loss."""
     predictor = Predictor.create(str(corpus / "models/bert"), mlp_hidden=8, dropout=0.5, seed=0)
-    _, measured, _ = learnable([sentence(n) for n in range(12)], predictor)
+    _, measured = tiny.learned_of([sentence(n) for n in range(12)], predictor)
     words, ks = [e.words for e in measured], [e.coordinators[0] for e in measured]
     gold = [e.extents[0] for e in measured]
     right = sum(p is not None and p.span == g for p, g in
                 zip(predictor.predict(words, ks), gold, strict=True))  # fmt: skip
-    likely = [p for p in predictor.probability(words, ks, gold) if p is not None]
+    likely = [p for p in tiny.probabilities(predictor, words, ks, gold) if p is not None]
     loss = -sum(torch.tensor(likely).double().log().tolist()) / 12
     passes, forward = [], predictor.encoder.forward
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,10 +22,13 @@ from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, SENTENCES
-from pipeline.train import candidate_store
+from pipeline.core.types import Span
+from pipeline.tasks.protocol import Drawn
 from pipeline.train import candidate_store as candidate_cache
 from pipeline.train.candidate_store import INDEX, IndexBuilder
-from pipeline.train.stream import CandidateStream, Drawn
+from pipeline.train.stream import CandidateStream
+
+ROWS = tiny.COORDINATION.rows
 
 ROW = {
     "words": ["a", "and", "b", "c"], "coordinator": 1, "label": "NP",
@@ -81,9 +85,9 @@ def release_folder(folder: Path, rows: list[dict[str, Any]]) -> Path:
     return folder
 
 
-def draws(source: Path | str, seed: int = 3, count: int = 60) -> list[Drawn]:
+def draws(source: Path | str, seed: int = 3, count: int = 60) -> list[Drawn[Any]]:
     """The first draws from a source."""
-    stream = CandidateStream(source, seed)
+    stream = CandidateStream(source, ROWS, seed)
     return [stream.sample(n) for n in range(count)]
 
 
@@ -95,7 +99,7 @@ def test_structures_of_the_same_words_come_together(tmp_path: Path) -> None:
         row(f"{0:024x}", "s0", **natural), row(f"{1:024x}", "s0", **natural, **later),
         row(f"{2:024x}", "s0", **natural, label="VP"), row(f"{3:024x}", "s0"),
     ]  # fmt: skip
-    stream = CandidateStream(corpus_folder(tmp_path, made), 0)
+    stream = CandidateStream(corpus_folder(tmp_path, made), ROWS, 0)
     groups = {tuple(int(d.candidate_id, 16) for d in stream.together(n)) for n in range(60)}
     assert groups == {(0, 1), (1, 0), (2, 1), (3,)}
     assert all(stream.together(n)[0] == stream.sample(n) for n in range(9))
@@ -104,7 +108,7 @@ def test_structures_of_the_same_words_come_together(tmp_path: Path) -> None:
 def refusal(source: Path | str) -> str:
     """The one line with which a source is refused."""
     with pytest.raises(InputError) as caught:
-        CandidateStream(source, 0)
+        CandidateStream(source, ROWS, 0)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -131,7 +135,9 @@ def test_draws_are_those_of_the_set_of_candidates(
     assert draws(release) == expected
     assert draws("some-one/some.name") == expected
     assert draws(str(corpus)) == expected
-    streams = [CandidateStream(source, 0) for source in (corpus, release, "some-one/some.name")]
+    streams = [
+        CandidateStream(source, ROWS, 0) for source in (corpus, release, "some-one/some.name")
+    ]
     assert len({stream.digest for stream in streams}) == 1
     for stream in streams:
         assert (len(stream), stream.sentences) == (100, 34)
@@ -143,15 +149,14 @@ def test_a_draw_carries_what_the_row_says(tmp_path: Path) -> None:
     source = corpus_folder(tmp_path, [row("c", "s")])
     (drawn,) = draws(source, count=1)
     words = ("a", "and", "b", "c")
-    assert drawn == Drawn("c", "NP", words, 1, drawn.extent, 2)
-    assert (drawn.extent.start, drawn.extent.end) == (0, 4)
+    assert drawn == tiny.drawn_of("c", "NP", words, 1, Span(0, 4), 2)
 
 
 def test_draws_are_a_function_of_seed_and_index(tmp_path: Path) -> None:
     """Any draw can be had without those before it; another seed gives another stream."""
     source = corpus_folder(tmp_path, rows(50))
     whole = draws(source)
-    stream = CandidateStream(source, 3)
+    stream = CandidateStream(source, ROWS, 3)
     assert [stream.sample(n) for n in reversed(range(60))] == whole[::-1]
     assert draws(source, seed=4) != whole
 
@@ -159,7 +164,7 @@ def test_draws_are_a_function_of_seed_and_index(tmp_path: Path) -> None:
 def test_many_candidates_do_not_favour_a_sentence(tmp_path: Path) -> None:
     """s0 with 9 candidates (over two shards) and s1 with one are drawn equally often."""
     every = [row(f"c{n}", "s0") for n in range(9)] + [row("other", "s1")]
-    stream = CandidateStream(corpus_folder(tmp_path, every, 2), 3)
+    stream = CandidateStream(corpus_folder(tmp_path, every, 2), ROWS, 3)
     counts = Counter(stream.sample(n).candidate_id for n in range(1000))
     assert (len(stream), stream.sentences, len(counts)) == (10, 2, 10)
     assert 440 < counts["other"] < 560
@@ -169,19 +174,19 @@ def test_many_candidates_do_not_favour_a_sentence(tmp_path: Path) -> None:
 def test_sentences_that_are_labelled_are_never_drawn(tmp_path: Path) -> None:
     """All draws are of the others, each as often; what is left out is counted and is in the digest."""
     source = corpus_folder(tmp_path, rows(30), 2)
-    whole = CandidateStream(source, 3)
-    stream = CandidateStream(source, 3, without={"s0", "s4", "s9", "not there"})
+    whole = CandidateStream(source, ROWS, 3)
+    stream = CandidateStream(source, ROWS, 3, without={"s0", "s4", "s9", "not there"})
     drawn = Counter(stream.sample(n).candidate_id for n in range(2000))
     assert {int(each, 16) // 3 for each in drawn} == {1, 2, 3, 5, 6, 7, 8}
     assert all(60 < count < 135 for count in drawn.values())
     assert (len(stream), stream.left_out, stream.sentences) == (21, 9, 7)
     assert sum(stream.labels.values()) == 21 < sum(whole.labels.values())
     assert stream.digest not in {
-        whole.digest, CandidateStream(source, 3, without={"s0", "s4"}).digest
+        whole.digest, CandidateStream(source, ROWS, 3, without={"s0", "s4"}).digest
     }  # fmt: skip
-    assert CandidateStream(source, 3, without={"not there"}).digest == whole.digest
+    assert CandidateStream(source, ROWS, 3, without={"not there"}).digest == whole.digest
     with pytest.raises(InputError, match="every candidate is of a sentence of L"):
-        CandidateStream(source, 3, without={f"s{n}" for n in range(10)})
+        CandidateStream(source, ROWS, 3, without={f"s{n}" for n in range(10)})
 
 
 @pytest.mark.parametrize(
@@ -198,8 +203,8 @@ def test_digest_covers_what_is_drawn(tmp_path: Path, other: dict[str, Any]) -> N
     base = gap if "coordinator" in other else row("c", "s")
     if "b c" in other.get("words", ()):
         base = row("c", "s", conjuncts=[{"start": 0, "end": 1}, {"start": 2, "end": 3}])
-    one = CandidateStream(corpus_folder(tmp_path / "one", [base]), 0)
-    two = CandidateStream(corpus_folder(tmp_path / "two", [{**base, **other}]), 0)
+    one = CandidateStream(corpus_folder(tmp_path / "one", [base]), ROWS, 0)
+    two = CandidateStream(corpus_folder(tmp_path / "two", [{**base, **other}]), ROWS, 0)
     assert one.digest != two.digest
 
 
@@ -218,7 +223,7 @@ def test_index_sorts_out_of_core(
     for part in parts:
         *keys, scores = zip(*part, strict=True)
         builder.add(*np.array(keys, dtype=np.uint64), np.array(scores, dtype=np.float32))
-    sentences, _, _ = builder.finish()
+    sentences, _ = builder.finish()
     every = [(*keys, n) for n, keys in enumerate(keys for part in parts for keys in part)]
     every.sort()
     counts = Counter(sentence for sentence, *_ in every)
@@ -254,10 +259,10 @@ def test_scores_are_read_where_there_are_any(
     )
     hub(monkeypatch, bare.parent)
     assert draws("some-one/some.name") == drawn
-    streams = [CandidateStream(f, 0) for f in (source, changed, bare.parent)]
+    streams = [CandidateStream(f, ROWS, 0) for f in (source, changed, bare.parent)]
     assert len({s.digest for s in streams}) == 1
     release = release_folder(tmp_path / "release", every)
-    assert CandidateStream(release, 0).digest == streams[0].digest
+    assert CandidateStream(release, ROWS, 0).digest == streams[0].digest
     assert "column 'score' is string, not float" in refusal(texts.parent)
 
 
@@ -292,7 +297,7 @@ def test_a_store_is_built_once_for_each_state_of_its_source(
     assert len([path for path in home.iterdir() if path.name != ".lock"]) == 1
     (table,) = home.glob("*/candidates.arrow")
     table.write_bytes(table.read_bytes()[:-100])
-    assert len(CandidateStream(source, 0)) == 22
+    assert len(CandidateStream(source, ROWS, 0)) == 22
     assert built() == 3
 
 
@@ -311,7 +316,7 @@ def test_two_processes_build_one_store(
     logs = [tmp_path / name for name in ("one", "two")]
 
     def work() -> None:
-        print(CandidateStream(source, 0).digest)
+        print(CandidateStream(source, ROWS, 0).digest)
 
     children = [forks.start(work, log) for log in logs]
     assert [forks.end(child) for child in children] == [0, 0]
@@ -324,7 +329,7 @@ def test_two_processes_build_one_store(
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_pages_read_are_given_back(tmp_path: Path) -> None:
     """What draws have mapped of the files does not stay in memory."""
-    stream = CandidateStream(corpus_folder(tmp_path, rows(2000)), 0)
+    stream = CandidateStream(corpus_folder(tmp_path, rows(2000)), ROWS, 0)
 
     def held() -> int:
         lines = Path("/proc/self/smaps").read_text().splitlines()
@@ -345,8 +350,8 @@ def test_pages_read_are_given_back(tmp_path: Path) -> None:
 
 def test_opening_reads_no_candidate(tmp_path: Path) -> None:
     """`datasets` takes the file's types as they are: casting them would read all of it."""
-    store = CandidateStream(corpus_folder(tmp_path, rows(3)), 0)._store
-    assert store._dataset.data.schema.equals(candidate_store._SCHEMA)
+    store = CandidateStream(corpus_folder(tmp_path, rows(3)), ROWS, 0)._store
+    assert store._dataset.data.schema.equals(ROWS.kept)
 
 
 @pytest.mark.parametrize(

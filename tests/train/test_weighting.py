@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 import torch
 from tiny import build, candidate, digest, history, settings
 
@@ -41,7 +42,7 @@ def losses(predictor: Predictor, examples: Sequence[Example]) -> list[list[float
     """-log p of each structure of each example, one sentence at a time."""
     found = []
     for e in examples:
-        p = predictor.probability([e.words] * len(e.extents), e.coordinators, e.extents)
+        p = tiny.probabilities(predictor, [e.words] * len(e.extents), e.coordinators, e.extents)
         found.append([-float(torch.tensor(value).double().log()) for value in p])
     return found
 

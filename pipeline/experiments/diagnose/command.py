@@ -151,7 +151,8 @@ def settings_of(card: Mapping[str, Any], corpus: Path, out: Path, candidates: st
     Raises:
         InputError: the card has other settings than this version, or its candidates are not there.
     """
-    recorded = dict(card.get("settings", {}))
+    told = card.get("settings", {})
+    recorded = {k: v for k, v in told.items() if k not in train.GONE or v != train.GONE[k]}
     named = recorded.pop("candidates", None)
     if card["mode"] != "baseline" and named:
         own = corpus / str(named)

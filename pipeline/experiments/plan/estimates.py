@@ -28,11 +28,10 @@ from pipeline.generate.sources import source_of
 from pipeline.harvest.settings import Harvest
 from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
-from pipeline.tasks.coordination.examples import instances
 from pipeline.tasks.coordination.model import best_device
-from pipeline.train.data import fresh_predictor
+from pipeline.tasks.known import task_of
+from pipeline.train.data import fresh_model
 from pipeline.train.distributed import ProcessGroup
-from pipeline.train.learner import learnable
 from pipeline.train.optimizer import Optimizer, Schedule
 from pipeline.train.settings import Train
 from pipeline.train.stream import LabelledStream
@@ -102,9 +101,10 @@ def probe_training(settings: Train) -> TrainingSpeed:
     size = min(_SAMPLE, max(5, len(sentences) * 5 // 6))
     chosen = draw(sentences, size, settings.seed)
     with threads_of_torch(settings.threads):
-        predictor = fresh_predictor(settings, settings.seed, best_device())
-        learned, _, _ = learnable([sentences[i] for i in chosen.labelled], predictor)
-        _, measured, _ = learnable([sentences[i] for i in chosen.validation], predictor)
+        task = task_of(settings.corpus)
+        predictor = fresh_model(settings, task, settings.seed, best_device())
+        learned = task.examples([sentences[i] for i in chosen.labelled], predictor).learned
+        measured = task.examples([sentences[i] for i in chosen.validation], predictor).measured
         group = ProcessGroup(0, 1, predictor.device, settings.mixed_precision)
         stream = LabelledStream(learned, settings.seed)
         optimizer = Optimizer(predictor, Schedule.of(settings), 0, group)
@@ -113,9 +113,9 @@ def probe_training(settings: Train) -> TrainingSpeed:
             return lambda n: optimizer.update(stream.sample(n * size, size), 0)
 
         def score(n: int) -> None:
-            words, ks, extents = instances(stream.sample(n * settings.k, settings.k))
+            examples = stream.sample(n * settings.k, settings.k)
             with group.autocast():
-                predictor.probability(words, ks, extents)
+                predictor.opinions(examples)
 
         few = settings.n_batch - settings.k
         full = _seconds(update(settings.n_batch))

@@ -13,6 +13,7 @@ import duckdb
 
 from pipeline.core.types import Span
 from pipeline.sharing.browse.table import rows_by_number, sampled
+from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.coordination.model import Predictor, best_device
 
 _BLOCK = 256  # rows scored together: enough to sort them by length
@@ -49,13 +50,13 @@ class Judge:
             return [self._known[row["number"]] for row in rows]
 
     def _score(self, rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
-        found = self._predictor.probability(
-            [tuple(row["words"]) for row in rows],
-            [row["coordinator"] for row in rows],
-            [_extent(row["conjuncts"]) for row in rows],
-        )
+        examples = [
+            Example(tuple(row["words"]), (row["coordinator"],), (_extent(row["conjuncts"]),))
+            for row in rows
+        ]
+        found = self._predictor.opinions(examples)
         self._predictor.encoding.forget()
-        return found
+        return [None if each is None else each.probability for each in found]
 
 
 def judge_sample(

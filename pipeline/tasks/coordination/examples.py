@@ -1,11 +1,14 @@
 """Examples of coordination: a sentence with the structures to learn from it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
-from pipeline.core.types import Span
+from pipeline.core.types import COORDINATORS, Sentence, Span
+from pipeline.text.coordinations import PRECONJUNCTIONS
 
 EDGE = "coordinator at the edge of the sentence"
+_COORDINATOR = "CC"
 OUTSIDE = "structure does not reach both sides of its coordinator"
 
 
@@ -21,6 +24,25 @@ class Example:
     coordinators: tuple[int, ...]
     extents: tuple[Span, ...]
     twin: bool = False
+
+    @property
+    def instances(self) -> int:
+        """Its structures."""
+        return len(self.coordinators)
+
+    @property
+    def row(self) -> dict[str, int]:
+        """The outer boundary of its structure, ``start`` and ``end``."""
+        return {"start": self.extents[0].start, "end": self.extents[0].end}
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """One example of the structures of several that have the same words."""
+        every = [self, *others]
+        return replace(
+            self,
+            coordinators=tuple(k for each in every for k in each.coordinators),
+            extents=tuple(extent for each in every for extent in each.extents),
+        )
 
 
 def instances(
@@ -41,3 +63,19 @@ def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None)
     if extent is not None and not (0 <= extent.start < coordinator < extent.end - 1 < len(words)):
         return OUTSIDE
     return None
+
+
+def protected(sentence: Sentence) -> frozenset[int]:
+    """The words that say where structures are, which no twin changes.
+
+    These are coordinators, annotated or not; whatever links the conjuncts of an annotated structure
+    (coordinator, commas, *then*); and both, either or neither before one.
+    """
+    found = {i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS}
+    found |= {i for i, tag in enumerate(sentence.tags or ()) if tag == _COORDINATOR}
+    for each in sentence.coordinations:
+        inside = {i for span in each.conjuncts for i in range(span.start, span.end)}
+        found |= set(range(each.start, each.end)) - inside
+        if each.start and sentence.words[each.start - 1].lower() in PRECONJUNCTIONS:
+            found.add(each.start - 1)
+    return frozenset(found)

@@ -17,9 +17,7 @@ wrong under all criteria; it is never left out of the count.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pipeline.core.types import CATEGORIES, Coordination, Span
-
-CRITERIA = ("whole", "outer", "inner", "exact")
+from pipeline.core.types import CATEGORIES, CRITERIA, Coordination, Span
 
 _SEPARATORS = frozenset({",", ";", ":", "-", "--", "–", "—", "..."})
 

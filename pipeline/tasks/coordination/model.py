@@ -5,7 +5,7 @@ A predictor folder is self-contained: ``model.safetensors`` (encoder and scorer)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NotRequired, Self, cast
 
@@ -34,12 +34,10 @@ from pipeline.models.loading import (
     new_encoder,
 )
 from pipeline.models.optim import evaluating
-from pipeline.models.words import TOO_LONG, WordEncoding, represent
-from pipeline.tasks.coordination.examples import Example, obstacle
+from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
+from pipeline.tasks.coordination.examples import Example, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
-
-BATCH_TOKENS = 2048
-"""Subwords encoded together where no gradient is wanted: more is more padding (docs/predict.md)."""
+from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
 
 _FORMAT = "conjoin-predictor"
 _VERSION = 1
@@ -65,20 +63,6 @@ class Prediction:
 
     span: Span
     probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """What a predictor says of a structure that it is shown.
-
-    ``probability`` is in [0, 1]; ``share`` is that over the probability of the best structure of the same
-    coordinator, in [0, 1]: 1 of the best, 0 only where floats are at their end. ``best``: the structure is
-    the one that ``Predictor.predict`` gives (of equally probable ones the first).
-    """
-
-    probability: float
-    share: float
-    best: bool
 
 
 def _read_card(folder: Path) -> _Card:
@@ -127,7 +111,7 @@ def _compare(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
             )
 
 
-class Predictor(nn.Module):
+class Predictor(Model[Example]):
     """Encoder, tokenizer and endpoint scorer (§5.1, Eq. 3).
 
     Args:
@@ -183,6 +167,11 @@ class Predictor(nn.Module):
                 if isinstance(module, nn.Dropout):
                     module.p = encoder_dropout
         return cls(encoder, tokenizer, mlp_hidden, dropout)
+
+    @property
+    def head(self) -> EndpointScorer:
+        """All weights but the encoder's."""
+        return self.scorer
 
     @property
     def device(self) -> torch.device:
@@ -268,16 +257,20 @@ class Predictor(nn.Module):
             right = right * torch.tensor(each, dtype=right.dtype, device=right.device)[:, None]
         return -right.sum(), h, [rows[e.words, e.twin] for e in examples]
 
-    def obstacles(
+    def obstacles(self, examples: Sequence[Example]) -> list[str | None]:
+        """Why the structure of each of some examples of one cannot be learned; None where it can.
+
+        The reasons are ``examples.EDGE``, ``OUTSIDE`` and ``words.TOO_LONG``.
+        """
+        return self.reasons(*instances(examples))
+
+    def reasons(
         self,
         sentences: Sequence[Sequence[str]],
         coordinators: Sequence[int],
         extents: Sequence[Span] | None = None,
     ) -> list[str | None]:
-        """Why each instance cannot be scored (or, given its extent, learned); None where it can.
-
-        The reasons are ``encoding.EDGE``, ``OUTSIDE`` and ``TOO_LONG``.
-        """
+        """Why each coordinator cannot be scored (or, given its extent, learned); None where it can."""
         reasons: list[str | None] = []
         previous: Sequence[str] | None = None
         long: str | None = None
@@ -317,31 +310,13 @@ class Predictor(nn.Module):
             found[index] = Prediction(span, float(scores[i, b].exp()))
         return found
 
-    def probability(
-        self,
-        sentences: Sequence[Sequence[str]],
-        coordinators: Sequence[int],
-        extents: Sequence[Span],
-    ) -> list[float | None]:
-        """The probability of the structure ``extents[m]`` of each coordinator (CalcScore, §4).
-
-        Returns:
-            A number in [0, 1] each; None where ``obstacles`` names a reason.
-        """
-        found = self.opinions(sentences, coordinators, extents)
-        return [None if each is None else each.probability for each in found]
-
-    def opinions(
-        self,
-        sentences: Sequence[Sequence[str]],
-        coordinators: Sequence[int],
-        extents: Sequence[Span],
-    ) -> list[Opinion | None]:
-        """What the predictor says of the structure ``extents[m]`` of each coordinator.
+    def opinions(self, examples: Sequence[Example]) -> list[Opinion | None]:
+        """What the predictor says of the structure of each of some examples of one (CalcScore, §4).
 
         Returns:
             None where ``obstacles`` names a reason.
         """
+        sentences, coordinators, extents = instances(examples)
         found: list[Opinion | None] = [None] * len(sentences)
         for index, scores in self.distributions(sentences, coordinators):
             extent, k = extents[index], coordinators[index]
@@ -352,6 +327,30 @@ class Predictor(nn.Module):
                 share = float((scores[place] - scores[best]).exp())
                 found[index] = Opinion(float(scores[place].exp()), share, place == best)
         return found
+
+    def answers(self, examples: Sequence[Example]) -> list[Answer[Example] | None]:
+        """The predictor's own boundary at the coordinator of each of some examples of one."""
+        sentences, coordinators, _ = instances(examples)
+        return [
+            None if own is None else Answer(replace(e, extents=(own.span,)), own.probability)
+            for e, own in zip(examples, self.predict(sentences, coordinators), strict=True)
+        ]
+
+    def measure(self, examples: Sequence[Example]) -> Measured:
+        """How many outer boundaries it finds, and how probable the annotated ones are to it.
+
+        An instance that it cannot score counts as wrong, and has no likelihood under any weights.
+        """
+        sentences, coordinators, gold = instances(examples)
+        right, scored, loss = 0, 0, 0.0
+        for index, scores in self.distributions(sentences, coordinators):
+            i, b = divmod(int(scores.argmax()), scores.shape[1])
+            extent, k = gold[index], coordinators[index]
+            right += extent == Span(i, k + 2 + b)
+            if obstacle(sentences[index], k, extent) is None:
+                scored += 1
+                loss -= float(scores[extent.start, extent.end - 2 - k])
+        return Measured(((right, len(gold), len(gold)),), scored, loss)
 
     def distributions(
         self,
@@ -374,11 +373,11 @@ class Predictor(nn.Module):
                 encoded = [pair[1] for pair in batch]
                 h = represent(self.encoder, self.encoding, encoded, self.device)
                 order = (index for words, _ in batch for index in asked[words])
-                instances = [
+                asked_of = [
                     (row, coordinators[index], len(words))
                     for row, (words, _) in enumerate(batch)
                     for index in asked[words]
                 ]
-                for part in batches(instances):
+                for part in batches(asked_of):
                     for scores in self.scorer(h, part):
                         yield next(order), scores.cpu()

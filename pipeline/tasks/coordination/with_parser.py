@@ -19,8 +19,9 @@ from torch import Tensor
 
 from pipeline.core.runs import ALONE, ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import Coordination, Span
+from pipeline.models.words import BATCH_TOKENS
 from pipeline.tasks.coordination.examples import obstacle
-from pipeline.tasks.coordination.model import BATCH_TOKENS, Prediction, Predictor
+from pipeline.tasks.coordination.model import Prediction, Predictor
 
 
 @dataclass(frozen=True, slots=True)

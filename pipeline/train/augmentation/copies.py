@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pipeline.tasks.coordination.examples import Example
-from pipeline.train.augmentation.protocol import Material
+from pipeline.tasks.augmentation import Material
 
 
 class Copies:
@@ -14,10 +13,10 @@ class Copies:
     takes: ClassVar[frozenset[str]] = frozenset()
     facts: Mapping[str, Any]
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material[Any]) -> None:
         self._twins = [replace(each.example, twin=True) for each in material.labelled]
         self.facts, self.note = {}, ""
 
-    def twins(self, epoch: int) -> list[Example]:
+    def twins(self, epoch: int) -> list[Any]:
         """The same in every epoch."""
         return self._twins

@@ -21,12 +21,9 @@ from pipeline.infill.decoding import draw, uniform
 from pipeline.models.language_models import load_language_model, logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.tokenizers import token_batch
-from pipeline.models.words import Encoded, WordEncoding
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import BATCH_TOKENS
-from pipeline.train.augmentation.language_model import needed_by
+from pipeline.models.words import BATCH_TOKENS, Encoded, WordEncoding
+from pipeline.tasks.augmentation import Material, needed_by
 from pipeline.train.augmentation.masks import mask_word, masked
-from pipeline.train.augmentation.protocol import Material
 from pipeline.train.augmentation.words import WordDraw
 
 _PIECE = 4096  # words tokenized together
@@ -177,7 +174,7 @@ class Fills:
     takes: ClassVar[frozenset[str]] = frozenset({"alpha", "mask_tags", "fill_mode", "augment_lm"})
     facts: Mapping[str, Any]
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material[Any]) -> None:
         self._material = material
         self._draw = WordDraw.of(
             material.labelled, material.seed, material.alpha, material.mask_tags
@@ -196,7 +193,7 @@ class Fills:
             else ""
         )
 
-    def twins(self, epoch: int) -> list[Example]:
+    def twins(self, epoch: int) -> list[Any]:
         """Each example with its fills."""
         examples = [each.example for each in self._material.labelled]
         places = [

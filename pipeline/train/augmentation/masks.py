@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from pipeline.core.errors import ModelError
 from pipeline.core.files import digest_of
 from pipeline.models.words import WordEncoding
-from pipeline.tasks.coordination.examples import Example
-from pipeline.train.augmentation.protocol import Material
+from pipeline.tasks.augmentation import Material
 from pipeline.train.augmentation.words import WordDraw
 
 
@@ -23,7 +22,7 @@ class Masks:
     takes: ClassVar[frozenset[str]] = frozenset({"alpha", "mask_tags"})
     facts: Mapping[str, Any]
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material[Any]) -> None:
         self._examples = [each.example for each in material.labelled]
         self._mask = mask_word(material.encoding)
         self._draw = WordDraw.of(
@@ -31,7 +30,7 @@ class Masks:
         )
         self.facts, self.note = {"words": digest_of(self._draw.facts())}, ""
 
-    def twins(self, epoch: int) -> list[Example]:
+    def twins(self, epoch: int) -> list[Any]:
         """Each example with its masks; no longer than it, for a mask is one token."""
         return [
             replace(example, words=masked(example.words, places, self._mask), twin=True)

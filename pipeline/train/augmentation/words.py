@@ -7,36 +7,12 @@ same draw.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.core.errors import InputError
-from pipeline.core.types import COORDINATORS, Sentence
-from pipeline.infill.decoding import uniform
+from pipeline.core.types import Sentence
+from pipeline.tasks.augmentation import Labelled, happens
 from pipeline.text.coarse_tags import classes_of, coarse, is_penn
-from pipeline.text.coordinations import PRECONJUNCTIONS
-from pipeline.train.augmentation.protocol import Labelled
-
-_COORDINATOR = "CC"
-
-
-def protected(sentence: Sentence) -> frozenset[int]:
-    """The words that say where structures are, which no twin changes.
-
-    These are coordinators, annotated or not; whatever links the conjuncts of an annotated structure
-    (coordinator, commas, *then*); and both, either or neither before one.
-    """
-    found = {i for i, word in enumerate(sentence.words) if word.lower() in COORDINATORS}
-    found |= {i for i, tag in enumerate(sentence.tags or ()) if tag == _COORDINATOR}
-    for each in sentence.coordinations:
-        inside = {i for span in each.conjuncts for i in range(span.start, span.end)}
-        found |= set(range(each.start, each.end)) - inside
-        if each.start and sentence.words[each.start - 1].lower() in PRECONJUNCTIONS:
-            found.add(each.start - 1)
-    return frozenset(found)
-
-
-def happens(alpha: float, seed: int, epoch: int, sentence_id: str, place: int) -> bool:
-    """r_i ~ Bernoulli(α)."""
-    return uniform(seed, f"{sentence_id}\0augmentation", epoch, place) < alpha
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +33,7 @@ class WordDraw:
 
     @classmethod
     def of(
-        cls, labelled: Sequence[Labelled], seed: int, alpha: float, mask_tags: str
+        cls, labelled: Sequence[Labelled[Any]], seed: int, alpha: float, mask_tags: str
     ) -> "WordDraw":
         """The draw of a run.
 
@@ -67,7 +43,7 @@ class WordDraw:
         """
         classes = classes_of(mask_tags)
         sentences = [each.sentence for each in labelled]
-        changeable = [_changeable(s, classes, mask_tags) for s in sentences]
+        changeable = [_changeable(each, classes, mask_tags) for each in labelled]
         if classes is not None:
             _require_classes(sentences, changeable, mask_tags)
         return cls(seed, alpha, [s.sentence_id for s in sentences], changeable)
@@ -107,9 +83,9 @@ def _require_classes(
         )
 
 
-def _changeable(sentence: Sentence, classes: frozenset[str] | None, wanted: str) -> list[int]:
-    fixed = protected(sentence)
-    places = [i for i in range(len(sentence.words)) if i not in fixed]
+def _changeable(labelled: Labelled[Any], classes: frozenset[str] | None, wanted: str) -> list[int]:
+    sentence = labelled.sentence
+    places = [i for i in range(len(sentence.words)) if i not in labelled.protected]
     if classes is None:
         return places
     tags = sentence.tags

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from pipeline.core.runs import TOGETHER, USUAL_TAU
 from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
-from pipeline.models.words import TOO_LONG
+from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.figures import as_conjuncts
-from pipeline.tasks.coordination.model import BATCH_TOKENS, Prediction, Predictor
+from pipeline.tasks.coordination.model import Prediction, Predictor
 from pipeline.tasks.coordination.with_parser import Said, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import Given
@@ -142,7 +142,7 @@ def answers(
         ks = [k for own in places for k in own]
         structures = [found.get(k) for own, found in zip(places, parsed, strict=True) for k in own]
         found = _answers(predictor, words, ks, structures, n=n, batch_tokens=batch_tokens, tau=tau)
-        reasons = predictor.obstacles(words, ks) if None in found else [None] * len(ks)
+        reasons = predictor.reasons(words, ks) if None in found else [None] * len(ks)
         predictor.encoding.forget()
         entries = (
             each or Skipped(k, reason or "")

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.core.comparison import mean_sd
-from pipeline.core.types import Coordination, Span
-from pipeline.tasks.coordination.figures import CRITERIA, accuracy_by_category, as_conjuncts, judge
+from pipeline.core.types import CRITERIA, Coordination, Span
+from pipeline.tasks.coordination.figures import accuracy_by_category, as_conjuncts, judge
 
 WORDS = "he sells old lamps , and new chairs today".split()  # noqa: SIM905 - reads as a sentence
 PAIR = Coordination(5, "and", "NP", (Span(2, 4), Span(6, 8)))

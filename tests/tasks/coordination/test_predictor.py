@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import tiny
 import torch
 from transformers import AutoTokenizer
 
@@ -124,10 +125,10 @@ def test_what_cannot_be_scored_has_no_prediction(model: Predictor) -> None:
     ks = [0, 2, 1, 2, 0]
     found = model.predict(sentences, ks)
     assert [p is None for p in found] == [True, True, True, False, True]
-    assert model.obstacles(sentences, ks) == [EDGE, EDGE, TOO_LONG, None, EDGE]
-    assert model.probability(sentences, ks, [Span(0, 4)] * 5).count(None) == 4
+    assert model.reasons(sentences, ks) == [EDGE, EDGE, TOO_LONG, None, EDGE]
+    assert tiny.probabilities(model, sentences, ks, [Span(0, 4)] * 5).count(None) == 4
     assert (
-        model.obstacles([words(0, 6)] * 3, [2] * 3, [Span(2, 6), Span(0, 3), Span(0, 7)])
+        model.reasons([words(0, 6)] * 3, [2] * 3, [Span(2, 6), Span(0, 3), Span(0, 7)])
         == [OUTSIDE] * 3
     )
 
@@ -136,7 +137,7 @@ def test_probabilities_sum_to_one(model: Predictor) -> None:
     """Over all pairs of an instance; the prediction is the most probable of them."""
     sentence = words(4, 8)
     extents = [Span(i, j + 1) for i in range(2) for j in range(3, 8)]
-    found = model.probability([sentence] * 10, [2] * 10, extents)
+    found = tiny.probabilities(model, [sentence] * 10, [2] * 10, extents)
     values = [p for p in found if p is not None]
     assert len(values) == 10
     assert sum(values) == pytest.approx(1, abs=1e-5)
@@ -177,7 +178,7 @@ def test_loss_is_summed_over_instances(model: Predictor) -> None:
     """A sentence with two structures counts twice in a batch."""
     one, two = words(1, 9), words(2, 7)
     asked = [(one, 2, Span(1, 5)), (one, 4, Span(0, 9)), (two, 2, Span(0, 4))]
-    probabilities = model.probability(*map(list, zip(*asked, strict=True)))
+    probabilities = tiny.probabilities(model, *map(list, zip(*asked, strict=True)))
     expected = torch.tensor(probabilities).log().sum().neg().item()
     examples = [
         Example(one, (2, 4), (Span(1, 5), Span(0, 9))), Example(two, (2,), (Span(0, 4),)),
@@ -191,8 +192,8 @@ def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
     sentence = words(3, 12)
     torch.manual_seed(1)
     state = torch.get_rng_state()
-    first = model.probability([sentence], [2], [Span(0, 6)])
-    assert first == model.probability([sentence], [2], [Span(0, 6)])
+    first = tiny.probabilities(model, [sentence], [2], [Span(0, 6)])
+    assert first == tiny.probabilities(model, [sentence], [2], [Span(0, 6)])
     assert model.training
     assert torch.equal(state, torch.get_rng_state())
     example = [Example(sentence, (2,), (Span(0, 6),))]

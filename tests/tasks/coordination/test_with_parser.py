@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import tiny
 
 from pipeline.core.types import Coordination, Span
 from pipeline.tasks.coordination.model import Prediction, Predictor
@@ -50,7 +51,7 @@ def test_the_predictors_opinion_is_that_of_the_predictor(tiny_bert: Path) -> Non
     assert [first.best, second.best, third.best] == model.predict(sentences, ks)
     assert third.best is None
     assert second.probability is None
-    (wanted,) = model.probability([WORDS], [3], [Span(0, 6)])
+    (wanted,) = tiny.probabilities(model, [WORDS], [3], [Span(0, 6)])
     assert first.probability == pytest.approx(wanted)
     outside = Coordination(3, "and", "NP", (Span(0, 1), Span(1, 3)))
     ((_, scores),) = model.distributions([WORDS], [3])

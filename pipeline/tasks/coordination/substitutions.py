@@ -30,14 +30,10 @@ from pipeline.infill.base import Fill
 from pipeline.infill.decoding import uniform
 from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, load_config
+from pipeline.tasks.augmentation import Labelled, Material, happens, needed_by
 from pipeline.tasks.coordination.examples import Example
-from pipeline.train.augmentation.language_model import needed_by
-from pipeline.train.augmentation.protocol import Labelled, Material
-from pipeline.train.augmentation.words import happens, protected
 
-_FOR_DONORS = (
-    5  # apart from the other streams of the same seed in stream.py, optimizer.py and scoring.py
-)
+_FOR_DONORS = 5  # apart from the other streams of the same seed in stream.py and optimizer.py
 
 DONORS: int = DecodingSettings.model_fields["pool"].default
 """M: constituents that the language model chooses among, as many as attested infilling has by default."""
@@ -62,7 +58,7 @@ class Substitutions:
     takes: ClassVar[frozenset[str]] = frozenset({"alpha", "augment_lm"})
     facts: Mapping[str, Any]
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material[Example]) -> None:
         self._material = material
         with needed_by("substitute", "a masked LM or an encoder-decoder"):
             family: Family = "t5" if load_config(material.lm).is_encoder_decoder else "bert"
@@ -104,7 +100,7 @@ class Substitutions:
             for each, twin, fit in zip(material.labelled, made, fits, strict=True)
         ]
 
-    def _drawn(self, labelled: Labelled, epoch: int) -> list[tuple[Coordination, int]]:
+    def _drawn(self, labelled: Labelled[Example], epoch: int) -> list[tuple[Coordination, int]]:
         """The structures of a sentence to change in an epoch, each with the number of a conjunct."""
         sentence, seed = labelled.sentence, self._material.seed
         found = []
@@ -118,20 +114,20 @@ class Substitutions:
         return found
 
 
-def replaceable(labelled: Labelled, coordination: Coordination) -> list[int]:
+def replaceable(labelled: Labelled[Example], coordination: Coordination) -> list[int]:
     """The conjuncts of a structure that may give way.
 
     The structure is learned from and has a label that constituents of U are offered for. A conjunct in
     which another structure is, or one begins or ends, stays; so does the sentence's first word, whose
     capital a donor would have to take over.
     """
-    sentence, example = labelled.sentence, labelled.example
+    example = labelled.example
     if (
         coordination.label not in REFERENCE_LABELS
         or coordination.coordinator not in example.coordinators
     ):
         return []
-    fixed = protected(sentence)
+    fixed = labelled.protected
     bounds = [bound for each in example.extents for bound in (each.start, each.end)]
     return [
         number

@@ -5,7 +5,7 @@ span of two words and more whether it is a constituent of the gold tree:
 
     SCORE(i, j) = MLP([h_i; h_j])          i < j, the first word and the last
 
-Its MLP is of the scorer's form (one hidden layer, ReLU, dropout; ``predictor.scorer``), so words are
+Its MLP is of the scorer's form (one hidden layer, ReLU, dropout; ``scorer``), so words are
 projected once and pairs are only added. The head teaches the encoder and is no part of the predictor.
 """
 
@@ -24,9 +24,7 @@ from pipeline.tasks.coordination.model import Predictor
 from pipeline.tasks.coordination.scorer import Grid, keep_masks, keep_share, pair_scores
 from pipeline.text.trees import constituents, parse_tree
 
-_FOR_BRACKETS = (
-    5  # apart from the other streams of the same seed in stream.py, optimizer.py, scoring.py
-)
+_FOR_BRACKETS = 5  # apart from the other streams of the same seed in stream.py, optimizer.py
 
 Brackets = frozenset[Span]
 """The constituents of a tree of two words and more, whatever their labels."""
@@ -158,11 +156,11 @@ class BracketTask:
     """What a run learns of brackets.
 
     Attributes:
-        head: the head.
+        bracketed: the predictor with a head.
         known: the constituents of L's sentences, by their words.
     """
 
-    head: BracketHead
+    bracketed: Bracketed
     known: Mapping[tuple[str, ...], Brackets]
 
     @classmethod
@@ -187,7 +185,12 @@ class BracketTask:
         for sentence in sentences:
             if sentence.tree is not None and sentence.words not in known:
                 known[sentence.words] = brackets_of(sentence)
-        return cls(head.to(predictor.device), known)
+        return cls(Bracketed(predictor, head.to(predictor.device)), known)
+
+    @property
+    def head(self) -> BracketHead:
+        """The head."""
+        return self.bracketed.head
 
     def beside(
         self, generated: Sequence[Example], labelled: Sequence[Example]

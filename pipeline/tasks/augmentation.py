@@ -1,4 +1,4 @@
-"""What an augmentation is: a maker of one twin for every labelled example, anew in each epoch.
+"""Twins of labelled examples: what an augmentation is, a maker of one for every example, in each epoch.
 
 An *epoch* is a pass over L as ``stream.LabelledStream`` draws it: the examples at positions e·|L| up to
 (e + 1)·|L| of SAMPLE(L), each example once, warm-up steps counted. So a twin is made anew each time that its
@@ -6,28 +6,33 @@ example is drawn, and what it is depends on the seed, the epoch and the sentence
 the batch or where a run was interrupted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 
+from pipeline.core.errors import ModelError
 from pipeline.core.types import Sentence
+from pipeline.infill.decoding import uniform
 from pipeline.models.words import WordEncoding
-from pipeline.tasks.coordination.examples import Example
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A sentence of L, and as much of it as the predictor learns from."""
+class Labelled(Generic[E]):
+    """A sentence of L, as much of it as the model learns from, and the words that no twin changes."""
 
     sentence: Sentence
-    example: Example
+    example: E
+    protected: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class Material(Generic[E]):
     """What augmentations are made from.
 
     Attributes:
@@ -43,7 +48,7 @@ class Material:
     """
 
     corpus: Path
-    labelled: Sequence[Labelled]
+    labelled: Sequence[Labelled[E]]
     seed: int
     encoding: WordEncoding
     lm: str
@@ -57,7 +62,7 @@ class Material:
         return [self.encoding.fits(each) for each in self.encoding.encode(sentences)]
 
 
-class Augmentation(Protocol):
+class Augmentation(Protocol[E]):
     """A kind of twins, made from a ``Material``.
 
     Attributes:
@@ -70,8 +75,35 @@ class Augmentation(Protocol):
     facts: Mapping[str, Any]
     note: str
 
-    def twins(self, epoch: int) -> list[Example]:
+    def __init__(self, material: Material[E]) -> None:
+        """Make ready."""
+
+    def twins(self, epoch: int) -> list[E]:
         """The twins of L in an epoch, in L's order: a pure function of (seed, epoch).
 
         A twin that the encoder could not read whole is its example again.
         """
+
+
+def happens(alpha: float, seed: int, epoch: int, sentence_id: str, place: int) -> bool:
+    """r_i ~ Bernoulli(α)."""
+    return uniform(seed, f"{sentence_id}\0augmentation", epoch, place) < alpha
+
+
+@contextmanager
+def needed_by(kind: str, what: str) -> Iterator[None]:
+    """Where a model cannot be used in this block, say what for, and how to name another.
+
+    Args:
+        kind: of augmentation, as ``--augment`` names it.
+        what: it needs.
+
+    Raises:
+        ModelError: the model cannot be used.
+    """
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(
+            f"--augment {kind} needs {what}: {error.what}", remedy="name one by --augment-lm"
+        ) from error

@@ -1,0 +1,58 @@
+"""Rows of candidates as training reads them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipeline.core.candidate_checks import check, content_keys
+from pipeline.core.schema import CANDIDATES
+from pipeline.core.types import Span
+from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.protocol import Drawn
+
+_SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
+
+
+class CoordinationRows:
+    """A candidate: its sentence, coordinator and the conjuncts that its maker gave it (``CandidateRows``)."""
+
+    columns = pa.schema(
+        [
+            CANDIDATES.field(name)
+            for name in (
+                "candidate_id",
+                "sentence_id",
+                "words",
+                "coordinator",
+                "conjuncts",
+                "label",
+            )
+        ]
+    )
+    kept = pa.schema(
+        [
+            ("candidate_id", pa.string()),
+            ("words", pa.list_(pa.string())),
+            ("coordinator", pa.int32()),
+            ("conjuncts", pa.list_(_SPAN)),
+            ("label", pa.string()),
+        ]
+    )
+
+    def check(self, batch: pa.RecordBatch, place: str, first: int) -> None:
+        """Words, coordinator and conjuncts fit each other."""
+        check(batch, place, first)
+
+    def keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+        """64 bits of id, label, words, coordinator and conjuncts of each row."""
+        return content_keys(batch)
+
+    def drawn(self, row: Mapping[str, Any]) -> Drawn[Example]:
+        """The candidate; its size is the words of the last conjunct, which generation inserted."""
+        first, last = row["conjuncts"][0], row["conjuncts"][-1]
+        k = row["coordinator"]
+        example = Example(tuple(row["words"]), (k,), (Span(first["start"], last["end"]),))
+        return Drawn(row["candidate_id"], row["label"], last["end"] - last["start"], k, example)

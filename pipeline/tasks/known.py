@@ -1,0 +1,39 @@
+"""The tasks that there are, and whose a corpus is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.corpus_folder import INGEST_RECORD
+from pipeline.core.documents import read_json
+from pipeline.core.errors import InputError
+from pipeline.tasks.coordination.task import CoordinationTask
+from pipeline.tasks.protocol import Task
+
+TASKS: Mapping[str, Task[Any]] = {task.name: task for task in (CoordinationTask(),)}
+"""By name. A new one is a folder beside ``coordination`` and a line here."""
+
+
+class _Ingested(TypedDict):
+    """What is read of ``ingest.json``."""
+
+    task: NotRequired[str]
+
+
+def task_of(corpus: Path) -> Task[Any]:
+    """The task of a corpus, as its ``ingest.json`` names it; without a name it is coordination.
+
+    Raises:
+        InputError: this version knows no such task.
+    """
+    path = corpus / INGEST_RECORD
+    card: _Ingested = read_json(path, _Ingested) if path.is_file() else {}
+    name = card.get("task", CoordinationTask.name)
+    if name not in TASKS:
+        raise InputError(
+            f"a corpus of the task {name!r}; there are: {', '.join(TASKS)}", path=path,
+            remedy="use the version of conjoin that ingested it",
+        )  # fmt: skip
+    return TASKS[name]

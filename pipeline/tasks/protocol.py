@@ -1,0 +1,256 @@
+"""What a task is to training and evaluation: examples, a model of them, and the task that makes both.
+
+An example carries its answer: the boundaries of its structures, the sense of a pair, the choice of a
+question. So all tasks are asked the same: how probable is this answer, is it your best, and what is your
+own? Algorithm 1, the acceptance rules, the choice of weights, twins, checkpoints and resuming know no more
+than this module has. A task is a folder beside this file and a line in ``known.py``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
+from torch import Tensor, nn
+
+from pipeline.core.tally import Tally
+from pipeline.models.words import WordEncoding
+from pipeline.tasks.augmentation import Augmentation
+
+
+class Example(Protocol):
+    """What a model learns from: words, and the answers to all that is asked of them."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that the encoder reads."""
+
+    @property
+    def twin(self) -> bool:
+        """Whether it was made of another example of its batch, and is encoded by itself."""
+
+    @property
+    def instances(self) -> int:
+        """How many answers it has: terms of the loss."""
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        """The answer of an example of one instance, by the names of ``Task.answer_columns``."""
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """One example of this and others of the very same words."""
+
+
+E = TypeVar("E", bound=Example)
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a model says of an answer that it is shown.
+
+    ``probability`` is in [0, 1]; ``share`` is that over the probability of the best answer to the same
+    question, in [0, 1]: 1 of the best, 0 only where floats are at their end. ``best``: the answer is the
+    model's own (of equally probable ones the first).
+    """
+
+    probability: float
+    share: float
+    best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[E]):
+    """A model's own answer: the example with it in the place of the given one, and its probability."""
+
+    example: E
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a model made of some examples; measures of several groups of examples are added.
+
+    Attributes:
+        counts: of each group of answers (one; a group a sense …) how many were right, how many the model
+            said and how many there were.
+        scored: instances whose right answer the model can score.
+        loss: their negative log-likelihoods, added up.
+    """
+
+    counts: tuple[tuple[int, int, int], ...]
+    scored: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Learnable(Generic[E]):
+    """Sentences as examples.
+
+    Attributes:
+        learned: with only what the model can learn.
+        measured: with everything that is in them, to be measured on.
+        tally: the instances kept and refused.
+    """
+
+    learned: list[E]
+    measured: list[E]
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(Generic[E]):
+    """A candidate (x', y') as drawn: an example of one instance, with the answer of whoever made it.
+
+    ``size`` is what acceptance is counted by besides the label: of coordination the words of the fill.
+    ``place`` tells it from other candidates of the same words that are one example with it.
+    """
+
+    candidate_id: str
+    label: str
+    size: int
+    place: Hashable
+    example: E
+
+
+class Model(nn.Module, ABC, Generic[E]):
+    """An encoder and a head on it.
+
+    What is scored is scored without dropout or gradient.
+    """
+
+    encoder: nn.Module
+    encoding: WordEncoding
+
+    @property
+    @abstractmethod
+    def head(self) -> nn.Module:
+        """All weights but the encoder's."""
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """Where the weights are."""
+
+    @abstractmethod
+    def forward(self, examples: Sequence[E], weights: Sequence[float] | None = None) -> Tensor:
+        """Σ weight · negative log-likelihood of all instances; without weights each counts 1."""
+
+    @abstractmethod
+    def obstacles(self, examples: Sequence[E]) -> list[str | None]:
+        """Why each of some examples of one instance cannot be learned; None where it can."""
+
+    @abstractmethod
+    def opinions(self, examples: Sequence[E]) -> list[Opinion | None]:
+        """Of the answer of each of some examples of one instance; None where it has no probability."""
+
+    @abstractmethod
+    def answers(self, examples: Sequence[E]) -> list[Answer[E] | None]:
+        """The model's own answers to the same questions; None where it has none."""
+
+    @abstractmethod
+    def measure(self, examples: Sequence[E]) -> Measured:
+        """How the model does on examples of any number of instances."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the model's folder; it appears whole or not at all."""
+
+
+class HeadSettings(Protocol):
+    """Settings of training that shape a fresh model."""
+
+    @property
+    def mlp_hidden(self) -> int:
+        """Hidden units of the head."""
+
+    @property
+    def dropout(self) -> float:
+        """Dropout in the head."""
+
+    @property
+    def encoder_dropout(self) -> float | None:
+        """Dropout in the encoder; None: as it was pretrained."""
+
+
+class CandidateRows(Protocol[E]):
+    """What training reads of a candidate's row."""
+
+    columns: pa.Schema
+    """Columns that each row must have, without nulls; ``candidate_id``, ``sentence_id`` and ``label`` are
+    among them."""
+
+    kept: pa.Schema
+    """Those that a copy keeps, in their order and with the types that `datasets` would give."""
+
+    def check(self, batch: pa.RecordBatch, place: str, first: int) -> None:
+        """Check rows of ``columns``, the first of which is row ``first`` of the file ``place``.
+
+        Raises:
+            InputError: a row is at fault; it is named, with what is wrong with it.
+        """
+
+    def keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+        """64 bits of all that training reads of each row but the sentence's id, shape (rows,)."""
+
+    def drawn(self, row: Mapping[str, Any]) -> Drawn[E]:
+        """The candidate of a row of ``kept``."""
+
+
+class Task(ABC, Generic[E]):
+    """A task.
+
+    Attributes:
+        name: as ``ingest.json`` and the card of a model have it.
+        options: the settings of ``train`` that it alone knows; other tasks refuse them.
+        twins: kinds of ``--augment`` beyond those that every task has.
+        answer_columns: what ``scored.parquet`` says of an answer.
+        rows: how training reads candidates.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[AbstractSet[str]]
+    twins: ClassVar[Mapping[str, type[Augmentation[Any]]]]
+    answer_columns: ClassVar[Sequence[pa.Field]]
+    rows: CandidateRows[E]
+
+    @abstractmethod
+    def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[Sequence[Any], Sequence[Any]]:
+        """L and the validation set of a draw: sources, each with its ``sentence_id``.
+
+        Raises:
+            InputError: there is no such draw, or it does not fit the corpus.
+        """
+
+    @abstractmethod
+    def examples(self, sources: Sequence[Any], model: Any) -> Learnable[E]:
+        """What is to be learned of sources, and what is to be measured on."""
+
+    @abstractmethod
+    def labels(self, source: Any) -> AbstractSet[str]:
+        """The labels of a source's instances."""
+
+    @abstractmethod
+    def protected(self, source: Any) -> frozenset[int]:
+        """Words that say where the answer is, which no twin changes."""
+
+    @abstractmethod
+    def create(self, where: str, settings: HeadSettings, seed: int) -> Model[E]:
+        """A model with the pretrained encoder ``where`` and a fresh head, drawn with ``seed``.
+
+        Raises:
+            ModelError: the encoder cannot be loaded.
+        """
+
+    @abstractmethod
+    def load(self, folder: Path) -> Model[E]:
+        """The model of a folder that ``Model.save`` wrote.
+
+        Raises:
+            ModelError: there is none, or a damaged one.
+        """
