@@ -46,7 +46,8 @@ $(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lo
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -c '$(ASKS_FOR_CUDA)' || \
 		$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cuda.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	# In the folder above a clone called conjoin, Python would take the clone for the package otherwise.
+	$(BIN)/python -m pip install --quiet --no-deps --config-settings editable_mode=compat --editable .
 	touch $@
 
 # All lock files anew, with the versions that requirements.lock has; uv is needed for nothing else.

@@ -1,6 +1,8 @@
 """The Python API: it does what the commands do, on text and on words, and costs nothing to import."""
 
+import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -11,8 +13,8 @@ import pytest
 import tiny
 from transformers import BertModel
 
-import pipeline
-from pipeline import Predictor, fill, generate
+import conjoin
+from conjoin import Predictor, fill, generate
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.types import Span
 from pipeline.tasks.coordination.model import Predictor as Model
@@ -38,7 +40,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_import_is_light() -> None:
     """Neither torch nor a command comes in with the package, and its names are known all the same."""
     code = (
-        "import sys, pipeline; assert {'fill', 'generate', 'Predictor'} <= set(dir(pipeline)); "
+        "import sys, conjoin; assert {'fill', 'generate', 'Predictor'} <= set(dir(conjoin)); "
         "print(sorted(m for m in sys.modules if m in {'torch', 'transformers', 'pydantic', 'numpy'}"
         " or m.startswith('pipeline.')))"
     )
@@ -47,23 +49,31 @@ def test_import_is_light() -> None:
     )
     assert done.stdout == "[]\n"
     with pytest.raises(AttributeError, match="has no attribute 'fil'"):
-        _ = pipeline.fil  # type: ignore[attr-defined]
+        _ = conjoin.fil  # type: ignore[attr-defined]
 
 
-def test_generate_is_the_function_and_the_stage(tiny_bert: Path) -> None:
-    """The package of the stage has the same name: it can be called, and is a package as before."""
-    package = importlib.import_module("pipeline.generate")
-    assert importlib.import_module("pipeline.generate.stage").run
-    made = [each([(WORDS, (4, 6))], tiny_bert) for each in (package, pipeline.generate, generate)]
-    assert made[0] == made[1] == made[2]
+def test_it_is_found_beside_a_clone_of_its_name(tmp_path: Path) -> None:
+    """In the folder above a clone called conjoin, which Python could take for a package without a file."""
+    (tmp_path / "conjoin" / "data").mkdir(parents=True)
+    code = "import conjoin; print(conjoin.__version__, conjoin.Predictor.__name__)"
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+    )
+    assert done.stdout == f"{conjoin.__version__} Predictor\n"
 
 
 def test_types_are_known_of_every_name() -> None:
-    """The stub has what the package gives."""
-    stub = (ROOT / "pipeline/__init__.pyi").read_text()
-    assert sorted(re.findall(r"import \w+ as (\w+)", stub)) == sorted(
-        {*pipeline.__all__} - {"__version__"}
-    )
+    """Type checkers see the names that the package gives."""
+    tree = ast.parse((ROOT / "conjoin/__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    named = [each.name for node in block.body for each in node.names]  # type: ignore[attr-defined]
+    assert sorted(named) == sorted({*conjoin.__all__} - {"__version__"})
 
 
 @pytest.mark.parametrize("family", ["bert", "t5"])
