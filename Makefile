@@ -23,8 +23,7 @@ ASKS_FOR_CUDA := import sys; from importlib.metadata import requires; \
 demo: setup
 	$(RUN) conjoin repro --skip '$(if $(QUICK),$(QUICK_SKIP),$(SKIP))' $(if $(QUICK),$(QUICK_SET:%=--set %))
 	@echo
-	@cat data/world/report/report.md
-	@echo "The report with its pictures: data/world/report/report.html"
+	@$(RUN) conjoin report data/world --params params.yaml
 	@echo "Read what was generated: $(BIN)/conjoin browse data/world/candidates/attested-bert/seed-0"
 
 test: setup check

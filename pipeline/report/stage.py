@@ -5,7 +5,6 @@ depend on the inputs alone (the seconds shown are those that training and ``repr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from pipeline.core import console
@@ -16,13 +15,11 @@ from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, Material
 from pipeline.report.examples import example_lists, generation_lists, place_of
-from pipeline.report.findings import findings
 from pipeline.report.forms import Evaluated
 from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import headline, opening_panels, unhelpful, verdicts
-from pipeline.report.paper_tables import accuracy_table
+from pipeline.report.opening import Verdict, headline, opening_panels, unhelpful, verdicts
 from pipeline.report.results import Metrics
 from pipeline.report.sections import Chapter, Section, picture, render
 from pipeline.report.settings import Report
@@ -30,7 +27,7 @@ from pipeline.report.training_curves import history_files
 
 
 def run(settings: Report) -> None:
-    """Write ``report/`` (report.md, report.html, histories as CSV, pictures) and print Table 2.
+    """Write ``report/`` (report.md, report.html, histories as CSV, pictures) and print what it opens with.
 
     Raises:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
@@ -57,9 +54,7 @@ def run(settings: Report) -> None:
         write_text(out / name, text)
     sections = [section for chapter in chapters for section in chapter.sections]
     _write_pictures(out / "pictures", [opening, *sections])
-    _tell(found.metrics)
-    for text in (headline(answers), *findings(found.metrics, found.runs)):
-        console.say(text)
+    _tell(answers, found.metrics.split)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
 
 
@@ -107,13 +102,20 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
             write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _tell(metrics: Metrics) -> None:
-    """Print what fits 80 columns of Table 2: overall and the gain, not the categories; by annotation."""
-    table = accuracy_table(metrics, metrics.main)
-    columns = slice(1, 5 if "Gain" in table.columns else 3)
-    for annotated, rows in groupby(table.rows, key=lambda row: row.cells[0]):
-        title = f"{table.title}; annotated: {annotated}"
-        console.table(title, table.columns[columns], [row.cells[columns] for row in rows])
+def _tell(answers: Sequence[Verdict], split: str) -> None:
+    """Print what the report opens with: a row for each |L| and level of annotation, then the headline."""
+    rows = [
+        (
+            str(each.labelled), each.best.annotated if each.best else "", each.accuracies,
+            each.difference.removesuffix(" points"), each.interval,
+        )
+        for each in answers
+    ]  # fmt: skip
+    console.table(
+        f"Outer boundaries found on {split}: the best without candidates → the best with",
+        ("|L|", "annotated", "without → with", "gain", "interval"), rows,
+    )  # fmt: skip
+    console.say(headline(answers))
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
