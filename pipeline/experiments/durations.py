@@ -1,4 +1,4 @@
-"""How long cells take: what ``repro`` measured of them, of similar cells, or a rough guess.
+"""How long cells take: what ``repro`` measured of them, or of similar cells.
 
 A measurement counts for a cell only while the stage's sections of params.yaml are what they were.
 """
@@ -19,21 +19,7 @@ TIMES = Path("data/times.json")
 ``{cell: {stage, command, seconds, cpu_seconds, settings, runs}}``, where ``settings`` is a digest of
 its part of params.yaml and ``runs`` the number of runs there were for those that read them all."""
 
-MEASURED, ALIKE, GUESS = "measured", "measured (others alike)", "default guess"
-
-_GUESSES = (
-    (r"conjoin pretrain data/world .*--lm t5", 85.0, 0.0),
-    (r"conjoin preparse data/world ", 80.0, 0.0),
-    (r"conjoin pretrain data/world ", 50.0, 0.0),
-    (r"conjoin train data/world ", 17.0, 0.0),
-    (r"conjoin generate data/world ", 13.0, 0.0),
-    (r"conjoin ingest world ", 10.0, 0.0),
-    (r"conjoin evaluate data/world ", 3.0, 0.9),
-    (r"conjoin audit data/world ", 3.0, 0.2),
-    (r"conjoin report data/world ", 6.0, 0.0),
-    (r"conjoin release data/world/", 6.0, 0.0),
-)
-"""Command, seconds in the embedded world on one of two cores, and more for each run that is read."""
+MEASURED, ALIKE = "measured", "measured (others alike)"
 
 _UNKNOWN = 60.0  # seconds, where only the order and a rough share of the whole matter
 
@@ -84,18 +70,9 @@ class Durations:
             and kind_of(entry["command"]) == kind_of(cell.command)
         )
 
-    @staticmethod
-    def guess(cell: Cell, runs: int | None = None) -> Duration | None:
-        """A rough figure for the embedded world; None for other corpora."""
-        many = len(cell.needs) if runs is None else runs
-        for start, seconds, each in _GUESSES:
-            if re.match(start, cell.command):
-                return Duration(seconds + each * many, GUESS)
-        return None
-
     def expected(self, cells: Iterable[Cell]) -> float:
         """Seconds of all cells together, with something for those of which nothing is known."""
-        found = (self.known(cell) or self.guess(cell) for cell in cells)
+        found = map(self.known, cells)
         return sum(each.seconds if each else _UNKNOWN for each in found)
 
     def record(self, took: Iterable[tuple[Cell, float, float]], cells: Sequence[Cell]) -> None:

@@ -223,7 +223,7 @@ class Estimates:
         self.obstacles: dict[str, None] = {}
 
     def time(self, cell: Cell) -> Duration | None:
-        """Seconds of a cell: measured, else probed, else guessed; None if it cannot be known yet."""
+        """Seconds of a cell: measured, else probed; None if it cannot be known yet."""
         runs = self._runs(cell)
         if known := self._durations.known(cell, runs):
             return known
@@ -240,9 +240,7 @@ class Estimates:
             count = split.get("with_coordination")
             if like and count is not None and (speed := self._speed(like)):
                 seconds = (runs or 0) * count * speed.validation
-        if seconds is not None:
-            return Duration(seconds, PROBE)
-        return self._durations.guess(cell, runs)
+        return None if seconds is None else Duration(seconds, PROBE)
 
     def _runs(self, cell: Cell) -> int | None:
         """How many runs a cell that reads them all would find."""

@@ -1,6 +1,7 @@
 """``conjoin repro``: the cells of dvc.yaml, several at a time, with one display and their times."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ def run(settings: Repro) -> None:
 def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[str, Any]) -> None:
     durations = Durations(document)
     expected = {cell.name: durations.expected([cell]) for cell in cells}
-    cells.sort(key=lambda cell: (-expected[cell.name], cell.name))
+    waiting = _waiting(cells)
+    cells.sort(key=lambda cell: (-expected[cell.name], -waiting[cell.name], cell.name))
     begun = time.monotonic()
     memory = _Memory()
     finished: list[Done] = []
@@ -53,6 +55,20 @@ def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[
 
         run_cells(cells, pipeline, settings.jobs, show)
     _tell(finished, time.monotonic() - begun, memory.most)
+
+
+def _waiting(cells: Sequence[Cell]) -> Counter[str]:
+    """By name, how many cells wait for a cell, at once or in the end."""
+    needs = {cell.name: cell.needs for cell in cells}
+    found = Counter[str]()
+    for name in needs:
+        behind, todo = set[str](), [name]
+        while todo:
+            new = (needs.get(todo.pop(), frozenset()) & needs.keys()) - behind
+            behind |= new
+            todo += new
+        found.update(behind)
+    return found
 
 
 def _short(command: str) -> str:
