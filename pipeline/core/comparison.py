@@ -23,6 +23,9 @@ _RESAMPLES = 4000
 _LEVEL = 0.95
 _BLOCK = 250  # resamples at a time, to bound memory
 
+Counts = NDArray[np.int64]
+"""Of each test instance, in one fixed order, what was right, said and there: ``[instances, groups, 3]``."""
+
 Correct = Mapping[int, Sequence[bool]]
 """Seed → for every test instance, in one fixed order, whether it was predicted right."""
 
@@ -185,6 +188,65 @@ def compare(
     return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
 
 
+def compare_counts(
+    first: Mapping[int, Counts],
+    second: Mapping[int, Counts],
+    seed: tuple[int, ...],
+    documents: Sequence[int] | None = None,
+) -> Difference | None:
+    """``compare`` of a figure that is no mean over instances, such as micro- or macro-F1.
+
+    Seeds and documents (or instances) are drawn as there; the figure of each drawn seed is made again of what
+    is drawn. Where every instance has one answer and is given one, it is ``compare`` itself.
+
+    Args:
+        first: what a system got right, said, and what was there, by seed.
+        second: what the other one did, and said.
+        seed: of the resampling.
+        documents: the number of each instance's document, from 0; None: instances are drawn.
+
+    Returns:
+        The difference, or None without a common seed.
+
+    Raises:
+        ValueError: the systems were not measured on the same instances and groups.
+    """
+    seeds = tuple(sorted(first.keys() & second.keys()))
+    if not seeds:
+        return None
+    every = [system[each] for system in (first, second) for each in seeds]
+    if len({counts.shape for counts in every}) != 1:
+        raise ValueError("systems measured on different instances")
+    if all(counts.shape[1] == 1 and (counts[:, 0, 1:] == 1).all() for counts in every):
+        pair = [{s: system[s][:, 0, 0] > 0 for s in seeds} for system in (first, second)]
+        return compare(pair[0], pair[1], seed, documents)  # type: ignore[arg-type]
+    units = np.arange(every[0].shape[0]) if documents is None else np.asarray(documents)
+    shape = (int(units.max()) + 1, *every[0].shape[1:])
+    summed = np.zeros((len(every), *shape))
+    for whole, counts in zip(summed, every, strict=True):
+        np.add.at(whole, units, counts)
+
+    def differences(of_units: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each draw and seed, ``[draws, seeds]``."""
+        totals = np.einsum("du,sugc->dsgc", of_units, summed)
+        there = totals[..., 1] + totals[..., 2]
+        figures = np.divide(2 * totals[..., 0], there, out=np.zeros_like(there), where=there > 0)
+        means: NDArray[np.float64] = figures.mean(-1)
+        return means[:, : len(seeds)] - means[:, len(seeds) :]
+
+    means = np.concatenate(
+        [
+            (of_seeds * differences(of_units.astype(float))).sum(1) / max(len(seeds) - 1, 1)
+            for of_seeds, of_units in resamples(seed, len(seeds), shape[0])
+        ]
+    )
+    tail = (1 - _LEVEL) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    by_seed = differences(np.ones((1, shape[0])))[0]
+    gains = tuple(float(gain) for gain in by_seed)
+    return Difference(seeds, float(by_seed.mean()), float(low), float(high), gains)
+
+
 @lru_cache(maxsize=1)  # drawing takes a second, and every pair of a table needs the same
 def resamples(
     seed: tuple[int, ...], seeds: int, instances: int
@@ -206,25 +268,25 @@ Cell = tuple[int, System]
 
 
 def compare_all(
-    correct: Mapping[Cell, Correct],
+    counted: Mapping[Cell, Mapping[int, Counts]],
     levels: Mapping[Cell, Hashable] | None = None,
     documents: Sequence[int] | None = None,
 ) -> list[Comparison]:
     """The comparisons that ``compared`` names, at every |L| where both have a common seed.
 
     Args:
-        correct: (|L|, system) → what it got right.
+        counted: (|L|, system) → what it got right, said, and what was there.
         levels: (|L|, system) → its level of annotation; None: all have one. Comparisons of two levels are
             marked ``across``.
         documents: of the instances, as ``compare`` takes them.
     """
     found = []
-    for labelled in sorted({size for size, _ in correct}):
-        here = [system for size, system in correct if size == labelled]
+    for labelled in sorted({size for size, _ in counted}):
+        here = [system for size, system in counted if size == labelled]
         of = None if levels is None else {system: levels[labelled, system] for system in here}
         for system, against in compared(here, of):
-            pair = correct[labelled, system], correct[labelled, against]
-            if figures := compare(*pair, (0, labelled), documents):
+            pair = counted[labelled, system], counted[labelled, against]
+            if figures := compare_counts(*pair, (0, labelled), documents):
                 across = of is not None and of[system] != of[against]
                 found.append(
                     Comparison(system, against, labelled, **figures._asdict(), across=across)

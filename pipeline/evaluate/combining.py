@@ -8,9 +8,9 @@ import torch
 
 from pipeline.core.runs import ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import UNLABELLED, Coordination, Span
-from pipeline.evaluate.instances import Instance, Row, predicted, row_of
 from pipeline.evaluate.settings import VALIDATION, Evaluate
 from pipeline.tasks.coordination.figures import as_conjuncts, judge
+from pipeline.tasks.coordination.instances import Instance, Row, predicted, row_of
 from pipeline.tasks.coordination.model import Predictor, best_device
 from pipeline.tasks.coordination.with_parser import Said, said
 

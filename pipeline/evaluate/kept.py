@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.parquet import read_rows, write_rows
-from pipeline.core.schema import PREDICTIONS
-from pipeline.evaluate.instances import Row
+from pipeline.tasks.protocol import Row
 
 Made = tuple[Sequence[Row], Mapping[str, Any]]
-"""Rows of ``PREDICTIONS`` in the order of the instances, and what else is to be said of them, JSON-ready."""
+"""Rows of predictions in the order of the instances, and what else is to be said of them, JSON-ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,12 @@ class Kept:
 
     Attributes:
         folder: of the evaluation.
+        schema: of the rows.
         names: of the files that were asked for so far.
     """
 
     folder: Path
+    schema: pa.Schema
     names: set[str] = field(default_factory=set)
 
     def rows(self, name: str, made_of: Fingerprint, make: Callable[[], Made]) -> Made:
@@ -48,10 +51,10 @@ class Kept:
         path = self.folder / "predictions" / f"{name}.parquet"
         output = Output(path.parent, self.folder / "kept" / f"{name}.json", made_of)
         if output.state([path.name]).kind == "current":
-            return list(read_rows(path, PREDICTIONS)), output.require().facts
+            return list(read_rows(path, self.schema)), output.require().facts
         rows, facts = make()
         output.begin()
-        write_rows(path, PREDICTIONS, rows)
+        write_rows(path, self.schema, rows)
         output.finish({path.name: FileFacts.of(path, len(rows))}, facts)
         return rows, facts
 

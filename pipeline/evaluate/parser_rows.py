@@ -18,14 +18,6 @@ from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import TOGETHER, System
 from pipeline.core.types import Coordination
 from pipeline.evaluate.combining import WAYS, Asked, Beside
-from pipeline.evaluate.instances import (
-    Instance,
-    Row,
-    digest,
-    instances_of,
-    row_of,
-    sentences_in,
-)
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parsers import (
     Draw,
@@ -40,6 +32,17 @@ from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import corpus_parser, is_taught, parser_identity
 from pipeline.parsing.making import ENCODERS
 from pipeline.parsing.parser import CARD, REMEDY
+from pipeline.tasks.coordination.evaluation import CoordinationEvaluation
+from pipeline.tasks.coordination.instances import (
+    Instance,
+    Row,
+    digest,
+    instances_of,
+    row_of,
+    sentences_in,
+)
+
+_JUDGE = CoordinationEvaluation()
 
 Runs = Sequence[tuple[Path, dict[str, Any]]]
 """Folders of finished runs, with their cards."""
@@ -113,7 +116,7 @@ class ParserRows:
         made_of = replace(self._about, settings={}, inputs={"rows": digest_of(list(rows))})
         name = f"{system}-{labelled}-{draw[1]}"
         self._kept.rows(name, made_of, lambda: (rows, {}))
-        return entry(system, card, record, self._instances, rows)
+        return entry(system, card, record, _JUDGE.judged(self._instances, rows))
 
     def _beside(
         self,
@@ -145,8 +148,9 @@ class ParserRows:
             )
             name = f"{system}-{card['labelled']}-{card['seed']}"
             rows, facts = self._kept.rows(name, made_of, partial(beside.rows, combined))
-            found, right = entry(system, card, record, self._instances, rows)
-            yield found | {key: facts[key] for key in ("tau",) if key in facts}, right
+            judged = _JUDGE.judged(self._instances, rows)
+            found, counts = entry(system, card, record, judged)
+            yield found | {key: facts[key] for key in ("tau",) if key in facts}, counts
 
     def _read_validation(self, parser: PlacedParser, draw: Draw) -> Asked:
         """The instances of a draw's validation sentences, and what the parser finds there."""

@@ -4,28 +4,26 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pipeline.core.annotation import Annotation, as_json, described, from_json
 from pipeline.core.comparison import mean_sd
 from pipeline.core.runs import System
-from pipeline.core.types import CATEGORIES, CRITERIA
-from pipeline.evaluate.instances import Instance, Row, predicted
-from pipeline.tasks.coordination.figures import accuracy, accuracy_by_category, judge
-
-COLUMNS = [*CATEGORIES, "overall"]
+from pipeline.tasks.protocol import Judged
 
 COUNTS = ("best_step", "steps", "seen", "accepted")
 """Numbers of a run that its entry repeats from its card."""
 
-Scored = tuple[dict[str, Any], list[bool]]
-"""A run's entry in ``metrics.json``, and for every instance whether it got the boundary right."""
+Scored = tuple[dict[str, Any], npt.NDArray[np.int64]]
+"""A run's entry in ``metrics.json``, and of every instance what was right, said and there."""
 
 
 def entry(
     system: System,
     card: Mapping[str, Any],
     annotation: Annotation,
-    instances: Sequence[Instance],
-    rows: Sequence[Row],
+    judged: Judged,
 ) -> Scored:
     """What the rows of a run come to.
 
@@ -33,25 +31,19 @@ def entry(
         system: whose run it is.
         card: of its predictor; of a parser alone its ``labelled``, ``draw`` and ``seed``.
         annotation: its record.
-        instances: what was asked.
-        rows: the answers, in the same order.
+        judged: what the rows come to.
     """
-    verdicts = [
-        judge(instance.gold, predicted(row)) for instance, row in zip(instances, rows, strict=True)
-    ]
-    labels = [instance.gold.label for instance in instances]
-    right = [verdict["whole"] for verdict in verdicts]
     return {
         **system.as_row(),
         **{key: card[key] for key in ("labelled", "seed")},
         "draw": str(card.get("draw", card["labelled"])),
         "annotation": as_json(annotation),
-        "accuracy": accuracy_by_category(labels, right),
-        "criteria": {c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
+        "accuracy": dict(judged.figures),
+        "criteria": dict(judged.criteria),
         "validation_accuracy": card.get("best_validation_accuracy"),
         **{key: card.get(key, 0) for key in COUNTS},
-        "unscored": sum(not row["predicted"] for row in rows),
-    }, right
+        "unscored": judged.unscored,
+    }, judged.counts
 
 
 def summary(runs: Sequence[dict[str, Any]], corpus: str) -> list[dict[str, Any]]:
@@ -68,8 +60,8 @@ def summary(runs: Sequence[dict[str, Any]], corpus: str) -> list[dict[str, Any]]
     found = []
     for (labelled, system), group in groupby(sorted(runs, key=lambda m: (*key(m), m["seed"])), key):
         members = list(group)
-        columns = {name: mean_sd([m["accuracy"][name] for m in members]) for name in COLUMNS}
-        criteria = {name: mean_sd([m["criteria"][name] for m in members]) for name in CRITERIA}
+        columns = _means([m["accuracy"] for m in members])
+        criteria = _means([m["criteria"] for m in members])
         texts = [described(from_json(m["annotation"]), corpus) for m in members]
         found.append(
             {
@@ -86,3 +78,10 @@ def summary(runs: Sequence[dict[str, Any]], corpus: str) -> list[dict[str, Any]]
             }
         )
     return found
+
+
+def _means(
+    members: Sequence[Mapping[str, float | None]],
+) -> dict[str, tuple[float | None, float | None]]:
+    """Mean and sample standard deviation of each figure over seeds."""
+    return {name: mean_sd([member[name] for member in members]) for name in members[0]}

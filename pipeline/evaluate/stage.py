@@ -12,25 +12,28 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
-from pipeline.core.comparison import Comparison, compare_all, documents_of
+from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import say, table, track
 from pipeline.core.corpus_folder import corpus_name
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.core.runs import ALONE, Card, System
-from pipeline.core.types import Span
-from pipeline.evaluate.instances import Instance, digest, read_instances, row_of
 from pipeline.evaluate.kept import Kept, Made
-from pipeline.evaluate.scoring import COLUMNS, COUNTS, Scored, entry, summary
+from pipeline.evaluate.parser_rows import ParserRows
+from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
 from pipeline.evaluate.settings import Evaluate
-from pipeline.tasks.coordination.figures import as_conjuncts, categories
+from pipeline.tasks.coordination.model import best_device
+from pipeline.tasks.coordination.task import CoordinationTask
+from pipeline.tasks.known import task_of
+from pipeline.tasks.protocol import Evaluation, Task
 
 ALGORITHM = 2
 """Raise it when a code change changes the predictions of the same runs (tests/test_golden.py)."""
@@ -60,55 +63,59 @@ def run(settings: Evaluate) -> None:
         ModelError: a run's predictor, or a parser, cannot be loaded.
     """
     folders = _runs(settings.corpus)
-    instances = read_instances(settings)
+    task = task_of(settings.corpus)
+    instances = task.evaluation.instances(settings.corpus, settings.split, settings.limit)
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
     # Not the device: on another the last digits of probabilities differ, and to look for it would take
     # longer than to read what is kept.
     about = Fingerprint(
         settings={"batch_tokens": settings.batch_tokens},
-        inputs={"sentences": digest(instances)},
+        inputs={"sentences": task.evaluation.digest(instances)},
         algorithm=ALGORITHM,
         versions=versions_of("torch", "transformers", "tokenizers"),
         machine={"threads": settings.threads},
     )
-    kept = Kept(out)
+    kept = Kept(out, task.evaluation.schema)
     scored: list[Scored] = []
     for folder, card in track(folders, "evaluate"):
         name = f"{card['system']}-{card['labelled']}-{card['seed']}"
         made_of = replace(about, model=sha256_of(folder / "predictor"))
-        rows, _ = kept.rows(name, made_of, partial(_predict, folder, instances, settings))
+        rows, _ = kept.rows(name, made_of, partial(_predict, task, folder, instances, settings))
         record = annotation_of_run_card(card, settings.corpus)
-        scored.append(entry(System.of(card), card, record, instances, rows))
+        judged = task.evaluation.judged(instances, rows)
+        scored.append(entry(System.of(card), card, record, judged))
     if settings.parser:
-        from pipeline.evaluate.parser_rows import ParserRows  # noqa: PLC0415 - torch takes seconds
-
+        if not isinstance(task, CoordinationTask):
+            raise SettingsError(f"a corpus of {task.name}: parsers find coordination alone")
         scored += ParserRows(settings, instances, kept, about).of(folders)
     kept.remove_others()
-    metrics = _metrics(settings, instances, scored)
+    metrics = _metrics(settings, task.evaluation, instances, scored)
     write_json(out / "metrics.json", metrics)
-    _tell(metrics)
+    _tell(metrics, task.evaluation.columns)
 
 
 def _metrics(
-    settings: Evaluate, instances: Sequence[Instance], scored: Sequence[Scored]
+    settings: Evaluate,
+    evaluation: Evaluation[Any],
+    instances: Sequence[Any],
+    scored: Sequence[Scored],
 ) -> dict[str, Any]:
     """The document: runs, their means, and comparisons, those of different annotation apart."""
     runs = [each for each, _ in scored]
-    correct: dict[tuple[int, System], dict[int, list[bool]]] = {}
+    counted: dict[tuple[int, System], dict[int, Counts]] = {}
     records: dict[tuple[int, System], dict[int, Annotation]] = {}
-    for each, right in scored:
+    for each, counts in scored:
         cell = each["labelled"], System.of_row(each)
-        correct.setdefault(cell, {})[each["seed"]] = right
+        counted.setdefault(cell, {})[each["seed"]] = counts
         records.setdefault(cell, {})[each["seed"]] = from_json(each["annotation"])
     levels = {cell: shared_level(found) for cell, found in records.items()}
-    documents = documents_of([instance.sentence.doc_id for instance in instances])
-    found = compare_all(correct, levels, documents)
-    labels = [instance.gold.label for instance in instances]
+    documents = documents_of(evaluation.documents(instances))
+    found = compare_all(counted, levels, documents)
     return {
         "split": settings.split,
         "corpus": (name := corpus_name(settings.corpus)),
-        "instances": {name: len(members) for name, members in categories(labels).items()},
+        "instances": dict(evaluation.sizes(instances)),
         "resampled": "instances" if documents is None else "documents",
         "runs": runs,
         "summary": summary(runs, name),
@@ -168,29 +175,11 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
             )
 
 
-def _predict(folder: Path, instances: Sequence[Instance], settings: Evaluate) -> Made:
-    """What a run's predictor says of every instance, as rows of ``PREDICTIONS``."""
-    # These take seconds, and are not needed where all predictions are kept.
-    import torch  # noqa: PLC0415
-
-    from pipeline.tasks.coordination.model import Predictor, best_device  # noqa: PLC0415
-
+def _predict(task: Task[Any], folder: Path, instances: Sequence[Any], settings: Evaluate) -> Made:
+    """What a run's predictor says of every instance."""
     torch.set_num_threads(settings.threads)
-    predictor = Predictor.load(folder / "predictor").to(best_device())
-    found = predictor.predict(
-        [instance.sentence.words for instance in instances],
-        [instance.gold.coordinator for instance in instances],
-        settings.batch_tokens,
-    )
-    rows = []
-    for instance, prediction in zip(instances, found, strict=True):
-        conjuncts: tuple[Span, ...] = ()
-        if prediction is not None:
-            conjuncts = as_conjuncts(
-                instance.sentence.words, instance.gold.coordinator, prediction.span
-            )
-        rows.append(row_of(instance, conjuncts, prediction.probability if prediction else 0.0))
-    return rows, {}
+    model = task.load(folder / "predictor").to(best_device())
+    return task.evaluation.rows(model, instances, settings.batch_tokens), {}
 
 
 def _size(row: dict[str, Any]) -> str:
@@ -206,7 +195,7 @@ def _name(system: System) -> str:
     return f"{system.predictor} + {system.parser} {system.combined}"
 
 
-def _tell(metrics: dict[str, Any]) -> None:
+def _tell(metrics: dict[str, Any], columns: Sequence[str]) -> None:
     counts = metrics["instances"]
     named = {row["system"]: _name(System.of_row(row)) for row in metrics["runs"]}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
@@ -214,12 +203,12 @@ def _tell(metrics: dict[str, Any]) -> None:
         table(
             f"Accuracy (%) of the outer boundary on {metrics['split']}, mean ± sd over seeds; annotated: "
             f"{annotated}",
-            ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in COLUMNS)],
+            ["|L| system", "seeds", *(f"{name} ({counts[name]})" for name in columns)],
             [
                 [
                     f"{_size(row)} {named[row['system']]}",
                     len(row["seeds"]),
-                    *(percent(row["mean"][name], row["sd"][name]) for name in COLUMNS),
+                    *(percent(row["mean"][name], row["sd"][name]) for name in columns),
                 ]
                 for row in metrics["summary"]
                 if row["annotated"] == annotated

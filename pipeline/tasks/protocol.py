@@ -19,6 +19,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
+from pipeline.core.annotation import Annotation
 from pipeline.core.tally import Tally
 from pipeline.models.words import WordEncoding
 from pipeline.tasks.augmentation import Augmentation
@@ -162,6 +163,71 @@ class Model(nn.Module, ABC, Generic[E]):
         """Write the model's folder; it appears whole or not at all."""
 
 
+Row = Mapping[str, Any]
+"""A row of predictions, as ``Evaluation.schema`` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What rows of predictions come to.
+
+    Attributes:
+        figures: in [0, 1] by ``Evaluation.columns``; None where there is no instance.
+        criteria: other figures of the same predictions, by name.
+        unscored: instances of which the model could say nothing; they count as wrong.
+        counts: right, said and there of each instance by group, ``[instances, groups, 3]``: what
+            ``core.comparison`` resamples, and ``core.figures.figure`` makes the first figure of.
+    """
+
+    figures: Mapping[str, float | None]
+    criteria: Mapping[str, float | None]
+    unscored: int
+    counts: npt.NDArray[np.int64]
+
+
+I = TypeVar("I")  # noqa: E741 - an instance, as E is an example
+
+
+class Evaluation(ABC, Generic[I]):
+    """How a task's models are evaluated: on which instances, by which figures.
+
+    Attributes:
+        schema: of the rows of predictions.
+        columns: names of the figures in tables; ``overall`` is the one that systems are compared by.
+    """
+
+    schema: ClassVar[pa.Schema]
+    columns: ClassVar[Sequence[str]]
+
+    @abstractmethod
+    def instances(self, corpus: Path, split: str, limit: int | None) -> Sequence[I]:
+        """The instances of a split, of its first ``limit`` sources; at least one.
+
+        Raises:
+            InputError: there is no corpus, or nothing to evaluate in the split.
+        """
+
+    @abstractmethod
+    def digest(self, instances: Sequence[I]) -> str:
+        """What tells these instances and their answers from others."""
+
+    @abstractmethod
+    def documents(self, instances: Sequence[I]) -> Sequence[str]:
+        """The id of each instance's document: instances of one are drawn together in resampling."""
+
+    @abstractmethod
+    def sizes(self, instances: Sequence[I]) -> Mapping[str, int]:
+        """How many instances each column is of."""
+
+    @abstractmethod
+    def rows(self, model: Any, instances: Sequence[I], batch_tokens: int) -> Sequence[Row]:
+        """What a model says of each instance, in order."""
+
+    @abstractmethod
+    def judged(self, instances: Sequence[I], rows: Sequence[Row]) -> Judged:
+        """What rows come to, in the order of the instances."""
+
+
 class HeadSettings(Protocol):
     """Settings of training that shape a fresh model."""
 
@@ -211,13 +277,15 @@ class Task(ABC, Generic[E]):
         twins: kinds of ``--augment`` beyond those that every task has.
         answer_columns: what ``scored.parquet`` says of an answer.
         rows: how training reads candidates.
+        evaluation: how models are evaluated.
     """
 
     name: ClassVar[str]
     options: ClassVar[AbstractSet[str]]
     twins: ClassVar[Mapping[str, type[Augmentation[Any]]]]
     answer_columns: ClassVar[Sequence[pa.Field]]
-    rows: CandidateRows[E]
+    rows: ClassVar[CandidateRows[Any]]
+    evaluation: ClassVar[Evaluation[Any]]
 
     @abstractmethod
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -226,6 +294,10 @@ class Task(ABC, Generic[E]):
         Raises:
             InputError: there is no such draw, or it does not fit the corpus.
         """
+
+    @abstractmethod
+    def annotation(self, corpus: Path, seed: int, labelled: str) -> Annotation:
+        """What people had annotated for a draw."""
 
     @abstractmethod
     def examples(self, sources: Sequence[Any], model: Any) -> Learnable[E]:

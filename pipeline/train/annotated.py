@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
-from pipeline.core.draws import annotation_of_draw, draw_name, every_draw
+from pipeline.core.draws import draw_name, every_draw
 from pipeline.core.runs import NO_TWINS
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import locate
@@ -30,7 +30,7 @@ def annotation_of_run(
     Raises:
         InputError: the draw, or what stands beside the candidates or the encoder, is damaged.
     """
-    parts = [*annotation_of_draw(settings.corpus, settings.seed, settings.labelled)]
+    parts = [*task.annotation(settings.corpus, settings.seed, settings.labelled)]
     parts += annotation_of_model(encoder)
     if settings.brackets is not None:
         name = corpus_name(settings.corpus)

@@ -1,5 +1,7 @@
 """Paired differences with bootstrap intervals over seeds and instances."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ from pipeline.core.comparison import (
     FEWEST_DOCUMENTS,
     compare,
     compare_all,
+    compare_counts,
     compared,
     documents_of,
+    resamples,
     t_interval,
 )
 from pipeline.core.runs import System
@@ -22,6 +26,12 @@ def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
 
 
 _SEED = (0,)
+
+
+def _counted(correct: dict[Any, dict[int, list[bool]]]) -> dict[Any, dict[int, np.ndarray]]:
+    return {
+        cell: {s: _counts(right) for s, right in seeds.items()} for cell, seeds in correct.items()
+    }
 
 
 def test_the_same_system_gains_nothing() -> None:
@@ -104,7 +114,7 @@ def test_only_common_seeds_and_sizes_are_compared() -> None:
         (100, baseline): _system(0.5, range(1, 6)),
         (250, bert): _system(0.6, range(2)),
     }
-    (found,) = compare_all(correct)
+    (found,) = compare_all(_counted(correct))
     assert (found.system, found.against, found.labelled) == ("bert", "baseline", 100)
     assert found.seeds == (1, 2, 3)
     assert found.clear
@@ -179,12 +189,12 @@ def test_systems_of_different_annotation_are_compared_across_or_not_at_all() -> 
         (t5, baseline), (t5, beside), (alone, baseline), (beside, baseline),
     ]  # fmt: skip
     correct = {(100, system): _system(0.5, range(3), salt=n) for n, system in enumerate(level)}
-    found = compare_all(correct, {(100, system): name for system, name in level.items()})
+    found = compare_all(_counted(correct), {(100, system): name for system, name in level.items()})
     assert {(c.system, c.against): c.across for c in found} == {
         (t5, baseline): True, (t5, alone): False, (t5, beside): False, (alone, baseline): True,
         (beside, baseline): True,
     }  # fmt: skip
-    assert not any(c.across for c in compare_all(correct))
+    assert not any(c.across for c in compare_all(_counted(correct)))
 
 
 def test_a_row_says_what_its_system_is() -> None:
@@ -254,3 +264,67 @@ def test_what_learns_more_of_gold_is_no_baseline_but_a_rival(more: dict[str, obj
         assert baseline_of([system, baseline]) == baseline
     assert made.as_row().items() >= more.items()
     assert not {"brackets", "gold_of"} & baseline.as_row().keys()
+
+
+def _counts(right: list[bool]) -> np.ndarray:
+    counts = np.ones((len(right), 1, 3), dtype=np.int64)
+    counts[:, 0, 0] = right
+    return counts
+
+
+def test_accuracies_counted_are_accuracies_compared() -> None:
+    """One answer said and one there: the very figures of ``compare``."""
+    first, second = _system(0.6, range(3)), _system(0.5, range(3))
+    counted = [{s: _counts(right) for s, right in system.items()} for system in (first, second)]
+    assert compare_counts(*counted, _SEED) == compare(first, second, _SEED)
+
+
+def _f1(counts: np.ndarray) -> float:
+    """Macro-F1 in plain loops."""
+    shares = []
+    for group in range(counts.shape[1]):
+        right, said, there = (sum(int(unit[group][c]) for unit in counts) for c in range(3))
+        shares.append(2 * right / (said + there) if said + there else 0.0)
+    return sum(shares) / len(shares)
+
+
+@pytest.mark.parametrize("documents", [None, [n // 3 for n in range(30)]])
+def test_macro_f1_is_resampled_as_in_plain_loops(documents: list[int] | None) -> None:
+    """The figure of every draw is made again; a group that nothing is drawn of is 0."""
+    random = np.random.default_rng(7)
+
+    def system() -> dict[int, np.ndarray]:
+        return {seed: _drawn_counts(random) for seed in (0, 1, 2)}
+
+    first, second = system(), system()
+    found = compare_counts(first, second, _SEED, documents)
+    assert found is not None
+    gains = [_f1(first[s]) - _f1(second[s]) for s in range(3)]
+    assert found.by_seed == pytest.approx(gains)
+    assert found.gain == pytest.approx(sum(gains) / 3)
+    units = documents or list(range(30))
+    members = [[n for n, unit in enumerate(units) if unit == u] for u in range(max(units) + 1)]
+    of_seeds, of_units = resamples(_SEED, 3, len(members))[0]
+    one = 0.0
+    for seed in range(3):
+        rows = [n for u, times in enumerate(of_units[0]) for n in members[u] * int(times)]
+        one += of_seeds[0][seed] * (_f1(first[seed][rows]) - _f1(second[seed][rows])) / 2
+    every = []
+    for seeds, drawn in resamples(_SEED, 3, len(members)):
+        for weights, times in zip(seeds, drawn, strict=True):
+            rows = np.repeat(np.arange(30), times[units])
+            each = [_f1(first[s][rows]) - _f1(second[s][rows]) for s in range(3)]
+            every.append(sum(w * e for w, e in zip(weights, each, strict=True)) / 2)
+        break
+    assert every[0] == pytest.approx(one)
+    assert found.low < np.median(every) < found.high
+
+
+def _drawn_counts(random: np.random.Generator) -> np.ndarray:
+    gold, said = random.integers(3, size=30), random.integers(3, size=30)
+    counts = np.zeros((30, 3, 3), dtype=np.int64)
+    for n in range(30):
+        counts[n, gold[n], 2] += 1
+        counts[n, said[n], 1] += 1
+        counts[n, gold[n], 0] += gold[n] == said[n]
+    return counts

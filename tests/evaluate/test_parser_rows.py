@@ -23,10 +23,10 @@ from pipeline.core.types import Sentence
 from pipeline.evaluate import parser_rows
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.combining import chosen_tau
-from pipeline.evaluate.instances import instances_of
 from pipeline.evaluate.parsers import find_parsers
 from pipeline.evaluate.settings import Evaluate
 from pipeline.parsing.parser import Parsed
+from pipeline.tasks.coordination.instances import instances_of
 from pipeline.tasks.coordination.model import Prediction, Predictor
 from pipeline.tasks.coordination.with_parser import Said
 from pipeline.train import stage as train

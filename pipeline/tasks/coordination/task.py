@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from pipeline.core.draws import read_draw
+from pipeline.core.annotation import Annotation
+from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
+from pipeline.tasks.coordination.evaluation import CoordinationEvaluation
 from pipeline.tasks.coordination.examples import Example, protected
 from pipeline.tasks.coordination.model import Predictor
 from pipeline.tasks.coordination.rows import CoordinationRows
@@ -23,10 +25,15 @@ class CoordinationTask(Task[Example]):
     twins = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
     answer_columns = (SCORED.field("start"), SCORED.field("end"))
     rows = CoordinationRows()
+    evaluation = CoordinationEvaluation()
 
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], list[Sentence]]:
         """Sentences with coordination: L, and the validation set."""
         return read_draw(corpus, seed, labelled)
+
+    def annotation(self, corpus: Path, seed: int, labelled: str) -> Annotation:
+        """The boundaries of L and of its validation sentences."""
+        return annotation_of_draw(corpus, seed, labelled)
 
     def examples(self, sources: Sequence[Sentence], model: Predictor) -> Learnable[Example]:
         """The evaluable coordinations of each sentence as an example."""

@@ -1,7 +1,8 @@
-"""The coordinations that are predicted: those of a split, or of a draw's validation sentences."""
+"""The coordinations that are evaluated: those of a split, or of a draw's validation sentences; their rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, require_ingested
@@ -9,7 +10,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
-from pipeline.evaluate.settings import Evaluate
 
 Row = Mapping[str, Any]
 """A row of ``PREDICTIONS``."""
@@ -28,19 +28,19 @@ def instances_of(sentences: Iterable[Sentence]) -> list[Instance]:
     return [Instance(s, c) for s in sentences for c in s.coordinations if c.is_evaluable]
 
 
-def read_instances(settings: Evaluate) -> list[Instance]:
-    """Those of the split; at least one.
+def read_instances(corpus: Path, split: str, limit: int | None) -> list[Instance]:
+    """Those of the split, of its first ``limit`` sentences; at least one.
 
     Raises:
         InputError: there is no corpus, or no evaluable coordination in the split.
     """
-    require_ingested(settings.corpus)
-    path = settings.corpus / SENTENCES_FILE
-    found = list(read_sentences(path, lambda sentence: sentence.split == settings.split))
-    instances = instances_of(found[: settings.limit])
+    require_ingested(corpus)
+    path = corpus / SENTENCES_FILE
+    found = list(read_sentences(path, lambda sentence: sentence.split == split))
+    instances = instances_of(found[:limit])
     if not instances:
         raise InputError(
-            f"no evaluable coordination in split {settings.split!r}",
+            f"no evaluable coordination in split {split!r}",
             path=path,
             remedy="choose another --split or a greater --limit",
         )

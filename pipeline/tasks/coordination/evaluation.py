@@ -1,0 +1,84 @@
+"""Coordination predicted and judged: whole, outer, inner and exact, by the categories of Table 2."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.core.schema import PREDICTIONS
+from pipeline.core.types import CATEGORIES, CRITERIA, Span
+from pipeline.tasks.coordination.figures import (
+    accuracy,
+    accuracy_by_category,
+    as_conjuncts,
+    categories,
+    judge,
+)
+from pipeline.tasks.coordination.instances import (
+    Instance,
+    Row,
+    digest,
+    predicted,
+    read_instances,
+    row_of,
+)
+from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.protocol import Evaluation, Judged
+
+
+class CoordinationEvaluation(Evaluation[Instance]):
+    """See ``tasks.protocol.Evaluation``; an instance is an evaluable coordination."""
+
+    schema = PREDICTIONS
+    columns = (*CATEGORIES, "overall")
+
+    def instances(self, corpus: Path, split: str, limit: int | None) -> list[Instance]:
+        """The evaluable coordinations of a split."""
+        return read_instances(corpus, split, limit)
+
+    def digest(self, instances: Sequence[Instance]) -> str:
+        """What tells their sentences and annotation from others."""
+        return digest(instances)
+
+    def documents(self, instances: Sequence[Instance]) -> list[str]:
+        """The documents that their sentences are of."""
+        return [instance.sentence.doc_id for instance in instances]
+
+    def sizes(self, instances: Sequence[Instance]) -> dict[str, int]:
+        """How many there are of each category."""
+        found = categories([instance.gold.label for instance in instances])
+        return {name: len(members) for name, members in found.items()}
+
+    def rows(self, model: Predictor, instances: Sequence[Instance], batch_tokens: int) -> list[Row]:
+        """The predictor's boundary of each as two conjuncts."""
+        found = model.predict(
+            [instance.sentence.words for instance in instances],
+            [instance.gold.coordinator for instance in instances],
+            batch_tokens,
+        )
+        rows: list[Row] = []
+        for instance, prediction in zip(instances, found, strict=True):
+            conjuncts: tuple[Span, ...] = ()
+            if prediction is not None:
+                conjuncts = as_conjuncts(
+                    instance.sentence.words, instance.gold.coordinator, prediction.span
+                )
+            rows.append(row_of(instance, conjuncts, prediction.probability if prediction else 0.0))
+        return rows
+
+    def judged(self, instances: Sequence[Instance], rows: Sequence[Row]) -> Judged:
+        """The share of right boundaries by category, and of right structures by each criterion."""
+        verdicts = [
+            judge(instance.gold, predicted(row))
+            for instance, row in zip(instances, rows, strict=True)
+        ]
+        labels = [instance.gold.label for instance in instances]
+        right = [verdict["whole"] for verdict in verdicts]
+        counts = np.ones((len(right), 1, 3), dtype=np.int64)
+        counts[:, 0, 0] = right
+        return Judged(
+            figures=accuracy_by_category(labels, right),
+            criteria={c: accuracy([v[c] for v in verdicts]) for c in CRITERIA},
+            unscored=sum(not row["predicted"] for row in rows),
+            counts=counts,
+        )
