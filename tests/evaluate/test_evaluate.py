@@ -67,9 +67,9 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     asked: list[str] = []
     predict = evaluate._predict
 
-    def noted(folder: Path, *rest: Any) -> list[dict[str, Any]]:
+    def noted(task: Any, folder: Path, *rest: Any) -> list[dict[str, Any]]:
         asked.append(folder.parents[1].name)
-        return predict(folder, *rest)
+        return predict(task, folder, *rest)
 
     monkeypatch.setattr(evaluate, "_predict", noted)
 
