@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar, Unpack
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from pipeline.core.device import best_device
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.files import digest_of
 from pipeline.core.settings import DecodingSettings, Family, shown
@@ -34,7 +35,6 @@ from pipeline.infill.candidates import rows_of
 from pipeline.models.loading import load_config, locate
 from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import Predictor as Model
-from pipeline.tasks.coordination.model import best_device
 from pipeline.text.lines import Given
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span

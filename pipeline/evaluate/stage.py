@@ -173,7 +173,8 @@ def _predict(folder: Path, instances: Sequence[Instance], settings: Evaluate) ->
     # These take seconds, and are not needed where all predictions are kept.
     import torch  # noqa: PLC0415
 
-    from pipeline.tasks.coordination.model import Predictor, best_device  # noqa: PLC0415
+    from pipeline.core.device import best_device  # noqa: PLC0415
+    from pipeline.tasks.coordination.model import Predictor  # noqa: PLC0415
 
     torch.set_num_threads(settings.threads)
     predictor = Predictor.load(folder / "predictor").to(best_device())

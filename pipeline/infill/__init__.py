@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import DecodingSettings, Family
 from pipeline.infill.attested import Ranker
@@ -51,7 +52,7 @@ def load_infiller(
     Raises:
         ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
     """
-    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or best_device()
     warn_of_slow_bf16(dtype, device)
     model, tokenizer = load_language_model(lm, where, dtype)
     try:
