@@ -1,4 +1,4 @@
-"""Text infilling: one protocol, one module per model family (§3.2)."""
+"""Text infilling with a model of any family (§3.2): ``families`` has one module for each."""
 
 from typing import Any
 
@@ -6,17 +6,16 @@ import torch
 
 from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
-from pipeline.core.settings import DecodingSettings, Family
+from pipeline.core.settings import DecodingSettings
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Fill, Infiller, Task
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
+from pipeline.infill.families.known import FAMILIES, load_language_model
 from pipeline.infill.masked_lm import BertInfiller
-from pipeline.infill.masked_ranker import BertRanker
 from pipeline.infill.seq2seq import T5Infiller
-from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.language_models import load_language_model, warn_of_slow_bf16
+from pipeline.models.language_models import warn_of_slow_bf16
 
 __all__ = [
     "BertInfiller",
@@ -33,7 +32,7 @@ __all__ = [
 
 
 def load_infiller(
-    lm: Family,
+    lm: str,
     where: str,
     task: Task,
     *,
@@ -43,7 +42,7 @@ def load_infiller(
     """The Infiller of a model family.
 
     Args:
-        lm: the family: masked LM or encoder-decoder with sentinels.
+        lm: the name of the family.
         where: what to hand to ``from_pretrained``.
         task: coordinator, synchronization and decoding.
         dtype: number format of the weights.
@@ -57,7 +56,7 @@ def load_infiller(
     model, tokenizer = load_language_model(lm, where, dtype)
     try:
         model.to(device)  # type: ignore[arg-type]
-        return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+        return FAMILIES[lm].infiller(model, tokenizer, task)
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f"{where!r} does not fit into the memory of {device}",
@@ -66,7 +65,7 @@ def load_infiller(
 
 
 def load_ranker(
-    lm: Family,
+    lm: str,
     where: str,
     task: Task,
     *,
@@ -74,8 +73,7 @@ def load_ranker(
     device: torch.device | None = None,
 ) -> Ranker[Any]:
     """The Ranker of a model family: see ``load_infiller``."""
-    infiller = load_infiller(lm, where, task, dtype=dtype, device=device)
-    return BertRanker(infiller) if lm == "bert" else T5Ranker(infiller)
+    return FAMILIES[lm].ranker(load_infiller(lm, where, task, dtype=dtype, device=device))
 
 
 def task_of(settings: DecodingSettings) -> Task:
