@@ -290,6 +290,12 @@ class DecodingSettings(Settings):
         "label",
         description="attested: they have the reference's label, or also its head's part of speech.",
     )
+    ranking: str | None = Field(
+        None,
+        min_length=1,
+        description="attested: which score it chooses by, mean or ended (docs/generation.md); unset: bert's "
+        "is mean, t5's ended.",
+    )
     seed: int = Field(0, ge=0, description="Seed of sampling.")
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
     synchronize: Literal["min", "mean"] = Field("min", description="f of Eq. 1 and 2.")

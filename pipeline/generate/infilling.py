@@ -75,6 +75,8 @@ class Infilling(ABC):
         self.notes: Mapping[str, int] = self._plan.notes
         self._trees = inputs_of(settings.corpus, settings.trees, settings.named)
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
+        if settings.ranking is None:
+            inert |= {"ranking"}
         if settings.coordinators is None:
             inert |= {"coordinators"}
         if settings.arity == "two":

@@ -81,8 +81,8 @@ class Generate(SourceSettings, DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold or -TREES-LABELLED, -sample or -n-best, -coordinators, -arity, -gap, -targets after the "
-        "former, attested- (attested-M- if M is not 16) before it.",
+        "-gold or -TREES-LABELLED, -sample or -n-best, -RANKING, -coordinators, -arity, -gap, -targets "
+        "after the former, attested- (attested-M- if M is not 16) before it.",
     )
 
     @field_validator("coordinators")

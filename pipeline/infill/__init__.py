@@ -13,6 +13,7 @@ from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
 from pipeline.infill.families.known import FAMILIES, load_language_model
 from pipeline.infill.masked_lm import BertInfiller
+from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.language_models import warn_of_slow_bf16
@@ -80,9 +81,10 @@ def task_of(settings: DecodingSettings) -> Task:
     """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
-        SettingsError: the decoding cannot give so many fills.
+        SettingsError: the decoding cannot give so many fills, or there is no such ranking.
     """
     fields = {"temperature", "top_p", "beams", "seed"}
     decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
-    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
+    ranking = None if settings.ranking is None else ranking_called(settings.ranking)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding, ranking)

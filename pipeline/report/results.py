@@ -219,6 +219,7 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         named, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
         if (fills := settings.get("fills", "free")) != "free":
             rest += ["same head"] if settings.get("match") == "head" else []
+            rest += [f"ranked by {ranking}"] if (ranking := settings.get("ranking")) else []
             pool = settings.get("pool", 1)
             named[0] = f"{fills}, best of {pool} by {named[0]}"
             if pool == 1:  # the model has no choice, and so neither it nor its synchronizer matters
