@@ -293,8 +293,8 @@ class DecodingSettings(Settings):
     ranking: str | None = Field(
         None,
         min_length=1,
-        description="attested: which score it chooses by, mean or ended (docs/generation.md); unset: bert's "
-        "is mean, t5's ended.",
+        description="attested: which score it chooses by, such as mean or ended (docs/generation.md); unset: "
+        "that of the language model's family.",
     )
     seed: int = Field(0, ge=0, description="Seed of sampling.")
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")
