@@ -26,10 +26,10 @@ from generation_sides import OurBert, OurT5, task_of
 
 from pipeline.core.tally import Tally
 from pipeline.core.types import Attested, Donor, Reference
-from pipeline.infill.attested import Choice
 from pipeline.infill.base import fill_tokens
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.masked_ranker import BertRanker
+from pipeline.infill.rankings.protocol import Choice
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.text.constituents import constituent_spans

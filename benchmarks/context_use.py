@@ -21,10 +21,10 @@ from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
 from pipeline.core.console import table
+from pipeline.core.families import family_of
 from pipeline.core.schema import read_sentences
-from pipeline.core.settings import family_of
 from pipeline.core.types import SourceSentence
-from pipeline.models.language_models import load_language_model
+from pipeline.infill.families.known import load_language_model
 from pipeline.pretrain.batches import Objective, epoch_of
 from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.pretrain.corruption import IGNORED

@@ -16,9 +16,11 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar, Unpack
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from pipeline.core.device import best_device
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
+from pipeline.core.families import FAMILY_FACTS, family_names
 from pipeline.core.files import digest_of
-from pipeline.core.settings import DecodingSettings, Family, shown
+from pipeline.core.settings import DecodingSettings, shown
 from pipeline.core.types import (
     COORDINATORS,
     UNLABELLED,
@@ -31,10 +33,10 @@ from pipeline.core.types import (
 from pipeline.infill import Infiller, Task, load_infiller, task_of
 from pipeline.infill import fill as fill_all
 from pipeline.infill.candidates import rows_of
-from pipeline.models.loading import load_config, locate
+from pipeline.infill.families.known import family_of_checkpoint
+from pipeline.models.loading import locate
 from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import Predictor as Model
-from pipeline.tasks.coordination.model import best_device
 from pipeline.text.lines import Given
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span
@@ -88,6 +90,12 @@ def _encoded(text: str) -> str:
     return text
 
 
+def _family(name: str) -> str:
+    if name not in FAMILY_FACTS:
+        raise ValueError("no family")
+    return name
+
+
 def _place(path: str | Path) -> str | Path:
     if b"\0" in os.fsencode(path):
         raise ValueError("NUL")
@@ -111,7 +119,7 @@ _TEXTS = TypeAdapter(tuple[Annotated[str, AfterValidator(_encoded)], ...])
 _PLACE: TypeAdapter[str | Path] = TypeAdapter(Annotated[str | Path, AfterValidator(_place)])
 _PAIR = TypeAdapter(tuple[_Index, _Index])
 _POSITIVE: TypeAdapter[int] = TypeAdapter(Annotated[_Index, Field(ge=1)])
-_FAMILY: TypeAdapter[Family | None] = TypeAdapter(Family | None)
+_FAMILY: TypeAdapter[str | None] = TypeAdapter(Annotated[str, AfterValidator(_family)] | None)
 
 
 def _checked(
@@ -198,7 +206,7 @@ def fill(
     model: str | Path,
     *,
     label: str = UNLABELLED,
-    family: Family | None = None,
+    family: str | None = None,
     **decoding: Unpack[Decoding],
 ) -> list[Coordinated]:
     """Coordinate a span of one sentence: ``conjoin fill`` (§3.1, §3.2).
@@ -210,7 +218,7 @@ def fill(
         span: what to coordinate: a part of it, but not all. Of equal parts of a text, the first.
         model: a model folder or a name of the hub.
         label: of the span, for the result alone.
-        family: ``bert`` or ``t5``; None: an encoder-decoder is a ``t5``, any other model a ``bert``.
+        family: ``bert`` or ``t5``; None: the first that the checkpoint is of.
         decoding: see ``Decoding``.
 
     Returns:
@@ -233,7 +241,7 @@ def generate(
     references: Iterable[Referenced],
     model: str | Path,
     *,
-    family: Family | None = None,
+    family: str | None = None,
     batch_tokens: int = 16_384,
     **decoding: Unpack[Decoding],
 ) -> Generated:
@@ -321,12 +329,12 @@ def _span(words: tuple[str, ...], part: Part) -> Span:
 
 
 def _filler(
-    model: str | Path, family: Family | None, decoding: Decoding
+    model: str | Path, family: str | None, decoding: Decoding
 ) -> tuple[_Settings, Infiller[Any]]:
-    family = _checked("family", family, _FAMILY, "bert or t5", SettingsError)
+    family = _checked("family", family, _FAMILY, family_names(), SettingsError)
     where = locate(str(_checked("model", model, _PLACE, "a folder or a name", ModelError)))
     if family is None:
-        family = "t5" if load_config(where).is_encoder_decoder else "bert"
+        family = family_of_checkpoint(where)
     settings = _Settings.build({**decoding, "lm": family}, None)
     # A model that was trained again in the same folder is another one.
     files = tuple(sorted((p.name, p.stat().st_mtime_ns) for p in Path(where).glob("*")))
@@ -334,9 +342,7 @@ def _filler(
 
 
 @lru_cache(maxsize=1)
-def _loaded(
-    family: Family, where: str, task: Task, _: tuple[tuple[str, int], ...]
-) -> Infiller[Any]:
+def _loaded(family: str, where: str, task: Task, _: tuple[tuple[str, int], ...]) -> Infiller[Any]:
     return load_infiller(family, where, task)
 
 

@@ -15,9 +15,9 @@ import torch
 from probe import Probe, ProbeResult, build_probe
 
 from pipeline.core.console import say, table
-from pipeline.core.settings import family_of
+from pipeline.core.families import family_of
 from pipeline.infill import Fill
-from pipeline.models.language_models import load_language_model
+from pipeline.infill.families.known import load_language_model
 from pipeline.pretrain.new_model import new_bert, new_t5
 from pipeline.pretrain.settings import Pretrain
 from pipeline.text.natural import join_words

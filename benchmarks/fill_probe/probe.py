@@ -29,7 +29,6 @@ from pipeline.core.console import say
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
-from pipeline.core.settings import Family
 from pipeline.core.tally import Tally
 from pipeline.core.types import CATEGORIES, Reject, Sentence
 from pipeline.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
@@ -129,7 +128,7 @@ class Probe:
         return digest_of([self._material, asked])
 
     def measure(
-        self, family: Family, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+        self, family: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     ) -> ProbeResult:
         """What the model fills in, greedily and with synchronized twins, compared with the conjuncts.
 

@@ -4,16 +4,12 @@ A section of params.yaml is named like the stage and holds ``default`` and one e
 the corpus entry (the corpus folder's name) overrides ``default`` key by key. Where a stage makes
 several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
 section per kind, which goes over the plain keys of its level.
-
-Names of language models are checked here too: a family (``bert``, ``t5``), optionally followed by a
-hyphen and a suffix (``t5-twins``).
 """
 
-import re
 import shlex
 from collections.abc import Mapping, Set
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -28,28 +24,11 @@ from pydantic import (
 
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import SettingsError
+from pipeline.core.families import is_model_name, naming
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
-
-Family = Literal["bert", "t5"]
-"""``bert``: a masked LM; ``t5``: an encoder-decoder with sentinels."""
-
-_NAME = r"^(bert|t5)(-[a-z0-9]+)*$"
 
 MOST_PROCESSES, MOST_THREADS = 1024, 1024
 """Beyond these a machine stops answering before anything says why."""
-
-
-def _model_name(name: str) -> str:
-    if not is_model_name(name):
-        family = nearest(name, get_args(Family))
-        raise ValueError(
-            "a language model is called bert or t5, or like t5-twins" + (family and f"; {family}")
-        )
-    return name
-
-
-ModelName = Annotated[str, AfterValidator(_model_name)]
-"""``bert``, ``t5``, or ``t5-twins``: the folder below ``models/`` and the section of params.yaml."""
 
 
 def _draw_size(value: Any) -> str:
@@ -80,16 +59,6 @@ def trees_name(name: str) -> str:
 
 TreesName = Annotated[str, AfterValidator(trees_name)]
 """What `preparse --name` calls trees and their parser."""
-
-
-def family_of(name: str) -> Family:
-    """The family that a model's name begins with."""
-    return "bert" if name.startswith("bert") else "t5"
-
-
-def is_model_name(name: object) -> bool:
-    """Whether a language model may be called so."""
-    return isinstance(name, str) and re.fullmatch(_NAME, name) is not None
 
 
 def flag_of(name: str) -> str:
@@ -280,11 +249,7 @@ class Settings(BaseModel):
             variant = str({**plain[0], **plain[1], **explicit}.get(cls.variant_field, unset))
             for key in (k for level in levels for k, v in level.items() if isinstance(v, dict)):
                 if not is_model_name(key):
-                    raise SettingsError(
-                        f"{cls.stage}.{key}: no such kind; a language model is called bert or t5, "
-                        "or like t5-twins",
-                        path=params,
-                    )
+                    raise SettingsError(f"{cls.stage}.{key}: no such kind; {naming()}", path=params)
         merged = {key: document[key] for key in cls.grid_fields if key in document}
         for level, own in zip(levels, plain, strict=True):
             nested = level.get(variant) if cls.variant_field else None
@@ -324,6 +289,12 @@ class DecodingSettings(Settings):
     match: Literal["label", "head"] = Field(
         "label",
         description="attested: they have the reference's label, or also its head's part of speech.",
+    )
+    ranking: str | None = Field(
+        None,
+        min_length=1,
+        description="attested: which score it chooses by, such as mean or ended (docs/generation.md); unset: "
+        "that of the language model's family.",
     )
     seed: int = Field(0, ge=0, description="Seed of sampling.")
     sync: bool = Field(True, description="Without it only S′(1) is filled (the paper's ablation).")

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import torch
 
+from pipeline.core.device import best_device
 from pipeline.core.runs import ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import UNLABELLED, Coordination, Span
 from pipeline.evaluate.settings import VALIDATION, Evaluate
 from pipeline.tasks.coordination.figures import as_conjuncts, judge
 from pipeline.tasks.coordination.instances import Instance, Row, predicted, row_of
-from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.tasks.coordination.with_parser import Said, said
 
 TAUS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)

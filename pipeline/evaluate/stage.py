@@ -19,6 +19,7 @@ from pipeline.core.annotation import Annotation, from_json, shared_level
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import say, table, track
 from pipeline.core.corpus_folder import corpus_name
+from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import sha256_of, write_json
@@ -30,7 +31,6 @@ from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parser_rows import ParserRows
 from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
 from pipeline.evaluate.settings import Evaluate
-from pipeline.tasks.coordination.model import best_device
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.known import task_of
 from pipeline.tasks.protocol import Evaluation, Task

@@ -24,6 +24,7 @@ from torch.distributed import DistError
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
+from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, SettingsError, WorkerError
 from pipeline.core.files import folder_lock
 from pipeline.core.process import end_with_parent
@@ -41,11 +42,6 @@ class Worker:
     rank: int
     world: int
     device: torch.device
-
-
-def device() -> torch.device:
-    """Where a process that was not launched works."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def describe(device: torch.device) -> str:
@@ -122,7 +118,7 @@ def working(out: Path, threads: int) -> Iterator[Worker]:
     pin(threads)
     if not in_launch():
         with folder_lock(out, patience=_PATIENCE), folder_lock(out, _WORKERS, patience=_PATIENCE):
-            yield Worker(0, 1, device())
+            yield Worker(0, 1, best_device())
         return
     _end_with_launcher()
     state = _join()

@@ -28,7 +28,7 @@ class FreeInfilling(Infilling):
                 remedy="add --fills attested, or leave --gap out",
             )
         super().__init__(settings)
-        self.inert |= {"pool", "match"}
+        self.inert |= {"pool", "match", "ranking"}
 
     def load(self, device: torch.device) -> FillAll:
         """Load the language model; returns what fills references with it."""

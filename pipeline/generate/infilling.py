@@ -22,8 +22,8 @@ from pipeline.infill import task_of
 from pipeline.infill.attested_fills import parsed_inputs
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import grown
+from pipeline.infill.families.known import FAMILIES, check_language_model
 from pipeline.models.annotated import annotation_of_model
-from pipeline.models.language_models import check_language_model
 from pipeline.models.loading import identity, locate_lm
 
 CUT = "fills cut at three times the reference's length"
@@ -67,7 +67,7 @@ class Infilling(ABC):
         self._tokenizer = check_language_model(settings.family, self._where)
         self.sizes: Sequence[int] = self._plan.sizes
         inert = set() if settings.decoding == "sample" else {"temperature", "top_p"}
-        if settings.decoding != "n-best" or settings.family == "bert":
+        if settings.decoding != "n-best" or not FAMILIES[settings.family].searches:
             inert |= {"beams"}
         if settings.spans == "given":
             inert |= {"references"}
@@ -75,6 +75,8 @@ class Infilling(ABC):
         self.notes: Mapping[str, int] = self._plan.notes
         self._trees = inputs_of(settings.corpus, settings.trees, settings.named)
         # What is unset leaves rows, and so their fingerprint, as they were before there was such a thing.
+        if settings.ranking is None:
+            inert |= {"ranking"}
         if settings.coordinators is None:
             inert |= {"coordinators"}
         if settings.arity == "two":

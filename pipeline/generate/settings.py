@@ -7,14 +7,12 @@ from pydantic import Field, field_validator
 
 from pipeline.core.corpus_folder import tree_set
 from pipeline.core.errors import SettingsError
+from pipeline.core.families import MODEL_NAMES, ModelName, family_of
 from pipeline.core.names import nearest
 from pipeline.core.settings import (
     DecodingSettings,
     DrawSize,
-    Family,
-    ModelName,
     SourceSettings,
-    family_of,
     trees_name,
 )
 
@@ -31,9 +29,7 @@ class Generate(SourceSettings, DecodingSettings):
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "lm"
 
-    lm: ModelName = Field(
-        "t5", description="Language model that fills: bert, t5, or one called like t5-twins."
-    )
+    lm: ModelName = Field("t5", description=f"Language model that fills: {MODEL_NAMES}.")
     model: str | None = Field(
         None,
         description="Model folder or hub name; unset: CORPUS/models/LM/seed-SEED, which pretrain writes.",
@@ -85,8 +81,8 @@ class Generate(SourceSettings, DecodingSettings):
     out: Path | None = Field(
         None,
         description="Folder for the shards; unset: CORPUS/candidates/LM-[no-]sync/seed-SEED, with "
-        "-gold or -TREES-LABELLED, -sample or -n-best, -coordinators, -arity, -gap, -targets after the "
-        "former, attested- (attested-M- if M is not 16) before it.",
+        "-gold or -TREES-LABELLED, -sample or -n-best, -RANKING, -coordinators, -arity, -gap, -targets "
+        "after the former, attested- (attested-M- if M is not 16) before it.",
     )
 
     @field_validator("coordinators")
@@ -128,6 +124,6 @@ class Generate(SourceSettings, DecodingSettings):
         return tree_set(self.trees, self.labelled, self.seed)
 
     @property
-    def family(self) -> Family:
+    def family(self) -> str:
         """The family that the language model is of."""
         return family_of(self.lm)

@@ -41,6 +41,8 @@ def default_out(settings: Generate) -> Path:
         kind += f"-{settings.trees}-{settings.labelled}"
     if settings.decoding != "greedy":
         kind += f"-{settings.decoding}"
+    if settings.ranking and settings.fills != "free":
+        kind += f"-{settings.ranking}"
     if settings.coordinators:
         kind += "-coordinators"
     if settings.arity != "two":

@@ -18,9 +18,9 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
+from pipeline.core.families import is_model_name
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.schema import read_sentences
-from pipeline.core.settings import is_model_name
 from pipeline.core.types import (
     COORDINATORS,
     LABEL,

@@ -1,21 +1,22 @@
-"""Text infilling: one protocol, one module per model family (§3.2)."""
+"""Text infilling with a model of any family (§3.2): ``families`` has one module for each."""
 
 from typing import Any
 
 import torch
 
+from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
-from pipeline.core.settings import DecodingSettings, Family
+from pipeline.core.settings import DecodingSettings
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import Fill, Infiller, Task
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
+from pipeline.infill.families.known import FAMILIES, load_language_model
 from pipeline.infill.masked_lm import BertInfiller
-from pipeline.infill.masked_ranker import BertRanker
+from pipeline.infill.rankings.known import ranking_called
 from pipeline.infill.seq2seq import T5Infiller
-from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer
-from pipeline.models.language_models import load_language_model, warn_of_slow_bf16
+from pipeline.models.language_models import warn_of_slow_bf16
 
 __all__ = [
     "BertInfiller",
@@ -32,7 +33,7 @@ __all__ = [
 
 
 def load_infiller(
-    lm: Family,
+    lm: str,
     where: str,
     task: Task,
     *,
@@ -42,7 +43,7 @@ def load_infiller(
     """The Infiller of a model family.
 
     Args:
-        lm: the family: masked LM or encoder-decoder with sentinels.
+        lm: the name of the family.
         where: what to hand to ``from_pretrained``.
         task: coordinator, synchronization and decoding.
         dtype: number format of the weights.
@@ -51,12 +52,12 @@ def load_infiller(
     Raises:
         ModelError: the checkpoint lacks a mask token or sentinels, or cannot be loaded.
     """
-    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or best_device()
     warn_of_slow_bf16(dtype, device)
     model, tokenizer = load_language_model(lm, where, dtype)
     try:
         model.to(device)  # type: ignore[arg-type]
-        return (BertInfiller if lm == "bert" else T5Infiller)(model, tokenizer, task)
+        return FAMILIES[lm].infiller(model, tokenizer, task)
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f"{where!r} does not fit into the memory of {device}",
@@ -65,7 +66,7 @@ def load_infiller(
 
 
 def load_ranker(
-    lm: Family,
+    lm: str,
     where: str,
     task: Task,
     *,
@@ -73,17 +74,17 @@ def load_ranker(
     device: torch.device | None = None,
 ) -> Ranker[Any]:
     """The Ranker of a model family: see ``load_infiller``."""
-    infiller = load_infiller(lm, where, task, dtype=dtype, device=device)
-    return BertRanker(infiller) if lm == "bert" else T5Ranker(infiller)
+    return FAMILIES[lm].ranker(load_infiller(lm, where, task, dtype=dtype, device=device))
 
 
 def task_of(settings: DecodingSettings) -> Task:
     """The task that the settings of ``generate`` or ``fill`` describe.
 
     Raises:
-        SettingsError: the decoding cannot give so many fills.
+        SettingsError: the decoding cannot give so many fills, or there is no such ranking.
     """
     fields = {"temperature", "top_p", "beams", "seed"}
     decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
-    return Task(settings.coordinator, synchronizer, settings.sync, decoding)
+    ranking = None if settings.ranking is None else ranking_called(settings.ranking)
+    return Task(settings.coordinator, synchronizer, settings.sync, decoding, ranking)

@@ -2,32 +2,21 @@
 
 Synchronized infilling (Eq. 1 and 2) over a closed set: the M options of a reference are scored in both
 twins with the chosen synchronizer, and the best is taken. It is the ranked form of substructure
-substitution (Shi et al., 2021, SUB²). An option's score is the mean of its tokens' log-probabilities, as
-of a free fill.
+substitution (Shi et al., 2021, SUB²). What is the best a ranking says (``rankings``). An option's score is
+the mean of its tokens' log-probabilities, as of a free fill, whatever ranked it.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
-from torch import Tensor
 
 from pipeline.core.types import Attested, Reference
 from pipeline.infill.base import NAN_LOGITS, Encoded, Fill, Infiller
 from pipeline.infill.decoding import Decoding, draw, key_of, uniform
+from pipeline.infill.rankings.protocol import Choice, OptionScores, Ranking
 from pipeline.text.natural import join_words
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A reference and what may stand beside it: options, at least one, whose tokens are ``tokens``."""
-
-    reference: Reference
-    options: tuple[Attested, ...]
-    tokens: tuple[tuple[int, ...], ...]
-
 
 _Encoded = TypeVar("_Encoded", bound=Encoded)
 
@@ -39,7 +28,12 @@ class Ranker(ABC, Generic[_Encoded]):
 
     Args:
         infiller: the same model as a writer of free fills.
+
+    Class attributes:
+        own: what ranks the options where the task names no ranking.
     """
+
+    own: ClassVar[Ranking]
 
     def __init__(self, infiller: Infiller[Any]) -> None:
         self._infiller = infiller
@@ -74,38 +68,36 @@ def nearest_first(count: int, offered: Sequence[int]) -> Iterator[range]:
 
 
 def chosen(
-    means: Tensor,
-    choices: Sequence[Choice],
-    decoding: Decoding,
-    ranking: Tensor | None = None,
+    scores: OptionScores, choices: Sequence[Choice], decoding: Decoding, ranking: Ranking
 ) -> list[list[Fill]]:
-    """The options of each choice that a decoding takes, by their scores.
+    """The options of each choice that a decoding takes, by a ranking.
 
     Greedy decoding takes the best, of equals the first; n-best the N best; sampling draws N of the
-    softmax of the scores.
+    softmax of the ranking.
 
     Args:
-        means: scores under u′, S′(1) and any S′(2): ``[kinds, choices, options]``, options beyond
-            those of a choice with any score.
+        scores: of the options of each choice.
         choices: references with their options.
         decoding: how many, and by what.
-        ranking: scores to choose by, ``[choices, options]``; None: those under u′.
+        ranking: makes of the scores those to choose by.
     """
+    means, ranked = scores.means, ranking(scores, choices)
     device = means.device
     sizes = torch.tensor([len(choice.options) for choice in choices], device=device)
     beyond = torch.arange(means.shape[-1], device=device) >= sizes.unsqueeze(-1)
-    broken = (~means.isfinite() & ~beyond).any(-1).any(0).tolist()
-    fused = (means[0] if ranking is None else ranking).masked_fill(beyond, -torch.inf)
+    unusable = (~means.isfinite()).any(0) | ranked.isnan()
+    broken = (unusable & ~beyond).any(-1).tolist()
+    by = ranked.masked_fill(beyond, -torch.inf)
     if decoding.kind == "sample":
         numbers = [
             [uniform(decoding.seed, key_of(choice.reference), k, 0) for k in range(decoding.fills)]
             for choice in choices
         ]
         uniforms = torch.tensor(numbers, dtype=torch.float64, device=device)
-        ranks = draw(fused.nan_to_num(), uniforms, decoding.temperature, decoding.top_p)
+        ranks = draw(by.nan_to_num(), uniforms, decoding.temperature, decoding.top_p)
     else:
         # A stable sort: topk may take any of equals.
-        ranks = fused.sort(dim=-1, descending=True, stable=True).indices[:, : decoding.fills]
+        ranks = by.sort(dim=-1, descending=True, stable=True).indices[:, : decoding.fills]
     kinds, taken = means.permute(1, 2, 0).tolist(), ranks.tolist()
     return [
         [Fill("", reason=NAN_LOGITS)]

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from pipeline.core.structures import laid_out
 from pipeline.core.types import Attested, Reference, Structure
 from pipeline.infill.decoding import Decoding, Trace
+from pipeline.infill.rankings.protocol import Ranking
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.loading import length_limit
 from pipeline.text.natural import NaturalText, join_words, rejoin
@@ -52,13 +53,15 @@ class Task:
     """What to embed in a sentence, and how to choose the fills.
 
     ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
-    without ``sync`` only S′(1) is filled. ``decoding`` says which fills are chosen by f's scores.
+    without ``sync`` only S′(1) is filled. ``decoding`` says which fills are chosen by f's scores, and
+    ``ranking`` by which scores attested ones are; None: by the model family's own.
     """
 
     coordinator: str = "and"
     synchronizer: Synchronizer = field(default_factory=Synchronizer)
     sync: bool = True
     decoding: Decoding = field(default_factory=Decoding)
+    ranking: Ranking | None = None
 
 
 class Encoded(Protocol):

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from pipeline.infill.base import Task
+from pipeline.infill.rankings.protocol import OptionScores
 from pipeline.infill.stepwise import score_blocks
 
 _PASS = {"cpu": 2048}
@@ -116,27 +117,13 @@ class Forcing(ABC, Generic[_Read]):
         """Scores of the next token ``[rows, V]`` from states ``[rows, ...]``; valid until the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forced:
-    """Scores of the options of references; those beyond a reference's are 0.
-
-    Attributes:
-        means: mean log-probabilities of the tokens under u′, S′(1) and any S′(2),
-            ``[kinds, references, options]``.
-        ended: those under u′ with the end of the fill, ``[references, options]``.
-    """
-
-    means: Tensor
-    ended: Tensor
-
-
 def forced(
     forcing: Forcing[_Read],
     options: Sequence[Sequence[Sequence[int]]],
     stops: Sequence[int],
     task: Task,
-) -> Forced:
-    """Scores of given fills.
+) -> OptionScores:
+    """Scores of given fills; those beyond a reference's are 0.
 
     Args:
         forcing: the decoder, with its references.
@@ -163,7 +150,7 @@ def forced(
             ]
             rows, columns = torch.tensor(places, device=forcing.device).T
             found[:, rows, columns] = scores
-    return Forced(found[:-1], found[-1])
+    return OptionScores(found[:-1], found[-1])
 
 
 def _tries(options: Sequence[Sequence[int]], *, branches: bool) -> Iterator[tuple[int, Trie]]:

@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.infill.attested import Choice, Ranker, chosen, nearest_first
+from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.masked_lm import BertInfiller, MaskedPair, MaskedTwins, by_tiles
+from pipeline.infill.rankings.mean import mean
+from pipeline.infill.rankings.protocol import Choice, OptionScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class BertRanker(Ranker[RankedPair]):
     number that is offered.
     """
 
+    own = staticmethod(mean)
     _infiller: BertInfiller
 
     @staticmethod
@@ -77,7 +80,9 @@ class BertRanker(Ranker[RankedPair]):
         tokens = torch.from_numpy(_tokens_at_masks(choices)).to(scores.fused.device)
         scored = scores.of(tokens, task.synchronizer.normalizers(scores))
         means = _means(torch.stack([*scored.kinds]), [pair.count for pair in pairs])
-        return chosen(means, choices, task.decoding)
+        # Nothing ends a fill of given length, so the mean is the score of the whole.
+        found = OptionScores(means, ended=means[0])
+        return chosen(found, choices, task.decoding, task.ranking or self.own)
 
 
 def _tokens_at_masks(choices: Sequence[Choice]) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

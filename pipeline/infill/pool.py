@@ -20,7 +20,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
 from pipeline.core.types import Attested, Donor, Reference, Span
 from pipeline.corpus.licences import combined
-from pipeline.infill.attested import Choice
 from pipeline.infill.decoding import key_of
 from pipeline.infill.pool_building import (
     ARRAYS,
@@ -33,6 +32,7 @@ from pipeline.infill.pool_building import (
     category_of,
     key_of_id,
 )
+from pipeline.infill.rankings.protocol import Choice
 
 _PATIENCE = 256
 """Draws in a row that give nothing new, after which a part of the pool counts as exhausted."""

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import torch
 
-from pipeline.infill.attested import Choice, Ranker, chosen, nearest_first
+from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.decoding import Limits
 from pipeline.infill.forcing import forced
+from pipeline.infill.rankings.ended import ended
+from pipeline.infill.rankings.protocol import Choice
 from pipeline.infill.seq2seq import T5Infiller, TwinInputs
 
 
@@ -44,10 +46,10 @@ class RankedInputs:
 class T5Ranker(Ranker[RankedInputs]):
     """All options of a reference in one pass of the decoder, the encoder run once per twin (Eq. 2).
 
-    They have between a third and three times the tokens of the reference (§3.2.2). What ranks them is
-    the mean log-probability with the end of the fill, without which a prefix of a good fill would beat it.
+    They have between a third and three times the tokens of the reference (§3.2.2).
     """
 
+    own = staticmethod(ended)
     _infiller: T5Infiller
 
     @staticmethod
@@ -78,8 +80,7 @@ class T5Ranker(Ranker[RankedInputs]):
         forcing = self._infiller.forcing([each.inputs for each in ordered])
         scores = forced(forcing, [c.tokens for c in choices], self._infiller.stops, task)
         fills: list[list[Fill]] = [[]] * len(batch)
-        for i, found in zip(
-            order, chosen(scores.means, choices, task.decoding, scores.ended), strict=True
-        ):
+        ranking = task.ranking or self.own
+        for i, found in zip(order, chosen(scores, choices, task.decoding, ranking), strict=True):
             fills[i] = found
         return fills

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
@@ -28,8 +28,8 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, ModelError
+from pipeline.core.families import FAMILY_FACTS, is_model_name
 from pipeline.core.files import digest_of
-from pipeline.core.settings import Family, is_model_name
 from pipeline.models.checkpoint_files import (
     CHECKPOINT_RECORD,
     RECORD,
@@ -168,7 +168,7 @@ def locate_encoder(name: str, corpus: Path, seed: int) -> str:
         ModelError: as ``locate_lm``.
         InputError: as ``locate``.
     """
-    own = name in get_args(Family) or (is_model_name(name) and (corpus / "models" / name).is_dir())
+    own = name in FAMILY_FACTS or (is_model_name(name) and (corpus / "models" / name).is_dir())
     return locate_lm(name, None, corpus, seed) if own else locate(name, corpus, seed)
 
 

@@ -15,6 +15,7 @@ from pipeline.core.corpus_folder import (
     require_ingested,
     trees_folder,
 )
+from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
 from pipeline.core.files import atomic_folder, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -197,7 +198,7 @@ def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -
         model=parser_identity(card),
         algorithm=ALGORITHM,
         versions=versions_of("pyarrow", "stanza", "torch"),
-        machine={"device": launch.describe(launch.device())},
+        machine={"device": launch.describe(best_device())},
     )
 
 

@@ -30,13 +30,12 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.models.language_models import LanguageModel
 from pipeline.models.loading import length_limit, load_tokenizer
-from pipeline.models.tokenizers import train_unigram, train_wordpiece
-from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
-from pipeline.pretrain.corruption import Spans
+from pipeline.pretrain.batches import Objective
 from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prepared_in
+from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
-from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, read_twins
+from pipeline.pretrain.twin_objective import read_twins
 from pipeline.text.unpacking import Allowance
 
 HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
@@ -158,8 +157,8 @@ def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenize
     # Weighted as an epoch is, or a narrow field's words would be spelt in pieces of everyday ones.
     repeat = settings.repeat if prepared.total > prepared.own else 1
     sample = prepared.sample(_TOKENIZER_SENTENCES, repeat)
-    train = train_wordpiece if settings.family == "bert" else train_unigram
-    return train(sample, settings.vocab_size, settings.max_length)
+    recipe = RECIPES[settings.family]
+    return recipe.train_tokenizer(sample, settings.vocab_size, settings.max_length)
 
 
 def _objective(
@@ -167,17 +166,7 @@ def _objective(
 ) -> tuple[Objective, int]:
     """What to learn, and the most tokens a sentence may have for it."""
     limit = _most_tokens(settings, tokenizer, base)
-    bert = settings.family == "bert"
-    spans = Spans(
-        lengths=settings.span_lengths,
-        density=settings.mask_rate if bert else settings.density,
-        mean=settings.mask_span if bert else settings.mean_span,
-        longest=settings.longest_span,
-    )
-    if bert:
-        pairs = MaskedPairs(tokenizer, spans=spans, types=has_types(base))
-        return pairs, (limit - pairs.extra) // 2
-    return CorruptedSentence(tokenizer, spans=spans), limit - 1
+    return RECIPES[settings.family].of_text(settings, tokenizer, base, limit)
 
 
 def _most_tokens(
@@ -186,11 +175,6 @@ def _most_tokens(
     """Tokens of a sequence: what the settings ask for, as far as the model takes it."""
     most = length_limit(base[0].config, tokenizer) if base else int(tokenizer.model_max_length)
     return min(settings.max_length, most)
-
-
-def has_types(base: LanguageModel | None) -> bool:
-    """Whether a BERT has token types for two sentences; those made here do."""
-    return base is None or getattr(base[0].config, "type_vocab_size", 0) > 1
 
 
 def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
@@ -215,10 +199,9 @@ def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
     # A sentence's twins stay together: one shows what the other hides.
     while 0 < start < len(twins.items) and twins.sentences[start] == twins.sentences[start - 1]:
         start -= 1
-    bert = settings.family == "bert"
     return Material(
         tokenizer=tokenizer,
-        objective=TwinMasks(tokenizer, types=has_types(base)) if bert else TwinSpans(tokenizer),
+        objective=RECIPES[settings.family].of_twins(tokenizer, base),
         training=twins.items[:start],
         validation=twins.items[start:],
         unit="twins",

@@ -8,7 +8,7 @@ nats a token instead of 2.63, which is no better than token frequencies.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
@@ -47,11 +47,15 @@ _FIRMNESS = 5.0  # of T5's heads: what is added to their scores there
 
 
 def new_model(
-    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, training: Sequence[Text]
+    make: Callable[[Pretrain, PreTrainedTokenizerBase], PreTrainedModel],
+    settings: Pretrain,
+    tokenizer: PreTrainedTokenizerBase,
+    training: Sequence[Text],
 ) -> PreTrainedModel:
-    """A language model of the settings' family; its embeddings begin with the text's co-occurrences.
+    """A new language model whose embeddings begin with the text's co-occurrences.
 
     Args:
+        make: makes one of the family, with random weights.
         settings: sizes and seed.
         tokenizer: whose vocabulary it has.
         training: the text.
@@ -63,7 +67,7 @@ def new_model(
         raise SettingsError(
             f"pretrain.hidden = {settings.hidden}: not a multiple of heads = {settings.heads}"
         )
-    model = (new_bert if settings.family == "bert" else new_t5)(settings, tokenizer)
+    model = make(settings, tokenizer)
     embed_by_cooccurrence(model.get_input_embeddings(), training, settings.seed)
     return model
 

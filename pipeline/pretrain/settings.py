@@ -5,13 +5,11 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from pipeline.core.families import FAMILY_FACTS, MODEL_NAMES, ModelName, family_of
 from pipeline.core.settings import (
     MOST_PROCESSES,
     MOST_THREADS,
-    Family,
-    ModelName,
     Settings,
-    family_of,
 )
 from pipeline.text.unpacking import Size
 
@@ -24,9 +22,7 @@ class Pretrain(Settings):
     variant_field: ClassVar[str | None] = "lm"
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
-    lm: ModelName = Field(
-        "bert", description="Language model to train: bert, t5, or one called like t5-twins."
-    )
+    lm: ModelName = Field("bert", description=f"Language model to train: {MODEL_NAMES}.")
     ready: str | None = Field(
         None,
         description="Hub name or folder of a ready model: nothing is trained, it is used as is.",
@@ -120,7 +116,7 @@ class Pretrain(Settings):
     threads: int = Field(1, ge=1, le=MOST_THREADS, description="CPU threads per process.")
 
     @property
-    def family(self) -> Family:
+    def family(self) -> str:
         """The family that the language model is of."""
         return family_of(self.lm)
 
@@ -131,10 +127,12 @@ class Pretrain(Settings):
         """
         inert = {"corpus", "texts", "largest_unpacked", "processes", "threads", "dtype", "ready"}
         inert |= {"eval_every", "checkpoint_every"}
-        inert |= {"density", "mean_span"} if self.family == "bert" else {"mask_rate", "mask_span"}
+        for family, facts in FAMILY_FACTS.items():
+            if family != self.family and facts.pretraining:
+                inert |= facts.pretraining.settings
         if self.span_lengths == "composed":
             inert.add("longest_span")
-        if self.family != "bert" or self.body_learning_rate is None:
+        if self.body_learning_rate is None:
             inert.add("body_learning_rate")
         if self.base:
             inert |= {"vocab_size", "hidden", "layers", "heads", "dropout"}
@@ -147,6 +145,9 @@ class Pretrain(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if not self.ready and FAMILY_FACTS[self.family].pretraining is None:
+            title = FAMILY_FACTS[self.family].title
+            raise ValueError(f"a {title} cannot be trained here; name a ready one with --ready")
         if self.objective == "twins" and not (self.base or self.ready):
             raise ValueError("objective twins adapts a model: name its base, e.g. models/t5")
         return self

@@ -21,11 +21,11 @@ from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
 from pipeline.executor.checkpoints import Checkpoints
+from pipeline.infill.families.known import FAMILIES, load_base
 from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
-from pipeline.models.language_models import load_base
 from pipeline.models.loading import READY, identity, load_config, locate
-from pipeline.models.masked_head import no_head, set_frequencies
+from pipeline.models.masked_head import set_frequencies
 from pipeline.pretrain.loop import Course, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
     Material,
@@ -35,6 +35,7 @@ from pipeline.pretrain.material import (
     twin_material,
 )
 from pipeline.pretrain.new_model import new_model
+from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.token_store import lengths_of
 from pipeline.text.word_vectors import token_counts
@@ -92,7 +93,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
     gather: Callable[[], Material]
     if settings.objective == "twins" and base:  # the settings see to a base
         if new_head:  # twins are too few to learn one from
-            raise no_head(base[0], str(where))
+            raise FAMILIES[settings.family].no_head(base[0], str(where))
         twins = twin_material(settings, base)
         digest, gather = twins.digest, lambda: twins
     else:
@@ -112,7 +113,8 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
             _begin_bias(model, material, str(where), device)
     else:
         torch.manual_seed(settings.seed)
-        model = new_model(settings, material.tokenizer, material.training)
+        make = RECIPES[settings.family].new_model
+        model = new_model(make, settings, material.tokenizer, material.training)
     # A checkpoint may hold hours of work: one of another machine, library or algorithm is used, too.
     same_run = replace(fingerprint, algorithm=0, versions={}, machine={})
     course = pretrain(
@@ -155,7 +157,7 @@ _NEW_HEAD_SHARE = 0.2
 
 def _body_share(settings: Pretrain, new_head: bool) -> float:
     """The learning rate of all but the head as a share of the head's."""
-    if settings.family == "bert" and settings.body_learning_rate is not None:
+    if "body_learning_rate" not in settings.inert() and settings.body_learning_rate:
         return settings.body_learning_rate / settings.learning_rate
     return _NEW_HEAD_SHARE if new_head else 1.0
 

@@ -9,6 +9,7 @@ import yaml
 
 from pipeline.core.annotation import described, from_json
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.families import FAMILY_FACTS
 
 TREEBANK = "treebank"
 """What trees say of their parser if they came with the source."""
@@ -78,7 +79,8 @@ def annotated(manifest: Mapping[str, Any]) -> str:
 def model_name(settings: Mapping[str, Any], unknown: str) -> str:
     """A language model as prose has it: BERT, T5, T5-twins."""
     family, hyphen, rest = str(settings["lm"]).partition("-") if "lm" in settings else ("", "", "")
-    return f"{family.upper()}{hyphen}{rest}" or unknown
+    title = FAMILY_FACTS[family].title if family in FAMILY_FACTS else family.upper()
+    return f"{title}{hyphen}{rest}" or unknown
 
 
 def parsers(manifest: Mapping[str, Any]) -> list[str | None]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.documents import read_json
+from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name
 from pipeline.core.runs import read_records
-from pipeline.core.settings import Family, family_of, is_model_name
 from pipeline.report.forms import Look, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.results import generator_name, model_system
@@ -19,7 +19,6 @@ _COLUMNS = ("model", "seed", "step", "epoch", "tokens", "loss", "learning_rate",
             "perplexity")  # fmt: skip
 
 _REMEDY = "remove the model's folder and run `conjoin pretrain` again"
-_FAMILIES = {"bert": 0, "t5": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,11 @@ class LanguageModel:
         """What it learnt from, in words."""
         if self.adapted:
             return "twins of natural coordinations"
-        return "masked words" if self.family == "bert" else "corrupted spans"
+        pretraining = FAMILY_FACTS[self.family].pretraining
+        return pretraining.hides if pretraining else "unknown"
 
     @property
-    def family(self) -> Family:
+    def family(self) -> str:
         """The family that it is of."""
         return family_of(self.name)
 
@@ -73,7 +73,8 @@ def read_models(corpus: Path) -> list[LanguageModel]:
         for path in sorted((corpus / "models").glob(form))
     ]
     found = [model for path in cards if (model := _read(path, corpus / "models"))]
-    return sorted(found, key=lambda m: (_FAMILIES[m.family], m.name, m.seed))
+    order = list(FAMILY_FACTS)
+    return sorted(found, key=lambda m: (order.index(m.family), m.name, m.seed))
 
 
 def _read(path: Path, models: Path) -> LanguageModel | None:

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
+from pipeline.core.families import FAMILY_FACTS, papers_families
 from pipeline.core.markdown import percent
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.runs import Run
@@ -209,7 +210,6 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str]]:
     return facts
 
 
-_PAPERS = {"bert": ("bert-large-cased", "BERT-large-cased"), "t5": ("t5-large", "T5-large")}
 _ENCODER = "bert-base-cased"
 _NAMES = {
     "steps": "updates", "warm_steps": "updates on L alone", "eval_every": "updates between validations",
@@ -261,8 +261,9 @@ def _models(corpus: Path) -> list[str]:
     """How the generators came to be, where that is not the paper's way; one model of each name."""
     models = {model.name: model for model in reversed(read_models(corpus))}
     facts = []
-    for name in _ranked(models, tuple(_PAPERS)):
-        model, (ready, paper) = models[name], _PAPERS.get(name, ("", ""))
+    for name in _ranked(models, papers_families()):
+        model, family = models[name], FAMILY_FACTS.get(name)
+        ready, paper = (family and family.paper) or ("", "")
         if model.adapted:
             facts.append(
                 f"{model.phrase}, which the paper does not have, goes on from "

@@ -10,13 +10,11 @@ from pipeline.core.annotation import Annotation, Part, described, joined, shared
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
+from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
-from pipeline.core.settings import family_of, is_model_name
 from pipeline.core.types import CRITERIA
 from pipeline.report.forms import Generated, Pretrained
 
-GENERATORS = {"bert": "BERT", "t5": "T5"}
-"""Family of a language model → its name in the paper, in the paper's order."""
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """The paper's variations → their row in Table 3; others are this project's own."""
 
@@ -28,7 +26,8 @@ _PHRASES = {
 
 def is_papers(system: System) -> bool:
     """Whether it is one of the paper's methods with generation, or of their variations."""
-    named = system.generator in GENERATORS.values() and not system.caption
+    titles = [FAMILY_FACTS[family].title for family in papers_families()]
+    named = system.generator in titles and not system.caption
     return named and not is_ours(system) and system.combined is None
 
 
@@ -148,7 +147,7 @@ def system_key(system: System) -> tuple[int, str, bool, int, int, str]:
     control of a caption follows it, and that of every caption stands where the generator's own would. What
     stands beside a parser follows the predictor alone, and a parser alone the baseline.
     """
-    rows, known = (None, *VARIATIONS), list(GENERATORS.values())
+    rows, known = (None, *VARIATIONS), [facts.title for facts in FAMILY_FACTS.values()]
     place = 8 if system.generator else 9
     if not system.has_candidates and system.augment == NO_TWINS:
         place = 0
@@ -173,7 +172,9 @@ def model_system(name: str, card: Mapping[str, Any]) -> System:
     elif str(card.get("base")).startswith("models/"):
         caption = "trained on"
     shown = {"caption": caption} if caption else {}
-    return System.of_row({"system": name, "shown_as": {"generator": GENERATORS[family], **shown}})
+    return System.of_row(
+        {"system": name, "shown_as": {"generator": FAMILY_FACTS[family].title, **shown}}
+    )
 
 
 class Generation(NamedTuple):
@@ -218,6 +219,7 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         named, group = [generator_name(model), "not synchronized" if apart else "synchronized"], 0
         if (fills := settings.get("fills", "free")) != "free":
             rest += ["same head"] if settings.get("match") == "head" else []
+            rest += [f"ranked by {ranking}"] if (ranking := settings.get("ranking")) else []
             pool = settings.get("pool", 1)
             named[0] = f"{fills}, best of {pool} by {named[0]}"
             if pool == 1:  # the model has no choice, and so neither it nor its synchronizer matters

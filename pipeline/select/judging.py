@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.core.device import best_device
 from pipeline.core.schema import PROBABILITIES, SHARES
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
-from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.tasks.protocol import Opinion
 

@@ -12,6 +12,7 @@ import torch
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import say, table
+from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
@@ -76,7 +77,7 @@ def make_candidates(
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
-        _forecast(settings, source, units(launch.device()))
+        _forecast(settings, source, units(best_device()))
         return
     if settings.processes > 1 and not launch.in_launch():
         launch.launch(settings.command_line(), settings.processes, out, gpus=source.gpus)
@@ -195,7 +196,7 @@ def _forecast(settings: SourceSettings, source: CandidateSource[Any], folder: Un
     if not todo:
         say(f"all {folder.count} units are finished and current")
         return
-    tried = dry_run.probe_source(source, todo, launch.device())
+    tried = dry_run.probe_source(source, todo, best_device())
     if tried is None:
         say(f"{len(todo)} units to make, none of which has any {source.called}")
         return

@@ -19,9 +19,10 @@ import pytest
 import yaml
 
 from pipeline.core import files
+from pipeline.core.device import best_device
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.core.tally import Tally
-from pipeline.executor.launch import Worker, device
+from pipeline.executor.launch import Worker
 from pipeline.executor.run import OnBatch, run_units
 from pipeline.executor.units import UnitFolder
 from pipeline.generate.settings import Generate
@@ -81,7 +82,9 @@ def make_units(out: Path) -> None:
         rows = [{"number": 100 * index + i} for i in range(50)]
         folder.write(index, {"kept": rows, "rejects": rows[:2]}, Tally(50, Counter(odd=2)))
 
-    run_units(Worker(0, 1, device()), folder, [50] * 3, lambda: make, what="test", items="rows")
+    run_units(
+        Worker(0, 1, best_device()), folder, [50] * 3, lambda: make, what="test", items="rows"
+    )
 
 
 # Three units rename 11 files: what the rows depend on; both shards and the record of each; the manifest.

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.core import files
+from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, WorkerError
 from pipeline.core.files import sha256_of
@@ -22,7 +23,7 @@ from pipeline.core.fingerprint import Fingerprint, differences
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
 from pipeline.executor.display import Dashboard, Progress
-from pipeline.executor.launch import Worker, device
+from pipeline.executor.launch import Worker
 from pipeline.executor.monitor import Store
 from pipeline.executor.run import Make, OnBatch, run_units
 from pipeline.executor.units import UnitFolder, resume_line
@@ -59,7 +60,7 @@ def work(folder: UnitFolder) -> list[int]:
         return make
 
     sizes = [6] * folder.count
-    run_units(Worker(0, 1, device()), folder, sizes, prepare, what="test", items="rows")
+    run_units(Worker(0, 1, best_device()), folder, sizes, prepare, what="test", items="rows")
     return made
 
 

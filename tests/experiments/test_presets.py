@@ -13,8 +13,8 @@ import yaml
 from dvc.utils.hydra import apply_overrides
 
 from pipeline.core.errors import InputError, SettingsError
+from pipeline.core.families import is_model_name
 from pipeline.core.files import write_json
-from pipeline.core.settings import is_model_name
 from pipeline.corpus.licences import terms
 from pipeline.experiments.cells import Cell, settings_of
 from pipeline.experiments.grid import as_exp_run, grid, params_over, preset_values

@@ -17,12 +17,13 @@ from transformers import (
 
 from pipeline.core.types import Attested, Donor, Reference, Span
 from pipeline.infill import Decoding, Fill, Infiller, Task, fill, forcing, load_infiller, masked_lm
-from pipeline.infill.attested import Choice, Ranker
+from pipeline.infill.attested import Ranker
 from pipeline.infill.base import make_twins
 from pipeline.infill.decoding import Limits, Trace
 from pipeline.infill.forcing import Trie
 from pipeline.infill.masked_ranker import BertRanker
 from pipeline.infill.model_forcing import ModelForcing
+from pipeline.infill.rankings.protocol import Choice
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer

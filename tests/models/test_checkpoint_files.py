@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.files import FileFacts, write_json
 from pipeline.core.fingerprint import Fingerprint, Output
+from pipeline.infill.families.known import load_language_model
 from pipeline.models import checkpoint_files, loading
-from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import from_pretrained, identity, load_encoder, load_tokenizer, locate
 
 

@@ -24,8 +24,9 @@ from transformers import (
 
 from pipeline.core.errors import ModelError
 from pipeline.infill import Task, load_infiller
+from pipeline.infill.families.known import check_language_model
 from pipeline.models import language_models
-from pipeline.models.language_models import check_language_model, warn_of_slow_bf16
+from pipeline.models.language_models import warn_of_slow_bf16
 from pipeline.models.tokenizers import train_wordpiece
 
 LAYERS = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

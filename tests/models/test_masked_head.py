@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, BertConfig, BertModel, DistilBertConfig, DistilBertModel
 
 from pipeline.core.errors import ModelError
-from pipeline.models.language_models import load_base, load_language_model
+from pipeline.infill.families.known import load_base, load_language_model
 from pipeline.models.loading import load_encoder, load_tokenizer
 from pipeline.models.masked_head import set_frequencies
 from pipeline.models.tokenizers import train_wordpiece

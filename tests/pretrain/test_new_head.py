@@ -16,7 +16,7 @@ from pipeline.core.errors import ModelError
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.generate import stage as generate
 from pipeline.generate.settings import Generate
-from pipeline.models.language_models import load_base, load_language_model
+from pipeline.infill.families.known import load_base, load_language_model
 from pipeline.pretrain import loop
 from pipeline.pretrain.settings import Pretrain
 from pipeline.pretrain.stage import run

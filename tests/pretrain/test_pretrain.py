@@ -23,8 +23,8 @@ from pipeline.core.files import sha256_of, write_text
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
+from pipeline.infill.families.known import load_language_model
 from pipeline.models.annotated import annotation_of_model
-from pipeline.models.language_models import load_language_model
 from pipeline.models.loading import READY, locate
 from pipeline.models.tokenizers import SENTINELS, sentinel_ids, train_unigram, train_wordpiece
 from pipeline.preparse import stage as preparse

@@ -18,7 +18,7 @@ from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
 from pipeline.core.types import Coordination, Reference, Sentence, SourceSentence, Span
 from pipeline.infill import BertInfiller, T5Infiller, Task
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
-from pipeline.models.language_models import load_language_model
+from pipeline.infill.families.known import load_language_model
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.plan import coordinated_plan
 from pipeline.preparse.settings import Preparse

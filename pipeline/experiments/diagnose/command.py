@@ -30,6 +30,7 @@ from pipeline.core.annotation import as_json, joined, place_name, recorded
 from pipeline.core.buckets import bucket_of, deciles
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import corpus_around
+from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
@@ -39,7 +40,7 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.experiments.diagnose.settings import Diagnose
 from pipeline.generate.structures import structure_in
 from pipeline.generate.targets import FORMAT
-from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.train import stage as train
 from pipeline.train.settings import Train
 

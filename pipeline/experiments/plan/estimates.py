@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from typing_extensions import TypedDict
 
 from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
+from pipeline.core.device import best_device
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
@@ -28,7 +29,6 @@ from pipeline.generate.sources import source_of
 from pipeline.harvest.settings import Harvest
 from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
-from pipeline.tasks.coordination.model import best_device
 from pipeline.tasks.known import task_of
 from pipeline.train.data import fresh_model
 from pipeline.train.distributed import ProcessGroup

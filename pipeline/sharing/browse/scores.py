@@ -11,10 +11,11 @@ from typing import Any
 
 import duckdb
 
+from pipeline.core.device import best_device
 from pipeline.core.types import Span
 from pipeline.sharing.browse.table import rows_by_number, sampled
 from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor
 
 _BLOCK = 256  # rows scored together: enough to sort them by length
 _KEPT = 50_000  # probabilities remembered of rows outside the sample

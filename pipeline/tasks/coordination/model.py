@@ -52,11 +52,6 @@ class _Card(TypedDict):
     files: NotRequired[dict[RelativeName, str]]
 
 
-def best_device() -> torch.device:
-    """The GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """The most probable structure of a coordinator: its extent, half-open, and probability."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.core.settings import DecodingSettings, Family
+from pipeline.core.settings import DecodingSettings
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import (
     REFERENCE_LABELS,
@@ -28,8 +28,8 @@ from pipeline.infill import Task, load_ranker
 from pipeline.infill.attested_fills import fill_attested, parsed_pool
 from pipeline.infill.base import Fill
 from pipeline.infill.decoding import uniform
-from pipeline.models.language_models import check_language_model
-from pipeline.models.loading import identity, load_config
+from pipeline.infill.families.known import check_language_model, family_of_checkpoint
+from pipeline.models.loading import identity
 from pipeline.tasks.augmentation import Labelled, Material, happens, needed_by
 from pipeline.tasks.coordination.examples import Example
 
@@ -61,7 +61,7 @@ class Substitutions:
     def __init__(self, material: Material[Example]) -> None:
         self._material = material
         with needed_by("substitute", "a masked LM or an encoder-decoder"):
-            family: Family = "t5" if load_config(material.lm).is_encoder_decoder else "bert"
+            family = family_of_checkpoint(material.lm)
             tokenizer = check_language_model(family, material.lm)
             self._ranker = load_ranker(family, material.lm, Task(), device=material.device)
         self._pool = parsed_pool(material.corpus, tokenizer)

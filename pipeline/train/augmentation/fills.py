@@ -18,7 +18,8 @@ from pipeline.core.errors import ModelError
 from pipeline.core.files import digest_of
 from pipeline.core.types import COORDINATORS
 from pipeline.infill.decoding import draw, uniform
-from pipeline.models.language_models import load_language_model, logits_at, positionwise_end
+from pipeline.infill.families.known import load_language_model
+from pipeline.models.language_models import logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.tokenizers import token_batch
 from pipeline.models.words import BATCH_TOKENS, Encoded, WordEncoding

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.core.console import say
 from pipeline.core.errors import InputError, ModelError, SettingsError
-from pipeline.core.settings import Family, family_of
+from pipeline.core.families import family_names, family_of, papers_families
 from pipeline.core.types import (
     REFERENCE_LABELS,
     UNLABELLED,
@@ -18,7 +18,7 @@ from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
 from pipeline.infill.attested_fills import NO_DONOR, fill_attested, parsed_pool
 from pipeline.infill.base import UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import rows_of
-from pipeline.models.language_models import check_language_model
+from pipeline.infill.families.known import check_language_model
 from pipeline.models.loading import locate_lm
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.settings import Fill as FillSettings
@@ -40,9 +40,9 @@ def run(settings: FillSettings) -> None:
     attested = settings.fills == "attested"
     _check(settings, attested=attested)
     reference = Reference("given", words, span, settings.label or UNLABELLED, "unknown")
-    names = ("bert", "t5") if settings.lm == "both" else (settings.lm,)
+    names = papers_families() if settings.lm == "both" else (settings.lm,)
     if settings.model and len(names) > 1:
-        raise ModelError("--model needs to know its family", remedy="add --lm bert or --lm t5")
+        raise ModelError("--model needs to know its family", remedy=f"add --lm {family_names()}")
     task = task_of(settings)
     for lm in names:
         where = locate_lm(lm, settings.model, settings.corpus, settings.seed)
@@ -74,14 +74,12 @@ def _check(settings: FillSettings, *, attested: bool) -> None:
         )
 
 
-def _free(
-    _: FillSettings, family: Family, where: str, task: Task, reference: Reference
-) -> list[Fill]:
+def _free(_: FillSettings, family: str, where: str, task: Task, reference: Reference) -> list[Fill]:
     return fill(load_infiller(family, where, task), [reference])[0]
 
 
 def _attested(
-    settings: FillSettings, family: Family, where: str, task: Task, reference: Reference
+    settings: FillSettings, family: str, where: str, task: Task, reference: Reference
 ) -> list[Fill]:
     pool = parsed_pool(
         settings.corpus,

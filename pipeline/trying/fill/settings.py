@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
+from pipeline.core.families import FAMILY_FACTS, is_model_name
 from pipeline.core.settings import (
     DecodingSettings,
-    is_model_name,
 )
 from pipeline.core.types import LABEL
 
@@ -22,7 +22,8 @@ class Fill(DecodingSettings):
     span: str = Field(description="The reference span: a part of the sentence.")
     corpus: Path = Field(Path("data/world"), description="Corpus folder whose models to use.")
     lm: str = Field(
-        "both", description="Language model to ask: bert, t5, one called like t5-twins, or both."
+        "both",
+        description=f"Language model to ask: {', '.join(FAMILY_FACTS)}, one called like t5-twins, or both.",
     )
     model: str | None = Field(None, description="Model folder or hub name, for a single --lm.")
     label: str | None = Field(
@@ -36,5 +37,5 @@ class Fill(DecodingSettings):
     @classmethod
     def _named(cls, value: str) -> str:
         if value != "both" and not is_model_name(value):
-            raise ValueError("must be bert, t5, both, or a name like t5-twins")
+            raise ValueError(f"must be {', '.join(FAMILY_FACTS)}, both, or a name like t5-twins")
         return value

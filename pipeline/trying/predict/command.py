@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TextIO
 
 from pipeline.core.console import Meter, plain, plain_json
+from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
-from pipeline.tasks.coordination.model import Predictor, best_device
+from pipeline.tasks.coordination.model import Predictor
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.unpacking import Allowance
 from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers

@@ -1,0 +1,1 @@
+"""Families of language models that fill masks, one module each."""
