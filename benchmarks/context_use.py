@@ -28,7 +28,7 @@ from pipeline.infill.families.known import load_language_model
 from pipeline.pretrain.batches import Objective, epoch_of
 from pipeline.pretrain.coordinations import Hidden, hidden_conjuncts, natural_coordinations
 from pipeline.pretrain.corruption import IGNORED
-from pipeline.pretrain.material import has_types
+from pipeline.pretrain.recipes import has_types
 from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans, encode_twins
 from pipeline.text.trees import parse_tree
 

@@ -86,15 +86,15 @@ class MaskedWords(Recipe):
             mean=settings.mask_span,
             longest=settings.longest_span,
         )
-        pairs = MaskedPairs(tokenizer, spans=spans, types=_has_types(base))
+        pairs = MaskedPairs(tokenizer, spans=spans, types=has_types(base))
         return pairs, (limit - pairs.extra) // 2
 
     def of_twins(self, tokenizer: PreTrainedTokenizerBase, base: LanguageModel) -> Objective:
         """The masks of both twins."""
-        return TwinMasks(tokenizer, types=_has_types(base))
+        return TwinMasks(tokenizer, types=has_types(base))
 
 
-def _has_types(base: LanguageModel | None) -> bool:
+def has_types(base: LanguageModel | None) -> bool:
     """Whether a BERT has token types for two sentences; those made here do."""
     return base is None or getattr(base[0].config, "type_vocab_size", 0) > 1
 
