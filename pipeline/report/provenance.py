@@ -15,7 +15,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.times import Times
 from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
-from pipeline.report.forms import Counted, Ingested, Parsed, Selected, Selection
+from pipeline.report.forms import Counted, Generated, Ingested, Parsed, Selection
 from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, short_name, system_key
@@ -110,7 +110,7 @@ def selections(corpus: Path) -> list[tuple[str, Fact]]:
     """
     found = {
         kind: [
-            made for f in folders if (made := read_json(f / MANIFEST, Selected).get("selection"))
+            made for f in folders if (made := read_json(f / MANIFEST, Generated).get("selection"))
         ]
         for kind, folders in candidate_folders(corpus).items()
     }
