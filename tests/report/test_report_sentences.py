@@ -38,7 +38,7 @@ def facts() -> Iterator[tuple[str, set[str]]]:
 
 
 def test_every_fact_has_its_sentence() -> None:
-    """With these very arguments: a macro would take a missing one for nothing, and refuse another."""
+    """With these very arguments, so that no page breaks where it is printed."""
     known = macros()
     for sentence, about in facts():
         assert known.get(sentence) == about, sentence
