@@ -116,7 +116,7 @@ def _print(answers: Sequence[Verdict], split: str) -> None:
         for each in answers
     ]  # fmt: skip
     console.table(
-        f"Outer boundaries found on {split}: the best without candidates → the best with",
+        str(Fact("opening.figures", split=split)),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
     console.say(str(headline(answers)))

@@ -80,7 +80,7 @@ def test_the_sheet_is_blind_and_says_how_to_judge(corpus: Path) -> None:
 
 
 def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None:
-    """A mark on each judged example; k of n with bounds for each system; the rest and strangers are counted."""
+    """A mark on each judged example; k of n with bounds for each system; the rest, and strangers."""
     run(Report(corpus=corpus, examples=4))
     rows = sheet_of(corpus)
     source = (0, corpus / "runs/t5/100/seed-0/scored.parquet", corpus / "candidates/t5-sync/seed-0")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ def test_every_size_has_its_answer() -> None:
     assert (first.gain.gain, first.among, first.without, first.seeds) == (0.1, 1, 1, 3)
     assert str(Fact("opening.accuracies", verdict=first)) == "50.00 → 60.00 %"
     assert str(Fact("opening.interval", gain=first.gain)) == "+8.00 to +12.00"
-    assert re.search("T5.* 3 seeds.*baseline.*trees of 50", str(Fact("opening.who", verdict=first)))
+    who = str(Fact("opening.who", verdict=first))
+    assert re.search("T5; the only one.* 3 seeds.* over baseline.*trees of 50", who)
     (panel,) = opening_panels(metrics, found)
     assert "+10.0 at 50, +1.0 at 100, -1.0 at 250, -4.0 at full (2,113)" in panel.alt
 
@@ -100,6 +102,25 @@ def test_the_headline_has_every_size_with_its_answer() -> None:
     )
     (one,) = verdicts(sizes_of(at(1, gain_of("t5", 0.1, 0.02))))
     assert str(headline([one])).endswith("with 1 labelled sentence.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "clause"),
+    [
+        (HELPS, "helps", "helps"),
+        (UNCLEAR, "no gain", "no gain"),
+        (WORSE, "worse", "worse"),
+        (FEW, "few seeds", "want of seeds"),
+        (NO_INTERVAL, "no interval", "no interval"),
+        (ALONE, "nothing to compare", "not been tried"),
+        (WITHOUT, "nothing at equal annotation", "nothing at equal annotation"),
+    ],
+)
+def test_every_kind_of_answer_has_its_words(kind: str, word: str, clause: str) -> None:
+    """Of a line and of the headline, and no other's."""
+    line = verdicts(four_sizes())[0]
+    assert word in str(Fact("opening.word", kind=kind))
+    assert clause in str(headline([replace(line, kind=kind)]))
 
 
 @pytest.mark.parametrize(
@@ -135,11 +156,12 @@ def test_the_line_is_about_the_best_whose_gain_is_clear() -> None:
     (found,) = verdicts(metrics)
     assert found.best
     assert (found.kind, found.best.system, found.among, found.seeds) == (HELPS, "bert", 5, 3)
+    assert str(Fact("opening.who", verdict=found)).startswith("BERT; best of 5, 3 seeds")
     unclear, worse = unhelpful(metrics, [found])
     assert (unclear.about["kind"], unclear.about["systems"]) == (UNCLEAR, ["t5", "t5-no-filter"])
     assert (worse.about["kind"], worse.about["systems"]) == (WORSE, ["t5-self-train"])
-    assert "T5; T5 − filtering" in str(unclear)
-    assert "the baseline: T5 − sync + self-train" in str(worse)
+    assert re.search("no gain .* T5; T5 − filtering", str(unclear))
+    assert "worse than the baseline: T5 − sync + self-train" in str(worse)
     assert all("With 100 " in str(fact) for fact in (unclear, worse))
     helped = [gain_of("t5", 0.08, 0.03), gain_of("bert", 0.02, 0.01)]
     metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": helped})
