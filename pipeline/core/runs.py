@@ -79,6 +79,24 @@ PARSER_MODE = "parser"
 """The ``mode`` of a parser alone, which is no mode of training."""
 
 
+ShownAs = dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
+"""The ``FIELDS`` of a system that are known."""
+
+
+class SystemRow(TypedDict):
+    """What is read of ``System.as_row``; earlier versions wrote less."""
+
+    system: PlaceName
+    mode: NotRequired[str]
+    augment: NotRequired[str]
+    shown_as: NotRequired[ShownAs]
+    parser: NotRequired[PlaceName | None]
+    combined: NotRequired[Literal["alone", "else", "together"] | None]
+    taught: NotRequired[bool]
+    brackets: NotRequired[Number | None]
+    gold_of: NotRequired[PlaceName | None]
+
+
 class System(str):
     """The name of a system, with the fields that say what it is; equal to its plain name.
 
@@ -271,10 +289,6 @@ def _named(pair: list[Any]) -> list[Any]:
 class _Paper(TypedDict, total=False):
     alike: list[str]
     unlike: list[Annotated[list[Any], AfterValidator(_named)]]
-
-
-ShownAs = dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
-"""The ``FIELDS`` of a system that are known."""
 
 
 class Card(TypedDict):

@@ -5,8 +5,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import TypedDict
+
+from pipeline.core.documents import Count
+
 MOST_PLACES = 3
 """Places that are kept of a reason: enough to look at, and few enough to print."""
+
+
+class TallyForm(TypedDict):
+    """What is read of ``Tally.to_dict`` in a document."""
+
+    kept: Count
+    refused: dict[str, Count]
 
 
 @dataclass

@@ -20,7 +20,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
 from pipeline.core.parquet import MANIFEST, RECORDS, write_rows
-from pipeline.core.tally import Tally
+from pipeline.core.tally import Tally, TallyForm
 
 
 def resume_line(states: Sequence[State]) -> str | None:
@@ -55,15 +55,10 @@ def _listed(members: Sequence[int]) -> str:
     return ", ".join(map(str, members[:_SHOWN])) + more
 
 
-class _Tally(TypedDict):
-    kept: Count
-    refused: dict[str, Count]
-
-
 class _Facts(TypedDict):
     """What a unit's record says beside its files."""
 
-    tally: _Tally
+    tally: TallyForm
     notes: dict[str, Count]
 
 

@@ -161,13 +161,13 @@ def _over_sizes(
 ) -> list[Panel]:  # fmt: skip
     if not marks:
         return []
-    told = "; ".join(
+    alt = "; ".join(
         f"{short_name(system)}: "
         + ", ".join(f"{form.format(m.value)} at {metrics.label(size)}" for size, m in found.items())
         for system, found in marks.items()
     )
     svg = _lines(metrics, marks, y_label, zero=zero, name=name)
-    return [Panel(title, f"{title}, over labelled sentences: {told}", svg)]
+    return [Panel(title, f"{title}, over labelled sentences: {alt}", svg)]
 
 
 def _lines(metrics: Metrics, marks: _Marks, y_label: str, *, zero: bool, name: str) -> str:

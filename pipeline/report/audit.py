@@ -14,6 +14,7 @@ from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
 from pipeline.report.forms import WithOracle, WithoutOracle
 from pipeline.report.markdown import Row, Table
+from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, short_name, system_key
 
 _SHARES = {
@@ -23,7 +24,7 @@ _SHARES = {
     },
     "treebank": {"right": "Right", "other": "Other conjuncts", "distinct": "Distinct"},
 }  # fmt: skip
-"""What each judge tells of a folder of candidates, as fractions of the judged, and the heads of columns."""
+"""What each judge says of a folder of candidates, as fractions of the judged, and the heads of columns."""
 
 _LENGTHS = ("1", "2", "3-4", "5-8", "9+")
 _ENOUGH = 20  # judged candidates, below which nothing is said of how two shares differ
@@ -47,8 +48,8 @@ class Audit:
         return [e for e in self.filter if e["labelled"] == labelled and e["rejected"]["judged"]]
 
 
-def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | None, str]:
-    """The audit of a corpus, or None and why there is none.
+def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | None, Fact | None]:
+    """The audit of a corpus, or None and that there is none, and why.
 
     Args:
         corpus: its folder.
@@ -59,15 +60,11 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
     """
     path = corpus / "audit" / "audit.json"
     if not path.is_file():
-        return None, "audit/audit.json is not there"
+        return None, Fact("missing.audit")
     document = read_json(path, remedy=_REMEDY)
     if document.get("oracle") is False:
         check_form(document, WithoutOracle, path=path, remedy=_REMEDY)
-        return (
-            None,
-            "no grammar made this corpus and no candidate is a sentence of its treebank, so there is no "
-            "way to tell which annotations are right",
-        )
+        return None, Fact("missing.judge")
     check_form(document, WithOracle, path=path, remedy=_REMEDY)
     known = {str(system): system for system in systems}
     generation = [
@@ -80,7 +77,7 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
         for entry in document["filter"]
     ]
     filtered.sort(key=lambda e: (e["labelled"], system_key(e["system"])))
-    return Audit(tuple(generation), tuple(filtered), document.get("judge", "grammar")), ""
+    return Audit(tuple(generation), tuple(filtered), document.get("judge", "grammar")), None
 
 
 def read_verdicts(corpus: Path) -> dict[tuple[Path, str], str]:
@@ -107,16 +104,6 @@ def _labels(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     return [*known, *sorted(found - set(known))]
 
 
-_NOTES = {
-    "grammar": "Right: some reading of the sentence has exactly these conjuncts. Sensible: and that "
-    "reading joins only what goes together. Other conjuncts: it has readings, but none with "
-    "these. Repeats: the fill shares a content word with the reference. Distinct: fills unlike "
-    "any other of the sample.",
-    "treebank": "Right: the gold coordination there has exactly these conjuncts. Other conjuncts: it has "
-    "others, or there is none. Distinct: last conjuncts unlike any other of the sample.",
-}
-
-
 def annotation_table(audit: Audit) -> Table:
     """What generation's annotations are worth, a row for each folder of candidates."""
     return Table(
@@ -127,7 +114,7 @@ def annotation_table(audit: Audit) -> Table:
                  number(e["judged"])))
             for e in audit.generation
         ),
-        note=_NOTES[audit.judge],
+        note=Fact("notes.audit", judge=audit.judge),
     )  # fmt: skip
 
 
@@ -154,7 +141,7 @@ def _right(audit: Audit, title: str, field: str, heads: Mapping[str, str]) -> Ta
         rows.append(Row((entry["candidates"].name, *cells)))
     columns = ("Candidates", *heads.values())
     return Table(f"Right annotations (%) by {title}", columns, tuple(rows),
-                 note="How many were judged, in brackets.")  # fmt: skip
+                 note=Fact("notes.judged"))  # fmt: skip
 
 
 def filter_table(audit: Audit, metrics: Metrics) -> Table | None:
@@ -175,10 +162,7 @@ def filter_table(audit: Audit, metrics: Metrics) -> Table | None:
                            for head in (side, *(f"{name}, %" for name in sides))), "cleans"),
         tuple(rows),
         names=2,
-        note="A sample of the candidates that training examined, seeds pooled. With self-training "
-        "the boundaries judged are the predictor's own. Cleans: more of the accepted is right than of "
-        "the rejected, by two standard errors at least; no: less; open: neither, or fewer than "
-        f"{_ENOUGH} were judged on a side.",
+        note=Fact("notes.filter", enough=_ENOUGH),
     )  # fmt: skip
 
 

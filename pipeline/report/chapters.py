@@ -2,7 +2,7 @@
 
 A section is what stands under one heading: a table, with words and pictures. To add a table, write a
 function that yields its section and name it in that mapping. Where there is nothing to show it yields a
-sentence that says why, or nothing: ``comparisons`` are missing with the gains of ``accuracy`` and
+fact that says why, or nothing: ``comparisons`` are missing with the gains of ``accuracy`` and
 ``filtering`` with the audit of ``annotations``, which say so; without differences ``from_paper`` is empty.
 """
 
@@ -16,8 +16,10 @@ from pipeline.report import audit as audits
 from pipeline.report import provenance, training_curves
 from pipeline.report.audit import Audit
 from pipeline.report.charts import Panel
+from pipeline.report.comparisons import across_table, caveat, comparisons_table
+from pipeline.report.differences import differences
 from pipeline.report.examples import unfinished_folders
-from pipeline.report.findings import across_table, caveat, comparisons_table, findings
+from pipeline.report.findings import findings
 from pipeline.report.language_models import LanguageModel, model_tables, unkept
 from pipeline.report.markdown import Table
 from pipeline.report.paper_tables import (
@@ -27,7 +29,8 @@ from pipeline.report.paper_tables import (
     criteria_table,
     sizes_table,
 )
-from pipeline.report.results import Metrics, short_name
+from pipeline.report.prose import Fact
+from pipeline.report.results import Metrics
 from pipeline.report.sections import ExampleList, Part, Section
 
 
@@ -44,13 +47,13 @@ class Material:
     metrics: Metrics
     runs: Sequence[Run]
     audit: Audit | None
-    no_audit: str
+    no_audit: Fact | None
     models: Sequence[LanguageModel]
     examples: Sequence[ExampleList]
     generated: Sequence[ExampleList]
     seed: int
-    judging: Sequence[str]
-    unshown: Sequence[str]
+    judging: Sequence[Fact]
+    unshown: Sequence[Fact]
 
     @property
     def size(self) -> int:
@@ -68,13 +71,10 @@ def accuracy(found: Material) -> Iterator[Part]:
     metrics, block = found.metrics, found.metrics.block(found.size)
     gains = metrics.gains(block)
     panels = [*figures.accuracy_dots(block), *figures.gain_dots(gains)]
-    words = [" ".join(findings(metrics, found.runs))]
+    words = [Fact("findings.paragraph", found=findings(metrics, found.runs))]
     yield _of(accuracy_table(metrics, found.size), panels, name="accuracy", words=words)
     if not gains and any(result.system.has_candidates for result in block):
-        yield (
-            "No gains with intervals: evaluation/metrics.json has no comparison with a system without "
-            "candidates at equal annotation here; `conjoin evaluate --parser` makes such systems."
-        )
+        yield Fact("missing.gains")
 
 
 def ablation(found: Material) -> Iterator[Part]:
@@ -85,7 +85,7 @@ def ablation(found: Material) -> Iterator[Part]:
             yield _of(table, figures.ablation_dots(found.metrics.ablations(size)), name=name)
             name = ""
     if name:
-        yield "No ablation table: no run without filtering or synchronization."
+        yield Fact("missing.ablation")
 
 
 def sizes(found: Material) -> Iterator[Part]:
@@ -94,20 +94,19 @@ def sizes(found: Material) -> Iterator[Part]:
     if table := sizes_table(metrics):
         panels = [*figures.accuracy_over_sizes(metrics), *figures.gain_over_sizes(metrics)]
         single = figures.curves_over_sizes(metrics)[1]
-        names = "; ".join(short_name(system) for system in single)
-        note = f"Run at one |L| only, and so in the table alone: {names}." if single else ""
-        yield _of(table, panels, note=note if panels else "", name="figure-4")
+        note = Fact("notes.one_size", systems=single) if single and panels else None
+        yield _of(table, panels, note=note, name="figure-4")
         if not panels:
-            yield "No Figure 4: no system was run with two numbers of labelled sentences."
+            yield Fact("missing.curves")
     else:
-        label = metrics.label(found.size)
-        yield f"No Figure 4: only one number of labelled sentences, {label}."
+        yield Fact("missing.sizes", size=metrics.label(found.size))
 
 
 def comparisons(found: Material) -> Iterator[Part]:
     """Every comparison, and whether it is more than noise."""
     if table := comparisons_table(found.metrics):
-        yield Section(table.title, [caveat(found.metrics)], tables=[table])
+        doubt = caveat(found.metrics)
+        yield Section(table.title, [doubt] if doubt else [], tables=[table])
     if table := across_table(found.metrics):
         yield Section(table.title, tables=[table])
 
@@ -123,23 +122,17 @@ def training(found: Material) -> Iterator[Part]:
     return training_curves.training(found.runs, found.size, found.about, found.corpus)
 
 
-_JUDGES = {
-    "grammar": "Of each generated sentence, the grammar that made the corpus knows its readings.",
-    "treebank": "Of sentences that were harvested, the treebank has the gold coordinations; of generated "
-    "ones nobody knows.",
-}
-
-
 def annotations(found: Material) -> Iterator[Part]:
     """The audit of generation: shares of right annotations."""
     if not found.audit:
-        yield f"No annotation audit: {found.no_audit}."
+        if found.no_audit:
+            yield found.no_audit
     elif not found.audit.generation:
-        yield "No audit of generation: no candidates in the corpus folder."
+        yield Fact("missing.audited_candidates")
     else:
         yield Section(
             "Are the annotations right?",
-            [_JUDGES[found.audit.judge]],
+            [Fact("examples.judge", judge=found.audit.judge)],
             tables=[
                 audits.annotation_table(found.audit),
                 audits.label_table(found.audit),
@@ -160,33 +153,23 @@ def filtering(found: Material) -> Iterator[Part]:
         title = "Does the filter keep the right ones?"
         yield Section(title, tables=[table for table in tables if table])
     else:
-        yield "No audit of the filter: no run has judged candidates at hand."
+        yield Fact("missing.filter_audit")
 
 
 def generated(found: Material) -> Iterator[Part]:
     """Candidates of each generation as they were made, with nobody's choice among them."""
     if found.generated:
-        words = (
-            f"Drawn with seed {found.seed} and not chosen, from each generation’s first seed, before any "
-            "filter: the label, the sentence with its conjuncts in brackets (first the reference span, then "
-            "the fill), the candidate’s id, and the verdict of the grammar, if there is any."
-        )
-        yield Section("What each generation made", [words], examples=found.generated)
+        words = [Fact("examples.of_generations", seed=found.seed)]
+        yield Section("What each generation made", words, examples=found.generated)
     for folder in unfinished_folders(found.corpus):
-        yield f"No candidates of {folder}: what makes them has not finished."
+        yield Fact("missing.unfinished", folder=folder)
 
 
 def examples(found: Material) -> Iterator[Part]:
     """What each system accepted and rejected, for people to judge."""
     if found.examples:
-        words = (
-            f"Drawn with seed {found.seed} and not chosen, from the candidates that one run of each "
-            "system examined, as it judged them last: the predictor’s probability of these boundaries, "
-            "the label, the sentence with its conjuncts in brackets (first the reference span, then the "
-            "fill), the candidate’s id, and the verdicts of the grammar and of people, if there are any."
-        )
-        title = "What was accepted, and what rejected"
-        yield Section(title, [words, *found.judging], examples=found.examples)
+        words = [Fact("examples.of_systems", seed=found.seed), *found.judging]
+        yield Section("What was accepted, and what rejected", words, examples=found.examples)
     yield from found.unshown
 
 
@@ -196,12 +179,12 @@ def language_models(found: Material) -> Iterator[Part]:
         yield Section("Language models", tables=model_tables(found.models))
         yield from unkept(found.models)
     else:
-        yield "No language models: models/ has none."
+        yield Fact("missing.models")
 
 
 def from_paper(found: Material) -> Iterator[Part]:
     """Differences from the paper."""
-    if facts := provenance.differences(found.corpus, found.runs):
+    if facts := differences(found.corpus, found.runs):
         yield Section("What differs from the paper", facts=facts)
 
 
@@ -210,7 +193,7 @@ def times(found: Material) -> Iterator[Part]:
     if table := provenance.times_table(found.corpus):
         yield _of(table)
     else:
-        yield "No run times: times.json beside the corpus folder has none of this corpus."
+        yield Fact("missing.times")
 
 
 def counts(found: Material) -> Iterator[Part]:
@@ -224,9 +207,9 @@ def counts(found: Material) -> Iterator[Part]:
         yield Section("How it was made", named=made)
     if runs := provenance.runs_table(found.runs):
         yield Section(runs.title, tables=[runs])
-    for name, what in (("ingest.json", "corpus counts"), ("preparse.json", "parser figures")):
+    for name in ("ingest.json", "preparse.json"):
         if not (found.corpus / name).is_file():
-            yield f"No {what}: {name} is not there."
+            yield Fact("missing.card", file=name)
 
 
 CONTENTS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
@@ -251,9 +234,9 @@ CONTENTS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
 def _of(
     table: Table,
     panels: Sequence[Panel] = (),
-    note: str = "",
+    note: Fact | None = None,
     name: str = "",
-    words: Sequence[str] = (),
+    words: Sequence[Fact] = (),
 ) -> Section:
     """A section of one table, which gives it its title, and of what is drawn and said of it."""
     return Section(table.title, words, panels, note, tables=[table], wide=True, name=name)

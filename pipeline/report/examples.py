@@ -17,6 +17,7 @@ from pipeline.core.types import Candidate, Span, bracketed
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
 from pipeline.report.judgements import Judgement, wilson
+from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
 from pipeline.report.sections import Example, ExampleList
 
@@ -99,13 +100,13 @@ def example_lists(
     count: int,
     seed: int,
     judgements: Mapping[str, Judgement],
-) -> tuple[list[ExampleList], list[str]]:
+) -> tuple[list[ExampleList], list[Fact]]:
     """Examples of each system that filters at the main |L|, from its first run.
 
     Those of the better generator stand first and open.
 
     Returns:
-        The lists, and a line for each that cannot be shown.
+        The lists, and those that cannot be shown.
 
     Raises:
         InputError: a file is damaged, or a candidate that training judged is gone.
@@ -115,12 +116,12 @@ def example_lists(
     size = metrics.main
     filtering = [run for run in runs if run.mode == "filter" and run.labelled == size]
     if not filtering:
-        return [], ["No examples: no run that filters candidates."] if runs else []
+        return [], [Fact("missing.examples")] if runs else []
     verdicts, better = read_verdicts(corpus), better_generator(metrics)
     sources = {run.folder: candidates_at_hand(run, corpus) for run in filtering}
     lacking = not_at_hand([run for run in filtering if not sources[run.folder]])
     found: list[ExampleList] = []
-    missing = [f"{lacking} Examples cannot show them."] if lacking else []
+    missing = [Fact("missing.candidates_shown", lacking=lacking)] if lacking else []
     systems = {run.system for run in filtering}
     for system in sorted(systems, key=lambda s: (s != better, system_key(s))):
         usable = (
@@ -131,39 +132,32 @@ def example_lists(
             and (scored := run.folder / "scored.parquet").is_file()
         )
         if not (first := next(usable, None)):
-            missing.append(f"No examples of {system_phrase(system)}: its files are not there.")
+            missing.append(Fact("missing.examples_of", system=system))
             continue
         accepted, rejected = (
             [
-                replace(e, sensible=by_hand.sensible, note=by_hand.note)
-                if (by_hand := judgements.get(e.candidate_id))
+                replace(e, sensible=judgement.sensible, note=judgement.note)
+                if (judgement := judgements.get(e.candidate_id))
                 else e
                 for e in drawn
             ]
             for drawn in draw_examples(first, count, seed, verdicts)
         )
-        told = _judged(accepted, rejected) if judgements else ""
+        by_hand = _judged(accepted, rejected) if judgements else None
         title = f"{system_phrase(system)}, {metrics.phrase(size)}, seed {first[0]}"
-        found.append(ExampleList(title, accepted, rejected, folded=bool(found), judged=told))
+        found.append(ExampleList(title, accepted, rejected, folded=bool(found), judged=by_hand))
     return found, missing
 
 
-def _judged(accepted: Sequence[Example], rejected: Sequence[Example]) -> str:
-    """What people judged of one system's examples, in a sentence with 95 % intervals."""
-    total, parts = len(accepted) + len(rejected), []
-    left = sum(e.sensible is None for e in (*accepted, *rejected))
-    if left == total:
-        return f"None of these {left} is judged by hand."
-    for side, name in ((accepted, "accepted"), (rejected, "rejected")):
-        verdicts = [e.sensible for e in side if e.sensible is not None]
-        yes, bounds = sum(verdicts), ""
-        if verdicts:
-            low, high = wilson(yes, len(verdicts))
-            bounds = f" ({100 * low:.0f} to {100 * high:.0f} %)"
-        parts.append(f"{yes} of {len(verdicts)} {name}{bounds}")
-    told = f"{' and '.join(parts)} are sensible English (judged by hand; 95 % interval by Wilson)."
-    are = "is" if left == 1 else "are"
-    return told + (f" {left} of the {total} shown {are} not judged." if left else "")
+def _judged(accepted: Sequence[Example], rejected: Sequence[Example]) -> Fact:
+    """What people judged of one system's examples: (side, sensible, judged, 95 % interval) of each side."""
+    sides = []
+    for name, examples in (("accepted", accepted), ("rejected", rejected)):
+        verdicts = [e.sensible for e in examples if e.sensible is not None]
+        yes, count = sum(verdicts), len(verdicts)
+        sides.append((name, yes, count, wilson(yes, count) if count else None))
+    shown = len(accepted) + len(rejected)
+    return Fact("examples.by_hand", sides=sides, shown=shown, left=shown - sum(s[2] for s in sides))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 
 from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, FileName, Number, PlaceName
-from pipeline.core.runs import ShownAs
+from pipeline.core.runs import SystemRow
+from pipeline.core.tally import TallyForm
 from pipeline.core.types import CATEGORIES, CRITERIA
 
 
@@ -34,12 +35,6 @@ _Figures = Annotated[dict[str, _Share], AfterValidator(_by_category)]
 
 
 class _Tally(TypedDict, total=False):
-    seen: Count
-    kept: Count
-    refused: _Counts
-
-
-class _WholeTally(TypedDict):
     kept: Count
     refused: _Counts
 
@@ -66,7 +61,6 @@ class Parsed(TypedDict, total=False):
     parser: str
     unlabelled: _Tally
     training: _ParserTraining | None
-    annotation: list[Part]
 
 
 class _Made(TypedDict, total=False):
@@ -88,19 +82,6 @@ class _Made(TypedDict, total=False):
 
 class _MadeOf(TypedDict, total=False):
     targets: str | None
-
-
-class Generated(TypedDict):
-    """``manifest.json`` of a folder of candidates: what made them."""
-
-    settings: NotRequired[_Made]
-    inputs: NotRequired[_MadeOf]
-
-
-class Counted(TypedDict):
-    """The same document: what came of it."""
-
-    tally: _WholeTally
 
 
 class _Distance(TypedDict):
@@ -127,10 +108,18 @@ class Selection(TypedDict):
     sample: NotRequired[_Sample]
 
 
-class Selected(TypedDict):
-    """The same document, of candidates that were chosen: from what, how, and what was left out."""
+class Generated(TypedDict):
+    """``manifest.json`` of a folder of candidates: what made them, or how they were chosen."""
 
+    settings: NotRequired[_Made]
+    inputs: NotRequired[_MadeOf]
     selection: NotRequired[Selection]
+
+
+class Counted(Generated):
+    """The same document: what came of it."""
+
+    tally: TallyForm
 
 
 class _Overlap(TypedDict, total=False):
@@ -175,19 +164,10 @@ class _RunAccuracy(TypedDict):
     overall: _Share
 
 
-class _EvaluatedRun(TypedDict):
-    system: PlaceName
-    mode: NotRequired[str]
+class _EvaluatedRun(SystemRow):
     labelled: Count
     seed: Count
     accuracy: _RunAccuracy
-    augment: NotRequired[str]
-    shown_as: NotRequired[ShownAs]
-    parser: NotRequired[PlaceName | None]
-    combined: NotRequired[Literal["alone", "else", "together"] | None]
-    taught: NotRequired[bool]
-    brackets: NotRequired[Number | None]
-    gold_of: NotRequired[PlaceName | None]
     annotation: NotRequired[list[Part]]
 
 

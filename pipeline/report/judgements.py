@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pipeline.core import console
 from pipeline.core.errors import InputError
 from pipeline.core.files import require_regular, write_text
+from pipeline.report.prose import Fact
 from pipeline.report.sections import ExampleList
 
 _COLUMNS = ("candidate_id", "sensible", "note")
@@ -85,46 +86,39 @@ def offer_sheet(
     *,
     given: Path | None,
     order: Callable[[str], str],
-) -> list[str]:
+) -> list[Fact]:
     """Write the sheet to fill in, unless that would lose verdicts; what to say of judging.
 
     ``given`` is the file that the judgements are from. The ``order`` of candidates is that of the
-    draw over all systems, and neither the system nor the filter's verdict is told: whoever judges
+    draw over all systems, and the sheet has neither the system nor the filter's verdict: whoever judges
     should not know them.
     """
     shown = {e.candidate_id: e for group in examples for e in (*group.accepted, *group.rejected)}
     if not shown:
         return []
-    words = []
+    facts = []
     # What stands in no other file must be shown to be written again.
     own = given is not None and given.resolve() == path.resolve()
     safe = {name: j for name, j in judgements.items() if name in shown or not own}
     if _loses(path, safe):
-        words.append(
-            f"{path.name} beside this page holds verdicts that a new sheet would lose, and is left as it is."
-        )
-        console.say(f"{path}: {words[0]}")
+        facts.append(Fact("examples.sheet_kept", sheet=path.name))
+        console.say(f"{path}: {facts[0]}")
     else:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow([*_COLUMNS, _TEXT])
         for name in sorted(shown, key=order):
             verdict, note = judgements.get(name, (None, ""))
-            told = {True: "yes", False: "no", None: ""}[verdict]
-            writer.writerow([name, told, note, shown[name].text])
+            cell = {True: "yes", False: "no", None: ""}[verdict]
+            writer.writerow([name, cell, note, shown[name].text])
         write_text(path, buffer.getvalue())
     if left := len(shown.keys() - judgements.keys()):
-        words.append(
-            f"To have {f'the other {left}' if judgements else 'them'} judged by hand, write yes or "
-            f"no under “sensible” in {path.name} beside this page, which tells neither the system nor what "
-            f"the filter said, and run conjoin report CORPUS --judgements CORPUS/report/{path.name}."
-        )
+        some = left if judgements else None
+        facts.append(Fact("examples.to_judge", sheet=path.name, left=some))
     if strange := len(judgements.keys() - shown.keys()):
-        words.append(
-            f"{strange:,} of the {len(judgements):,} judgements are of candidates not shown here."
-        )
-        console.say(f"{given}: {words[-1]}")
-    return words
+        facts.append(Fact("examples.not_shown", count=strange, judgements=len(judgements)))
+        console.say(f"{given}: {facts[-1]}")
+    return facts
 
 
 def _loses(path: Path, kept: Mapping[str, Judgement]) -> bool:

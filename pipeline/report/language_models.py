@@ -13,6 +13,7 @@ from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name
 from pipeline.core.runs import read_records
 from pipeline.report.forms import Look, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
+from pipeline.report.prose import Fact
 from pipeline.report.results import generator_name, model_system
 
 _COLUMNS = ("model", "seed", "step", "epoch", "tokens", "loss", "learning_rate", "validation_loss",
@@ -145,11 +146,7 @@ def _took(models: Sequence[LanguageModel]) -> Table:
         }
         for model in models
     ]
-    note = (
-        "Tokens read: over all epochs; of a continued model those since its base. Perplexity, of held-out "
-        "text, compares models of one objective, family and vocabulary only."
-    )
-    return records_table("What their training took", records, note=note)
+    return records_table("What their training took", records, note=Fact("notes.training_took"))
 
 
 def _read_by(models: Sequence[LanguageModel]) -> Table:
@@ -170,37 +167,40 @@ def _read_by(models: Sequence[LanguageModel]) -> Table:
             "digest of text": str(model.card.get("text_digest") or "–")[:8],
         })  # fmt: skip
     adapted = any(model.adapted for model in models)
-    twins = ["Twins: two for each coordinator of the parsed sentences."] if adapted else []
-    note = " ".join([*twins, *_reasons(models)])
-    return records_table("What they read", records, names=2, note=note)
+    counts = _reasons(models)
+    note = Fact("notes.texts_read", twins=adapted, counts=counts)
+    return records_table(
+        "What they read", records, names=2, note=note if counts or adapted else None
+    )
 
 
-def _reasons(models: Sequence[LanguageModel]) -> list[str]:
-    """Why sentences were refused, and how dev or test was found in them; said once for equal counts."""
-    told: dict[str, list[str]] = {}
+def _reasons(
+    models: Sequence[LanguageModel],
+) -> list[tuple[list[str], dict[str, int], dict[str, int]]]:
+    """Why sentences were refused, and how dev or test was found in them: models with equal counts once."""
+    groups: list[tuple[list[str], dict[str, int], dict[str, int]]] = []
     for model in models:
-        texts, overlap = (model.card.get(key) or {} for key in ("texts", "overlap"))
-        found = {"refused": texts.get("refused"), "of dev or test": overlap.get("found")}
-        parts = [
-            f"{what}: " + ", ".join(f"{k} {v:,}" for k, v in sorted(counts.items()))
-            for what, counts in found.items()
-            if counts
-        ]
-        if parts:
-            told.setdefault("; ".join(parts), []).append(_called(model, models))
-    return [f"{', '.join(names)}: {text}." for text, names in told.items()]
+        refused = (model.card.get("texts") or {}).get("refused") or {}
+        found = (model.card.get("overlap") or {}).get("found") or {}
+        same = next((g for g in groups if g[1:] == (refused, found)), None)
+        if same:
+            same[0].append(_called(model, models))
+        elif refused or found:
+            listed = dict(sorted(refused.items())), dict(sorted(found.items()))
+            groups.append(([_called(model, models)], *listed))
+    return groups
 
 
-def unkept(models: Sequence[LanguageModel]) -> Iterator[str]:
-    """A line for each thing that models of earlier versions did not keep."""
+def unkept(models: Sequence[LanguageModel]) -> Iterator[Fact]:
+    """What models of earlier versions did not keep."""
     trained = [model for model in models if not model.ready]
     for what, lacking in (
         ("learning curves", [m for m in trained if not m.looks]),
         ("training time", [m for m in trained if not m.timing]),
     ):
         if lacking:
-            named = ", ".join(dict.fromkeys(_called(m, models) for m in lacking))
-            yield f"No {what} of these language models, which did not keep it: {named}."
+            names = list(dict.fromkeys(_called(model, models) for model in lacking))
+            yield Fact("missing.of_models", what=what, models=names)
 
 
 def _called(model: LanguageModel, models: Sequence[LanguageModel]) -> str:

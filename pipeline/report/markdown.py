@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.core.markdown import number, plain
+from pipeline.report.prose import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,12 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     names: int = 1
-    note: str = ""
+    note: Fact | None = None
     repeats: bool = False
 
 
 def records_table(
-    title: str, records: Iterable[Mapping[str, Any]], names: int = 1, note: str = ""
+    title: str, records: Iterable[Mapping[str, Any]], names: int = 1, note: Fact | None = None
 ) -> Table:
     """A table of records: columns in the order the keys first appear, a dash for what is missing."""
     listed = list(records)

@@ -10,16 +10,14 @@ from pipeline.core import console
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
-from pipeline.core.markdown import points
 from pipeline.core.runs import ELSE, NO_TWINS, TOGETHER, Run, candidates_at_hand
 from pipeline.report.forms import Generated
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
+from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, Metrics, read_generation
 
 _STEPS = 3
-_WORTH = (
-    0.01  # a gain that more seeds may still show; with less possible they are not worth their time
-)
+_WORTH = 0.01  # a gain that more seeds may still show: less is not worth their time
 _MANY = 20  # seeds: more have never changed an answer here
 
 
@@ -27,7 +25,7 @@ _MANY = 20  # seeds: more have never changed an answer here
 class Step:
     """A piece of advice and the command that follows it."""
 
-    text: str
+    text: Fact
     command: str
 
 
@@ -55,10 +53,10 @@ def _steps(
         yield from _use(good, own, corpus, root)
     yield from _more(metrics, found, runs, corpus, root)
     if all(verdict.kind == ALONE for verdict in found):
-        yield Step("Make candidates and train with them:", "conjoin repro")
+        yield Step(Fact("next_steps.make"), "conjoin repro")
     elif not good and not _has_attested(corpus):
         yield Step(
-            "Try attested fills: constituents that somebody wrote, chosen by a language model:",
+            Fact("next_steps.attested"),
             _command("conjoin generate", root, "--lm bert --fills attested"),
         )
 
@@ -83,15 +81,17 @@ def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterato
         shown = _inside(predictor, corpus, root) if predictor.is_dir() else ""
         if folder:
             candidates = _inside(folder, corpus, root)
-            twins = f", with --augment {run.system.augment}" * (run.system.augment != NO_TWINS)
-            yield Step(
-                f"Learn from {candidates.removeprefix(f'{root}/')}{twins}, which gains most with "
-                f"{good.phrase}. Read some of it:",
-                _command("conjoin browse", candidates),
+            twins = run.system.augment if run.system.augment != NO_TWINS else ""
+            learn = Fact(
+                "next_steps.learn",
+                folder=candidates.removeprefix(f"{root}/"),
+                twins=twins,
+                size=good.phrase,
             )
+            yield Step(learn, _command("conjoin browse", candidates))
         if shown:
             yield Step(
-                "Find coordinations in your own text, a sentence a line:",
+                Fact("next_steps.predict"),
                 _command("conjoin predict", shown, f"TEXT{_parser(good, run, corpus, root)}"),
             )
         if folder or shown:
@@ -113,7 +113,7 @@ def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
 def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -> str | None:
     """What ``evaluate --parser`` calls the parser whose trees the best system's candidates rest on.
 
-    None where that is not told: they are not at hand, or their manifest leaves it open.
+    None where that is not known: they are not at hand, or their manifest leaves it open.
     """
     system = verdict.best.system.predictor if verdict.best else None
     own = [run for run in runs if (run.labelled, run.system) == (verdict.labelled, system)]
@@ -148,43 +148,44 @@ def _more(
     open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
     if open_:
         first = open_[0]
-        seeds = len(first.gain.seeds) if first.gain else 0
-        few = "one seed is too few" if seeds == 1 else f"{seeds} seeds are too few"
-        why = few if first.kind == FEW else f"{seeds} leave an interval that includes 0"
-        numbers = ",".join(str(n) for n in range(max(5, min(2 * seeds, _MANY))))
+        numbers = ",".join(str(n) for n in range(max(5, min(2 * first.seeds, _MANY))))
+        few = first.kind == FEW
         yield Step(
-            f"More seeds with {first.phrase}: {why}. Add --preset if you ran one:",
+            Fact("next_steps.seeds", size=first.phrase, seeds=first.seeds, few=few),
             f"conjoin repro --set 'seeds=[{numbers}]'",
         )
     for verdict in found:
         if verdict.kind == WITHOUT:
-            if any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
-                if _trees_are_gold(corpus):
-                    yield Step(
-                        "The trees are the treebank's own, which no system at work would have. Let a parser "
-                        "make them, and generate and train again:",
-                        _command("conjoin preparse", root, "--parser train"),
-                    )
-                    continue
-                parser = _parser_of_candidates(verdict, runs, corpus)
-                name = "NAME" if parser is None else shlex.quote(console.one_line(parser))
-                called = ", by its NAME," * (parser is None)
-                yield Step(
-                    f"Put the parser that made the candidates{called} beside the baseline with "
-                    f"{verdict.phrase}, to have something of equal annotation:",
-                    _command("conjoin evaluate", root, f"--parser {name}"),
-                )
-                continue
-            alone = _alone(metrics, verdict, root)
-            yield Step(f"Train a baseline with {verdict.phrase}:", alone)
+            yield _to_compare(metrics, verdict, runs, corpus, root)
     lost = [v for v in found if v.gain and v.kind in (UNCLEAR, WORSE) and v not in open_]
     if lost:
-        most = max(v.gain.high for v in lost if v.gain)
-        sizes = " and ".join(metrics.label(v.labelled) for v in lost)
         yield Step(
-            f"With |L| = {sizes} train on L alone: the best system gains at most {points(most)} points.",
+            Fact(
+                "next_steps.alone",
+                sizes=[metrics.label(v.labelled) for v in lost],
+                most=max(v.gain.high for v in lost if v.gain),
+            ),
             _alone(metrics, lost[0], root),
         )
+
+
+def _to_compare(
+    metrics: Metrics, verdict: Verdict, runs: Sequence[Run], corpus: Path, root: str
+) -> Step:
+    """What makes something of equal annotation where there is nothing."""
+    if not any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
+        return Step(
+            Fact("next_steps.baseline", size=verdict.phrase), _alone(metrics, verdict, root)
+        )
+    if _trees_are_gold(corpus):
+        command = _command("conjoin preparse", root, "--parser train")
+        return Step(Fact("next_steps.parse"), command)
+    parser = _parser_of_candidates(verdict, runs, corpus)
+    name = "NAME" if parser is None else shlex.quote(console.one_line(parser))
+    return Step(
+        Fact("next_steps.parser", size=verdict.phrase, known=parser is not None),
+        _command("conjoin evaluate", root, f"--parser {name}"),
+    )
 
 
 def _alone(metrics: Metrics, verdict: Verdict, root: str) -> str:

@@ -6,8 +6,9 @@ from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
 from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES, CRITERIA
-from pipeline.report.findings import interval
+from pipeline.report.comparisons import interval
 from pipeline.report.markdown import Row, Table
+from pipeline.report.prose import Fact
 from pipeline.report.results import (
     Metrics,
     Result,
@@ -29,10 +30,6 @@ DEFINITIONS = {
 
 _GAIN = ("Gain", "95 % interval")
 ANNOTATED = "annotated"
-_ANNOTATION = (
-    "Annotated: what people had annotated for a row, behind a plus sign what chose epochs; rows that differ "
-    "in it are no comparison of methods."
-)
 
 _Value = Callable[[Result], tuple[float | None, float | None]]
 
@@ -58,26 +55,19 @@ def accuracy_table(metrics: Metrics, labelled: int) -> Table:
         (ANNOTATED, "Model", heads[0].capitalize(), *(_GAIN if gains else ()), *heads[1:], "seeds"),
         tuple(_annotated(rows, shown)),
         names=2,
-        note="Outer boundary per coordinator, mean ± sample standard deviation over seeds; instances "
-        f"in brackets. Overall includes minor categories. {_ANNOTATION}"
-        + (
-            f" Gain: points over {_over(metrics, shown)}, bold where it is more than noise: its interval, a "
-            f"bootstrap over seeds and test {metrics.resampled}, leaves 0 out, and there are three seeds at "
-            "least."
-            if gains
-            else ""
-        )
-        + _unfiltered([result.system for result in shown]),
+        note=Fact(
+            "notes.accuracy",
+            rivals=_rivals(metrics, shown) if gains else [],
+            resampled=metrics.resampled,
+            unfiltered=_unfiltered([result.system for result in shown]),
+        ),
     )
 
 
-def _over(metrics: Metrics, shown: Sequence[Result]) -> str:
+def _rivals(metrics: Metrics, shown: Sequence[Result]) -> list[System]:
     """What the gains of a table are over, at equal annotation."""
-    rivals = {r.system for result in shown if (r := metrics.rival(result))}
-    if len(rivals) == 1 and all(rival.is_baseline for rival in rivals):
-        return "the baseline at equal annotation"
-    named = "; ".join(short_name(rival) for rival in sorted(rivals, key=system_key))
-    return f"the best of the same annotation without candidates (here: {named})"
+    rivals = {rival.system for result in shown if (rival := metrics.rival(result))}
+    return sorted(rivals, key=system_key)
 
 
 def _annotated(rows: Iterable[Row], block: Sequence[Result]) -> Iterator[Row]:
@@ -90,14 +80,16 @@ def _annotated(rows: Iterable[Row], block: Sequence[Result]) -> Iterator[Row]:
         level = result.level
 
 
-def _unfiltered(systems: Iterable[System]) -> str:
-    """Which systems learn without a filter from the start, as their names do not tell; else nothing."""
-    names = [
-        short_name(s)
-        for s in systems
-        if s.mode == "no-filter" and s.generator and not s.variation and s.combined is None
+def _unfiltered(systems: Iterable[System]) -> list[System]:
+    """Those that learn without a filter from the start, as their names do not tell."""
+    return [
+        system
+        for system in systems
+        if system.mode == "no-filter"
+        and system.generator
+        and not system.variation
+        and system.combined is None
     ]
-    return f" Learned from without a filter: {'; '.join(names)}." if names else ""
 
 
 def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
@@ -136,9 +128,7 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         (ANNOTATED, "Setting", "Overall", *more, "seeds"),
         tuple(_annotated(rows, known)),
         names=2,
-        note="− filtering: δ = 0. − sync + self-train: only S′(1) is filled, and the predictor sets the "
-        "boundaries itself. ∗ and brackets: not in the paper; Δ of a name with brackets: over the "
-        "generator without what they say, or the control for it." + _unfiltered(there),
+        note=Fact("notes.ablation", unfiltered=_unfiltered(there)),
     )
 
 
@@ -163,7 +153,7 @@ def sizes_table(metrics: Metrics) -> Table | None:
         ("|L|", ANNOTATED, "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
         tuple(rows),
         names=3,
-        note=_ANNOTATION,
+        note=Fact("notes.sizes"),
     )
 
 
@@ -180,9 +170,7 @@ def criteria_table(metrics: Metrics, labelled: int) -> Table:
         (ANNOTATED, "Model", *CRITERIA, "seeds"),
         tuple(_annotated(rows, block)),
         names=2,
-        note=f"{metrics.instances['overall']:,} instances. Of a structure of three or more conjuncts "
-        "only “whole” can be right where a predictor gives it, for that is an endpoint pair. "
-        f"{_ANNOTATION}",
+        note=Fact("notes.criteria", instances=metrics.instances["overall"]),
     )
 
 

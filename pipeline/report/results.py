@@ -280,7 +280,7 @@ class Metrics:
     def parse(document: Mapping[str, Any], systems: Iterable[System] = ()) -> "Metrics":
         """Read the document; ``comparisons``, and the draws' names, may be missing from it.
 
-        Which comparisons are of one level of annotation is told from the runs. Of a document of an earlier
+        The runs say which comparisons are of one level of annotation. Of a document of an earlier
         version, which does not say what was annotated, no two systems are.
 
         Args:
@@ -299,7 +299,7 @@ class Metrics:
             records.setdefault(cell, {})[run["seed"]] = record
         levels = {cell: shared_level(each) for cell, each in records.items()}
         corpus = document.get("corpus", "")
-        told = {
+        annotated = {
             cell: " or ".join(dict.fromkeys(described(each, corpus) for each in found.values()))
             for cell, found in records.items()
         }
@@ -315,7 +315,7 @@ class Metrics:
                 },
                 by_seed=scores[cell],
                 level=levels[cell],
-                annotated=told[cell],
+                annotated=annotated[cell],
             )
             for entry in document["summary"]
             for cell in [(entry["system"], entry["labelled"])]
@@ -461,6 +461,23 @@ def _common(result: Result, other: Result) -> list[float]:
     ]
 
 
+ONE_SEED, FEW_SEEDS, UNCLEAR, CLEAR = "one seed", "few seeds", "unclear", "clear"
+
+
+def certainty(gain: Comparison) -> str:
+    """What the interval of a gain and the seeds behind it allow to say.
+
+    Returns:
+        ``ONE_SEED``: nothing; ``UNCLEAR``: the interval includes 0; ``FEW_SEEDS``: it does not, but the
+        seeds are too few; ``CLEAR``: the gain, or loss, is more than noise.
+    """
+    if len(gain.seeds) < 2:
+        return ONE_SEED
+    if not gain.clear:
+        return UNCLEAR
+    return CLEAR if len(gain.seeds) >= ENOUGH else FEW_SEEDS
+
+
 def more_than_noise(gain: Comparison) -> bool:
     """Whether the interval leaves 0 out, and enough seeds stand behind it to say so."""
-    return gain.clear and len(gain.seeds) >= ENOUGH
+    return certainty(gain) == CLEAR

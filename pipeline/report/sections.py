@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape as escape_xml
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pipeline.core.markdown import code_span, plain
 from pipeline.report.charts import INK, MUTED, PALETTE, Panel
 from pipeline.report.markdown import Table, markdown
+from pipeline.report.prose import Fact, templates
 
 VERDICTS = {
     "right": ("✓", "right"),
@@ -56,7 +56,7 @@ class Example:
 class ExampleList:
     """What one system accepted and rejected, or what was ``drawn`` of one folder of candidates.
 
-    ``folded`` lists open on demand. ``judged`` says how much of it people found sensible; empty where
+    ``folded`` lists open on demand. ``judged`` says how much of it people found sensible; None where
     nobody was asked.
     """
 
@@ -64,7 +64,7 @@ class ExampleList:
     accepted: Sequence[Example] = field(repr=False, default=())
     rejected: Sequence[Example] = field(repr=False, default=())
     folded: bool = False
-    judged: str = ""
+    judged: Fact | None = None
     drawn: Sequence[Example] = field(repr=False, default=())
 
     @property
@@ -84,18 +84,18 @@ class Section:
     """
 
     title: str
-    words: Sequence[str] = ()
+    words: Sequence[Fact] = ()
     panels: Sequence[Panel] = ()
-    note: str = ""
+    note: Fact | None = None
     tables: Sequence[Table] = ()
-    facts: Sequence[str] = ()
-    named: Sequence[tuple[str, str]] = ()
+    facts: Sequence[Fact] = ()
+    named: Sequence[tuple[str, str | Fact]] = ()
     examples: Sequence[ExampleList] = ()
     wide: bool = False
     name: str = ""
 
     @property
-    def told(self) -> bool:
+    def has_text(self) -> bool:
         """Whether there is something to it besides pictures."""
         return any((self.tables, self.facts, self.named, self.examples))
 
@@ -108,9 +108,9 @@ class Chapter:
     sections: Sequence[Section]
 
     @property
-    def told(self) -> bool:
+    def has_text(self) -> bool:
         """Whether a section has something to it besides pictures."""
-        return any(section.told for section in self.sections)
+        return any(section.has_text for section in self.sections)
 
     @property
     def anchors(self) -> list[str]:
@@ -119,25 +119,17 @@ class Chapter:
         return [anchor + (f"-{n}" if n > 1 else "") for n in range(1, len(self.sections) + 1)]
 
 
-Part = Section | str
-"""A section, or a sentence on something that is not there and why."""
+Part = Section | Fact
+"""A section, or that something is not there and why."""
 
 
 def render(name: str, context: Mapping[str, Any]) -> str:
     """``report.md`` or ``report.html`` from its template below ``pipeline/resources/report``."""
-    environment = Environment(
-        loader=PackageLoader("pipeline", "resources/report"),
-        # Corpus text is data: in HTML every value is escaped, in Markdown it stands in code spans.
-        autoescape=name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templates(html=name.endswith(".html"))
     environment.filters.update(
-        markdown=markdown, code=code_span, plain=plain, svg=Markup, figure=_figure,
-        capfirst=lambda text: text[:1].upper() + text[1:],
-    )  # fmt: skip
+        markdown=markdown, code=code_span, plain=plain, svg=Markup, figure=_figure
+    )
+    environment.globals["say"] = Fact
     text = environment.get_template(f"{name}.jinja").render(
         palette=PALETTE, verdicts=VERDICTS, **context
     )
@@ -173,7 +165,7 @@ def picture(section: Section) -> str:
             height = f'height="{width * _ratio(panel):.1f}" '
             parts.append(panel.svg.replace("<svg ", f"<svg {place}{height}", 1))
         y += width * max(_ratio(panel) for panel in row) + 20 + _GAP / 2
-    for line in textwrap.wrap(section.note, 125):
+    for line in textwrap.wrap(str(section.note or ""), 125):
         y += 17
         parts.append(_text(line, _MARGIN, y, 12, colour=MUTED))
     y += _GAP

@@ -11,6 +11,7 @@ from pipeline.core import console
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
+from pipeline.core.markdown import points
 from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, Material
@@ -20,6 +21,7 @@ from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
 from pipeline.report.opening import Verdict, headline, opening_panels, unhelpful, verdicts
+from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
 from pipeline.report.sections import Chapter, Section, picture, render
 from pipeline.report.settings import Report
@@ -32,8 +34,8 @@ def run(settings: Report) -> None:
     Raises:
         InputError: ``evaluation/metrics.json`` is missing, or a file is damaged.
     """
-    found, out = _material(settings), settings.corpus / "report"
-    chapters, missing = _chapters(found)
+    found, out = read_material(settings), settings.corpus / "report"
+    chapters, missing = chapters_of(found)
     answers = verdicts(found.metrics)
     panels = opening_panels(found.metrics, answers)
     opening = Section("Does generation help?", panels=panels, wide=True, name="opening")
@@ -54,23 +56,23 @@ def run(settings: Report) -> None:
         write_text(out / name, text)
     sections = [section for chapter in chapters for section in chapter.sections]
     _write_pictures(out / "pictures", [opening, *sections])
-    _tell(answers, found.metrics.split)
+    _print(answers, found.metrics.split)
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
 
 
-def _chapters(found: Material) -> tuple[list[Chapter], list[str]]:
-    """The chapters that there are, and sentences on what is not there."""
+def chapters_of(found: Material) -> tuple[list[Chapter], list[Fact]]:
+    """The chapters that there are, and what is not there."""
     chapters, missing = [], []
     for name, make in CONTENTS.items():
         parts = list(make(found))
         sections = [part for part in parts if isinstance(part, Section)]
-        missing += [part for part in parts if isinstance(part, str)]
+        missing += [part for part in parts if isinstance(part, Fact)]
         if sections:
             chapters.append(Chapter(name, sections))
     return chapters, missing
 
 
-def _material(settings: Report) -> Material:
+def read_material(settings: Report) -> Material:
     """Everything that the report is made from; the sheet of examples to judge is written."""
     corpus = settings.corpus
     runs, models = read_runs(corpus), read_models(corpus)
@@ -102,20 +104,22 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
             write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _tell(answers: Sequence[Verdict], split: str) -> None:
+def _print(answers: Sequence[Verdict], split: str) -> None:
     """Print what the report opens with: a row for each |L| and level of annotation, then the headline."""
     rows = [
         (
-            str(each.labelled), each.best.annotated if each.best else "", each.accuracies,
-            each.difference.removesuffix(" points"), each.interval,
+            str(each.labelled), each.best.annotated if each.best else "",
+            str(Fact("opening.accuracies", verdict=each)),
+            points(each.gain.gain) if each.gain else "",
+            str(Fact("opening.interval", gain=each.gain)) if each.gain else "",
         )
         for each in answers
     ]  # fmt: skip
     console.table(
-        f"Outer boundaries found on {split}: the best without candidates → the best with",
+        str(Fact("opening.figures", split=split)),
         ("|L|", "annotated", "without → with", "gain", "interval"), rows,
     )  # fmt: skip
-    console.say(headline(answers))
+    console.say(str(headline(answers)))
 
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
@@ -127,10 +131,10 @@ def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     return metrics
 
 
-def _judgements(path: Path | None) -> tuple[Mapping[str, Judgement], list[str]]:
-    """The verdicts of people, if there are any, and a line where the file named is not there."""
+def _judgements(path: Path | None) -> tuple[Mapping[str, Judgement], list[Fact]]:
+    """The verdicts of people, if there are any, and that the file named is not there."""
     if path is None or path.is_file():
         return read_judgements(path) if path else {}, []
-    text = f"No judgements by hand: {path} is not there."
-    console.say(text)
-    return {}, [text]
+    fact = Fact("missing.judgements", path=path)
+    console.say(str(fact))
+    return {}, [fact]

@@ -16,6 +16,7 @@ from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, System, candidates_at_h
 from pipeline.report.charts import Line, Panel, Points, key_of, line_chart, mean_of
 from pipeline.report.examples import fill_statistics
 from pipeline.report.markdown import Row, Table, csv_text
+from pipeline.report.prose import Fact
 from pipeline.report.results import baseline_of, short_name, system_key, system_name
 from pipeline.report.sections import Part, Section
 
@@ -30,7 +31,7 @@ def training(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Iterat
         InputError: a shard of the runs' candidates is damaged.
     """
     if not runs:
-        yield "No learning curves, acceptance figures or examples: no run folders here."
+        yield Fact("missing.runs")
         return
     block = [run for run in runs if run.labelled == size]
     accepted, table = acceptance(block), acceptance_table(block, corpus)
@@ -38,32 +39,19 @@ def training(runs: Sequence[Run], size: int, about: str, corpus: Path) -> Iterat
         title = f"Acceptance over training, {about}"
         yield Section(title, panels=accepted, tables=[table], wide=True, name="acceptance")
     if not accepted:
-        why = (
-            "no validation happened after candidates joined, or too few were examined"
-            if any(run.mode in _INSPECTING for run in block)
-            else "only runs that inspect no candidates (baseline or δ = 0)"
-        )
-        yield f"No acceptance figures for {about}: {why}."
+        inspecting = any(run.mode in _INSPECTING for run in block)
+        yield Fact("missing.acceptance", size=about, inspecting=inspecting)
     elif not any(BY_LENGTH in record for run in block for record in run.history):
-        yield (
-            f"No acceptance by length of the fill for {about}: these runs are of a version that did "
-            "not record it."
-        )
+        yield Fact("missing.acceptance_by_length", size=about)
     if read := reuse(block):
         title = f"Candidates read in training, {about}"
-        yield Section(
-            title, panels=read, note="Means over seeds.", wide=True, name="candidates-read"
-        )
+        note = Fact("notes.candidates_read")
+        yield Section(title, panels=read, note=note, wide=True, name="candidates-read")
     if learned := learning_curves(block):
-        note = (
-            "Thin: one seed each; thick: their mean, as far as all of them went; grey: the mean of the "
-            "baseline. The dashed upright marks where candidates join."
-        )
-        yield Section(
-            f"Learning curves, {about}", panels=learned, note=note, name="learning-curves"
-        )
+        title, note = f"Learning curves, {about}", Fact("notes.learning_curves")
+        yield Section(title, panels=learned, note=note, name="learning-curves")
     else:
-        yield f"No learning curves for {about}: no run has a history.jsonl."
+        yield Fact("missing.learning_curves", size=about)
 
 
 def acceptance(runs: Sequence[Run]) -> list[Panel]:
@@ -71,13 +59,16 @@ def acceptance(runs: Sequence[Run]) -> list[Panel]:
 
     Seeds are pooled. Empty where no run inspects candidates (baselines, and δ = 0).
     """
-    told = [run for run in runs if run.mode in _INSPECTING]
-    curves = {system: _pooled(of) for system, of in _by_system(told).items()}
+    inspecting = [run for run in runs if run.mode in _INSPECTING]
+    curves = {system: _pooled(of) for system, of in _by_system(inspecting).items()}
     curves = {system: points for system, points in curves.items() if points}
     if not curves:
         return []
     lines = [Line(points, key_of(system, list(curves))) for system, points in curves.items()]
-    span = min(r.warm_steps for r in told), max(h["step"] for r in told for h in r.history)
+    span = (
+        min(run.warm_steps for run in inspecting),
+        max(record["step"] for run in inspecting for record in run.history),
+    )
     ends = "; ".join(f"{system_name(s)} ends at {c[-1][1]:.0f} %" for s, c in curves.items())
     svg = line_chart(lines, "accepted, %", span, (0, 100), name="acceptance", named=True)
     return [
@@ -108,30 +99,23 @@ def acceptance_table(runs: Sequence[Run], corpus: Path) -> Table | None:
     Raises:
         InputError: a shard of candidates is damaged.
     """
-    told = _by_system(run for run in runs if run.mode in _INSPECTING)
-    if not told:
+    inspecting = _by_system(run for run in runs if run.mode in _INSPECTING)
+    if not inspecting:
         return None
     return Table(
         "Examined and accepted",
         ("Model", "runs", "candidates", "examined", "different", "accepted", "of examined, %",
          "distinct fills, %", "words per fill"),
-        tuple(_row(system, of, corpus) for system, of in told.items()),
-        note="All seeds together; what was examined and accepted, with repetitions." + _warm_alone(runs),
+        tuple(_row(system, of, corpus) for system, of in inspecting.items()),
+        note=Fact("notes.acceptance", learned_from_l_alone=_learned_from_l_alone(runs)),
     )  # fmt: skip
 
 
-def _warm_alone(runs: Sequence[Run]) -> str:
-    """Which systems have runs whose predictor no candidate has reached; empty where none has."""
+def _learned_from_l_alone(runs: Sequence[Run]) -> list[tuple[System, int, int]]:
+    """Systems with runs whose predictor no candidate has reached: (system, of how many, of all)."""
     counted = Counter(run.system for run in runs if run.source)
     alone = Counter(run.system for run in runs if run.is_warm_alone)
-    named = ", ".join(
-        f"{short_name(system)} ({alone[system]} of {counted[system]} runs)"
-        for system in sorted(alone, key=system_key)
-    )
-    return named and (
-        " The best predictor was found before the first candidate joined, so that what stands under "
-        f"the system's name learnt from L alone: {named}."
-    )
+    return [(system, alone[system], counted[system]) for system in sorted(alone, key=system_key)]
 
 
 def _row(system: System, runs: Sequence[Run], corpus: Path) -> Row:
@@ -168,10 +152,10 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
     The baseline's mean stands in every panel, to compare with; all panels share their axes. The
     mean ends where the first seed ends. Runs are of one |L|; those without history are left out.
     """
-    told = _by_system(run for run in runs if run.history)
+    trained = _by_system(run for run in runs if run.history)
     curves = {
         system: [[(r["step"], 100 * r["validation_accuracy"]) for r in run.history] for run in of]
-        for system, of in told.items()
+        for system, of in trained.items()
     }
     points = [point for of in curves.values() for curve in of for point in curve]
     if not points:
@@ -185,7 +169,7 @@ def learning_curves(runs: Sequence[Run]) -> list[Panel]:
         lines = [Line(curve, key, thin=True) for curve in own]
         begins = 0
         if system != baseline:
-            begins = told[system][0].warm_steps
+            begins = trained[system][0].warm_steps
             if baseline is not None:
                 lines.append(Line(means[baseline], key_of(baseline)))
         lines.append(Line(means[system], key))

@@ -73,13 +73,14 @@ def test_the_sheet_is_blind_and_says_how_to_judge(corpus: Path) -> None:
     assert all("[" in row["text"] for row in rows)
     for name in ("report.md", "report.html"):
         text = (corpus / "report" / name).read_text()
-        assert "write yes or no under “sensible” in judgements.csv" in text
+        assert "judgements.csv" in text
+        assert "report CORPUS --judgements" in text
         assert "judged by hand;" not in text
         assert all(row["candidate_id"] in text for row in rows)
 
 
 def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None:
-    """A mark on each judged example; k of n with bounds for each system; the rest and strangers are told."""
+    """A mark on each judged example; k of n with bounds for each system; the rest, and strangers."""
     run(Report(corpus=corpus, examples=4))
     rows = sheet_of(corpus)
     source = (0, corpus / "runs/t5/100/seed-0/scored.parquet", corpus / "candidates/t5-sync/seed-0")
@@ -92,12 +93,10 @@ def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None
     run(Report(corpus=corpus, examples=4, judgements=path))
     text = (corpus / "report/report.md").read_text()
     low, _ = wilson(3, 3)
-    assert f"3 of 3 accepted ({100 * low:.0f} to 100 %) and 0 of 1 rejected (0 to" in text
-    assert "4 of the 8 shown are not judged." in text
-    assert "None of these 8 is judged by hand." in text  # of BERT
-    assert "1 of the 5 judgements are of candidates not shown here." in text
-    assert "judge the other" not in text
-    assert "To have the other 12 judged by hand" in text
+    # Of T5 four are judged, of BERT none, and one is of neither.
+    for part in (f"3 of 3 accepted ({100 * low:.0f} to 100 %) and 0 of 1 rejected (0 to", "4 of the 8 shown",
+                 "None of these 8", "1 of the 5 judgements", "the other 12 judged by hand"):  # fmt: skip
+        assert part in text
     assert len(re.findall(r"\*\*(?:not )?sensible\*\*", text)) == 4
     page = (corpus / "report/report.html").read_text()
     assert len(re.findall("</span> sensible</span>", page)) == 3
@@ -132,8 +131,8 @@ def test_a_file_of_judgements_that_is_not_there_is_said(corpus: Path) -> None:
     """The report is made without, and names the path."""
     run(Report(corpus=corpus, examples=2, judgements=corpus / "none.csv"))
     text = (corpus / "report/report.md").read_text()
-    assert "none.csv is not there." in text
-    assert "write yes or no" in text
+    assert f"{corpus / 'none.csv'} is not there" in text.replace("\\", "")
+    assert "report CORPUS --judgements" in text
 
 
 def test_judgements_that_params_name_are_inputs_of_the_report() -> None:

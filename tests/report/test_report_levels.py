@@ -11,10 +11,12 @@ from test_report import annotation_of, build, gain_of, metrics_of
 from pipeline.core.documents import read_json
 from pipeline.core.files import write_json
 from pipeline.core.runs import System, read_runs
-from pipeline.report.findings import across_table, comparisons_table, findings
+from pipeline.report.comparisons import across_table, comparisons_table
+from pipeline.report.findings import findings
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import headline, unhelpful, verdicts
+from pipeline.report.opening import HELPS, WITHOUT, headline, unhelpful, verdicts
 from pipeline.report.paper_tables import accuracy_table, criteria_table
+from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, label_name, system_phrase
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
@@ -27,6 +29,8 @@ BESIDE = T5.with_parser("corpus", "together")
 SYSTEMS = {each: each for each in (BASELINE, T5, ALONE, ELSE, TOGETHER, BESIDE)}
 FIGURES = {BASELINE: 0.3, T5: 0.55, ALONE: 0.41, ELSE: 0.5, TOGETHER: 0.47, BESIDE: 0.6}
 ACROSS, EQUAL = 0.2543, 0.0512
+LEVEL = "boundaries of 100; trees of 800 others"
+"""Of all but the baseline, in words."""
 
 
 def document(*left_out: System) -> dict[str, Any]:
@@ -52,22 +56,34 @@ def test_the_headline_is_a_gain_at_equal_annotation() -> None:
     """Over the best without candidates of the same level, which is named with how many there were."""
     metrics = Metrics.parse(document())
     (line,) = verdicts(metrics)
-    assert headline([line]) == "At equal annotation, generation helps with 100 labelled sentences."
-    assert (line.accuracies, line.difference) == ("50.00 → 60.00 %", "+10.34 points")
-    assert line.over == (
-        "over parser corpus, else baseline, the best of 3 without candidates; both annotated: boundaries of "
-        "100; trees of 800 others"
-    )
-    first = findings(metrics)[0]
-    assert first.startswith(
-        "With 100 labelled sentences, annotated: boundaries of 100; trees of 800 others, generation by T5 "
-        "beside the parser corpus (by τ), the best of 2 systems with generation, finds 60.00 %"
-    )
-    assert (
-        "10.00 points more than the 50.00 % of the baseline beside the parser corpus (else), the best of 3 "
-        "systems without candidates at equal annotation (95 % interval" in first
-    )
-    assert unhelpful(metrics, [line]) == ["Every other system with enough seeds helps, too."]
+    assert str(headline([line])).startswith("At equal annotation")
+    assert line.best
+    assert line.gain
+    assert (line.kind, line.best.system, line.against and line.against.system) == (
+        HELPS, BESIDE, ELSE,
+    )  # fmt: skip
+    assert (line.gain.gain, line.gain.across, line.without) == (0.1034, False, 3)
+    assert line.best.annotated == LEVEL
+    who = str(Fact("opening.who", verdict=line))
+    for part in (
+        "over parser corpus, else baseline",
+        "the best of 3 without candidates",
+        f"both annotated: {LEVEL}",
+    ):
+        assert part in who
+    found = findings(metrics)
+    assert found.best
+    assert found.best.rival
+    assert (found.best.result.system, found.best.rival.system) == (BESIDE, ELSE)
+    assert (found.best.among, found.best.rivals, found.levels) == (2, 3, 2)
+    assert found.best.difference == pytest.approx(10)
+    text = str(Fact("findings.paragraph", found=found))
+    assert f"annotated: {LEVEL}" in text
+    for part in (system_phrase(BESIDE), system_phrase(ELSE), "60.00 %", "10.00 points more", "50.00 %",
+                 "best of 3 systems without candidates at equal annotation"):  # fmt: skip
+        assert part in text
+    (fact,) = unhelpful(metrics, [line])
+    assert fact.sentence == "opening.all_help"
 
 
 def test_rows_stand_by_annotation_and_only_those_of_one_are_compared() -> None:
@@ -85,7 +101,9 @@ def test_rows_stand_by_annotation_and_only_those_of_one_are_compared() -> None:
           "+9.34 … +11.34"), False),
     ]  # fmt: skip
     assert [2 in row.best for row in table.rows] == [False] * 5 + [True]
-    assert "here: parser corpus, else baseline" in table.note
+    assert table.note
+    assert table.note.about["rivals"] == [ELSE]
+    assert "here: parser corpus, else baseline" in str(table.note)
     top = criteria_table(Metrics.parse(document(BESIDE, T5, TOGETHER, ALONE)), 100)
     assert not any(row.best for row in top.rows)  # each is alone in its block
 
@@ -97,7 +115,7 @@ def test_differences_across_levels_stand_in_a_table_that_says_so() -> None:
     assert across is not None
     assert equal is not None
     assert across.title == "Differences between levels of annotation"
-    assert "no gains" in across.note
+    assert "no gains" in str(across.note)
     assert [row.cells[1:6] for row in across.rows] == [
         ("T5", "boundaries of 100; trees of 800 others", "baseline", "trees of 100", "+25.43"),
         ("parser corpus with T5 by τ", "boundaries of 100; trees of 800 others", "baseline", "trees of 100",
@@ -115,7 +133,7 @@ def test_no_gain_is_printed_across_levels_without_the_words(
     write_json(corpus / "evaluation/metrics.json", document(*left_out))
     capsys.readouterr()
     run(Report(corpus=corpus, examples=1))
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     texts = {name: (corpus / "report" / name).read_text() for name in ("report.md", "report.html")}
     title = "Differences between levels of annotation"
     # Figures of differences: the two of the document, and what the means would give.
@@ -127,7 +145,7 @@ def test_no_gain_is_printed_across_levels_without_the_words(
         assert "These are no gains" in section
         assert not wrong.search(head)
         assert not wrong.search(tail)
-    assert not wrong.search(told)
+    assert not wrong.search(printed)
     assert ("nothing at equal annotation to compare with" in texts["report.md"]) is bool(left_out)
     for picture in (corpus / "report/pictures").glob("*.svg"):
         assert not wrong.search(picture.read_text())
@@ -137,16 +155,16 @@ def test_without_anything_of_equal_annotation_it_is_said_what_makes_it(tmp_path:
     """No gain, no “more than noise”, and the command that puts a parser beside the baseline."""
     metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER))
     (line,) = verdicts(metrics)
-    assert line.word == "nothing at equal annotation to compare with"
-    assert line.difference == ""
-    assert headline([line]) == (
-        "Generation has nothing at equal annotation to be compared with, with 100 labelled sentences."
-    )
-    text = " ".join(findings(metrics))
-    assert (
-        "There is nothing at equal annotation to compare with: `conjoin evaluate --parser`" in text
-    )
-    assert "more than noise" not in text
+    assert (line.kind, line.against, line.gain) == (WITHOUT, None, None)
+    assert not headline([line]).about["compared"]
+    assert "nothing at equal annotation" in str(headline([line]))
+    found = findings(metrics)
+    assert found.baseline
+    assert found.best
+    assert (found.best.rival, found.best.gain, found.best.difference) == (None, None, None)
+    text = str(Fact("findings.paragraph", found=found))
+    assert "nothing at equal annotation to compare with: `conjoin evaluate --parser`" in text
+    assert not re.search("more than noise|points", text)
     assert metrics.gains(metrics.block(100)) == {}
     steps = next_steps(metrics, [line], [], tmp_path / "tiny")
     assert steps[0].command == "conjoin evaluate data/tiny --parser NAME"
@@ -184,9 +202,11 @@ def test_where_trees_are_gold_no_parser_is_named_that_is_not_there(tmp_path: Pat
     corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
     write_json(corpus / "preparse.json", {"parser": "treebank"})
     metrics = Metrics.parse(document(ALONE, ELSE, TOGETHER, BESIDE))
-    told = [s.command for s in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)]
-    assert "conjoin preparse data/tiny --parser train" in told
-    assert not any(command and "evaluate" in command for command in told)
+    commands = [
+        step.command for step in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
+    ]
+    assert "conjoin preparse data/tiny --parser train" in commands
+    assert not any("evaluate" in command for command in commands)
 
 
 @pytest.mark.parametrize(("way", "option"), [("else", " --tau 0"), ("together", "")])
@@ -203,11 +223,11 @@ def test_the_best_system_s_parser_is_part_of_the_command_that_predicts(
         if each["system"] == str(best):
             each.update(best.as_row())
     metrics = Metrics.parse(made)
-    told = [
+    commands = [
         step.command for step in next_steps(metrics, verdicts(metrics), read_runs(corpus), corpus)
     ]
     end = f"predictor TEXT --parser data/tiny{option}"
-    assert any(command and command.endswith(end) for command in told), told
+    assert any(command.endswith(end) for command in commands), commands
 
 
 def test_rivals_are_compared_on_the_seeds_of_the_system() -> None:
@@ -236,11 +256,10 @@ def test_two_levels_with_candidates_have_a_line_each() -> None:
         made[part] += more[part]  # of L's trees, as the baseline
     made["comparisons"].append(gain_of("mine", 0.05, 0.01))
     found = verdicts(Metrics.parse(made, [System("mine", "filter")]))
-    assert headline(found) == (
-        "At equal annotation, generation helps with 100 (trees of 100) and 100 (boundaries of 100; trees of "
-        "800 others) labelled sentences."
-    )
-    assert [line.difference for line in found] == ["+5.00 points", "+10.34 points"]
+    assert [(line.kind, line.several, line.gain and line.gain.gain) for line in found] == [
+        (HELPS, True, 0.05), (HELPS, True, 0.1034),
+    ]  # fmt: skip
+    assert f"100 (trees of 100) and 100 ({LEVEL})" in str(headline(found))
 
 
 def test_a_document_that_does_not_say_what_was_annotated_has_no_gains() -> None:

@@ -161,10 +161,19 @@ def test_tables_tell_what_each_model_is_and_dashes_what_is_not_known(corpus: Pat
         "200", "8,000,000", "61", "130,293", "cpu", "1", "float32", "30.0",
     )  # fmt: skip
     assert rows["What their training took"]["BERT"][-4:] == ("–",) * 4
-    assert "two for each coordinator" in tables[1].note
-    assert "refused: equal 2, no words 3; of dev or test: equal 2" in tables[1].note
-    assert len(missing) == 2
-    assert all("BERT." in text and "T5" not in text and "hub" not in text for text in missing)
+    note = tables[1].note
+    assert note
+    assert note.about == {
+        "twins": True,
+        "counts": [
+            (["T5"], {"equal": 2, "no words": 3}, {"equal": 2}),
+            (["T5 (adapted on twins)"], {"equal": 2, "no words": 3}, {}),
+        ],
+    }
+    assert "T5: refused: equal 2, no words 3; of dev or test: equal 2." in str(note)
+    assert [fact.about for fact in missing] == [
+        {"what": "learning curves", "models": ["BERT"]}, {"what": "training time", "models": ["BERT"]},
+    ]  # fmt: skip
 
 
 def test_looks_are_a_flat_table(corpus: Path) -> None:
@@ -202,7 +211,8 @@ def test_acceptance_has_a_row_for_each_system_that_inspects(tmp_path: Path) -> N
     assert rows["T5"] == ("2", "120", str(seen), "10", "14", f"{1400 / seen:.1f}", "11.7", "2.00")
     assert rows["T5 (adapted on twins)"][-2:] == ("–", "–")
     assert acceptance_table([r for r in runs if r.mode == "baseline"], folder) is None
-    assert "learnt from L alone" not in table.note
+    assert table.note
+    assert table.note.about["learned_from_l_alone"] == []
 
 
 def test_runs_whose_predictor_no_candidate_has_reached_are_named(tmp_path: Path) -> None:
@@ -216,5 +226,6 @@ def test_runs_whose_predictor_no_candidate_has_reached_are_named(tmp_path: Path)
         write_json(card, document)
     table = acceptance_table(read_runs(folder), folder)
     assert table
-    named = "learnt from L alone: T5 (1 of 2 runs), T5, − filtering (1 of 1 runs)."
-    assert table.note.endswith(named)
+    assert table.note
+    assert table.note.about["learned_from_l_alone"] == [("t5", 1, 2), ("t5-no-filter", 1, 1)]
+    assert "T5 (1 of 2 runs), T5, − filtering (1 of 1 runs)" in str(table.note)

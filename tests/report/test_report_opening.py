@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,20 @@ from test_report import (
 from pipeline.core.files import write_json, write_text
 from pipeline.core.runs import read_runs
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import headline, opening_panels, unhelpful, verdicts
+from pipeline.report.opening import (
+    ALONE,
+    FEW,
+    HELPS,
+    NO_INTERVAL,
+    UNCLEAR,
+    WITHOUT,
+    WORSE,
+    headline,
+    opening_panels,
+    unhelpful,
+    verdicts,
+)
+from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
 from pipeline.report.settings import Report
 from pipeline.report.stage import run
@@ -54,49 +68,83 @@ def four_sizes() -> Metrics:
     return sizes_of(*documents)
 
 
-def test_every_size_has_its_answer_in_plain_words() -> None:
+def test_every_size_has_its_answer() -> None:
     """From what to what, the gain with its interval, and one of four answers, by interval and seeds."""
     metrics = four_sizes()
     found = verdicts(metrics)
-    assert [(v.phrase, v.word) for v in found] == [
-        ("50 labelled sentences", "helps"),
-        ("100 labelled sentences", "no gain shown"),
-        ("250 labelled sentences", "no gain shown"),
-        ("all 2,113 labelled sentences", "worse than none"),
-    ]
+    assert [(v.labelled, v.kind, v.full) for v in found] == [
+        (50, HELPS, False), (100, UNCLEAR, False), (250, UNCLEAR, False), (2113, WORSE, True),
+    ]  # fmt: skip
     first = found[0]
-    assert (first.accuracies, first.difference, first.interval, first.who) == (
-        "50.00 → 60.00 %", "+10.00 points", "+8.00 to +12.00", "T5; the only one run, 3 seeds",
-    )  # fmt: skip
-    assert headline(found) == (
-        "At equal annotation, generation helps with 50 labelled sentences, shows no gain with 100 and 250 "
-        "and does worse than none with all 2,113."
-    )
+    assert first.best
+    assert first.against
+    assert first.gain
+    assert (first.best.system, first.against.system) == ("t5", "baseline")
+    assert (first.gain.gain, first.among, first.without, first.seeds) == (0.1, 1, 1, 3)
+    assert str(Fact("opening.accuracies", verdict=first)) == "50.00 → 60.00 %"
+    assert str(Fact("opening.interval", gain=first.gain)) == "+8.00 to +12.00"
+    who = str(Fact("opening.who", verdict=first))
+    assert re.search("T5; the only one.* 3 seeds.* over baseline.*trees of 50", who)
     (panel,) = opening_panels(metrics, found)
     assert "+10.0 at 50, +1.0 at 100, -1.0 at 250, -4.0 at full (2,113)" in panel.alt
 
 
+def test_the_headline_has_every_size_with_its_answer() -> None:
+    """In the order of the answers; sizes of one answer stand together, and only some are “all”."""
+    fact = headline(verdicts(four_sizes()))
+    assert fact.about["compared"] is True
+    groups = [(kind, [v.labelled for v in of]) for kind, of in fact.about["groups"]]
+    assert groups == [(HELPS, [50]), (UNCLEAR, [100, 250]), (WORSE, [2113])]
+    text = str(fact)
+    assert text.startswith("At equal annotation")
+    assert re.search(
+        r"helps with 50 labelled sentences,.* 100 and 250 .*worse.* all 2,113\.$", text
+    )
+    (one,) = verdicts(sizes_of(at(1, gain_of("t5", 0.1, 0.02))))
+    assert str(headline([one])).endswith("with 1 labelled sentence.")
+
+
 @pytest.mark.parametrize(
-    ("overall", "comparisons", "word", "sentence"),
+    ("kind", "word", "clause"),
     [
-        ({"baseline": [0.5]}, [], "nothing to compare", "Generation has not been tried with 100 labelled"),
-        ({"t5": [0.5]}, [], "nothing at equal annotation to compare with",
-         "Generation has nothing at equal annotation to be compared with, with 100 labelled"),
-        ({"baseline": [0.5], "t5": [0.6]}, [], "no interval",
-         "At equal annotation, generation has no interval with 100"),
-        ({"baseline": [0.5] * 2, "t5": [0.6] * 2}, [gain_of("t5", 0.1, 0.01, seeds=2)],
-         "too few seeds to say",
-         "At equal annotation, generation cannot be judged yet, for want of seeds, with 100 labelled"),
+        (HELPS, "helps", "helps"),
+        (UNCLEAR, "no gain", "no gain"),
+        (WORSE, "worse", "worse"),
+        (FEW, "few seeds", "want of seeds"),
+        (NO_INTERVAL, "no interval", "no interval"),
+        (ALONE, "nothing to compare", "not been tried"),
+        (WITHOUT, "nothing at equal annotation", "nothing at equal annotation"),
     ],
-)  # fmt: skip
+)
+def test_every_kind_of_answer_has_its_words(kind: str, word: str, clause: str) -> None:
+    """Of a line and of the headline, and no other's."""
+    line = verdicts(four_sizes())[0]
+    assert word in str(Fact("opening.word", kind=kind))
+    assert clause in str(headline([replace(line, kind=kind)]))
+
+
+@pytest.mark.parametrize(
+    ("overall", "comparisons", "kind", "compared"),
+    [
+        ({"baseline": [0.5]}, [], ALONE, False),
+        ({"t5": [0.5]}, [], WITHOUT, False),
+        ({"baseline": [0.5], "t5": [0.6]}, [], NO_INTERVAL, True),
+        ({"baseline": [0.5] * 2, "t5": [0.6] * 2}, [gain_of("t5", 0.1, 0.01, seeds=2)], FEW, True),
+    ],
+)
 def test_what_cannot_be_said_is_not_said(
-    overall: dict[str, Sequence[float]], comparisons: list[Any], word: str, sentence: str
+    overall: dict[str, Sequence[float]], comparisons: list[Any], kind: str, compared: bool
 ) -> None:
     """Without a baseline, without generation, without an interval, with two seeds: no verdict on it."""
     metrics = metrics_from(metrics_of(overall) | {"comparisons": comparisons})
     found = verdicts(metrics)
-    assert [v.word for v in found] == [word]
-    assert headline(found).startswith(sentence)
+    assert [v.kind for v in found] == [kind]
+    fact = headline(found)
+    assert fact.about["compared"] is compared
+    assert ("At equal annotation" in str(fact)) is compared
+    assert "with 100 labelled sentences" in str(fact)
+    assert not re.search("helps|no gain|worse", str(fact))
+    assert str(Fact("opening.word", kind=kind))
     assert len(opening_panels(metrics, found)) == 1
 
 
@@ -106,16 +154,31 @@ def test_the_line_is_about_the_best_whose_gain_is_clear() -> None:
                    gain_of("t5-no-filter", 0.05, 0.06), gain_of("t5-self-train", -0.04, 0.01)]  # fmt: skip
     metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": comparisons})
     (found,) = verdicts(metrics)
-    assert (found.word, found.who) == ("helps", "BERT; best of 5, 3 seeds")
-    assert unhelpful(metrics, [found]) == [
-        "With 100 no gain is shown for T5; T5 − filtering.",
-        "With 100 worse than the baseline: T5 − sync + self-train.",
-    ]
+    assert found.best
+    assert (found.kind, found.best.system, found.among, found.seeds) == (HELPS, "bert", 5, 3)
+    assert str(Fact("opening.who", verdict=found)).startswith("BERT; best of 5, 3 seeds")
+    unclear, worse = unhelpful(metrics, [found])
+    assert (unclear.about["kind"], unclear.about["systems"]) == (UNCLEAR, ["t5", "t5-no-filter"])
+    assert (worse.about["kind"], worse.about["systems"]) == (WORSE, ["t5-self-train"])
+    assert re.search("no gain .* T5; T5 − filtering", str(unclear))
+    assert "worse than the baseline: T5 − sync + self-train" in str(worse)
+    assert all("With 100 " in str(fact) for fact in (unclear, worse))
     helped = [gain_of("t5", 0.08, 0.03), gain_of("bert", 0.02, 0.01)]
     metrics = metrics_from(metrics_of(OVERALL) | {"comparisons": helped})
-    assert unhelpful(metrics, verdicts(metrics)) == [
-        "Every other system with enough seeds helps, too."
-    ]
+    (fact,) = unhelpful(metrics, verdicts(metrics))
+    assert fact.sentence == "opening.all_help"
+
+
+def test_of_many_that_do_not_help_the_first_are_named() -> None:
+    """And the rest are counted."""
+    names = [f"own-{n}" for n in range(6)]
+    overall = {"baseline": [0.5] * 3, "t5": [0.6] * 3} | dict.fromkeys(names, [0.5] * 3)
+    gains = [gain_of("t5", 0.1, 0.02), *(gain_of(name, 0.0, 0.02) for name in names)]
+    metrics = metrics_from(metrics_of(overall) | {"comparisons": gains})
+    (fact,) = unhelpful(metrics, verdicts(metrics))
+    assert fact.about["systems"] == names
+    assert "own-3; and 2 more" in str(fact)
+    assert "own-4" not in str(fact)
 
 
 def test_steps_follow_from_the_figures(report: Path, tmp_path: Path) -> None:
@@ -127,18 +190,20 @@ def test_steps_follow_from_the_figures(report: Path, tmp_path: Path) -> None:
         "conjoin browse data/tiny/candidates/t5-sync/seed-0",
         "conjoin predict data/tiny/runs/t5/100/seed-0/predictor TEXT",
     ]
+    assert steps[0].text.about["folder"] == "candidates/t5-sync/seed-0"
+    assert "100 labelled sentences" in str(steps[0].text)
     metrics = four_sizes()
     steps = next_steps(metrics, verdicts(metrics), [], tmp_path / "my corpus")
     assert [step.command for step in steps] == [
         "conjoin repro --set 'seeds=[0,1,2,3,4,5]'",
         "conjoin train 'data/my corpus' --mode baseline --labelled 250",
     ]
-    assert "With 100 labelled sentences" not in steps[1].text
-    assert "3 leave an interval that includes 0" in steps[0].text
-    assert (
-        "|L| = 250 and full (2,113) train on L alone: the best system gains at most +0.50"
-        in steps[1].text
-    )
+    more, alone = (step.text for step in steps)
+    assert more.about == {"size": "100 labelled sentences", "seeds": 3, "few": False}
+    assert alone.about["sizes"] == ["250", "full (2,113)"]
+    assert alone.about["most"] == pytest.approx(0.005)
+    assert "3 leave an interval" in str(more)
+    assert re.search(r"250 and full \(2,113\).* \+0\.50 points", str(alone))
 
 
 @pytest.mark.parametrize(
@@ -163,6 +228,7 @@ def test_steps_where_nothing_helps_yet(
     corpus = tmp_path / "tiny"
     steps = next_steps(metrics, verdicts(metrics), [], corpus)
     assert [step.command for step in steps] == wanted
+    assert all(str(step.text).endswith((":", ".")) for step in steps)
     made = {"settings": {"lm": "bert", "sync": True, "fills": "attested"}}
     write_json(corpus / "candidates/mine/seed-0/manifest.json", made)
     steps = next_steps(metrics, verdicts(metrics), [], corpus)
@@ -214,7 +280,7 @@ def test_markdown_opens_with_the_verdict_and_folds_the_rest(report: Path) -> Non
     text = (report / "report.md").read_text()
     opening, _, rest = text.partition("<details")
     assert (
-        "- **100 labelled sentences: helps.** 52.00 → 60.00 %, **+8.00 points** (+5.00 to +11.00): T5;"
+        "**100 labelled sentences: helps.** 52.00 → 60.00 %, **+8.00 points** (+5.00 to +11.00): T5;"
         in opening
     )
     assert "](pictures/opening.svg)" in opening
