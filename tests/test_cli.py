@@ -65,7 +65,7 @@ def test_help_groups_commands_by_purpose() -> None:
         ("ingest", "Usage: conjoin ingest [OPTIONS] READER SOURCE Read"),
         ("ingest", "One of: world, genia, ptb"),
         ("merge", "Usage: conjoin merge [OPTIONS] PLACES... Unite"),
-        ("plan", "Usage: conjoin plan [OPTIONS] [PRESET] Print"),
+        ("plan", "Usage: conjoin plan [OPTIONS] [EXPERIMENT] Print"),
         ("plan", "[default: --probe]"),
         ("train", "[default: --no-resume]"),
         ("train", "(its seed-SEED, if any)"),

@@ -29,6 +29,7 @@ class Generate(SourceSettings, DecodingSettings):
 
     stage: ClassVar[str] = "generate"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    table: ClassVar[str] = "generations"
     variant_field: ClassVar[str | None] = "lm"
 
     lm: ModelName = Field(

@@ -153,7 +153,7 @@ def _more(
         why = few if first.kind == FEW else f"{seeds} leave an interval that includes 0"
         numbers = ",".join(str(n) for n in range(max(5, min(2 * seeds, _MANY))))
         yield Step(
-            f"More seeds with {first.phrase}: {why}. Add --preset if you ran one:",
+            f"More seeds with {first.phrase}: {why}. Name the experiment if it was another:",
             f"conjoin repro --set 'seeds=[{numbers}]'",
         )
     for verdict in found:
