@@ -199,8 +199,8 @@ class _OfCorpus:
         """A selection may need one more path than the first folder that it chooses from."""
         entry = self._tables["selections"][name] or {}
         of = entry.get("of")
-        named = of if isinstance(of, list) else [of]
-        if not all(isinstance(each, str) for each in named) or not named:
+        named = [each for each in (of if isinstance(of, list) else [of]) if isinstance(each, str)]
+        if not named or len(named) < (len(of) if isinstance(of, list) else 1):
             raise SettingsError(
                 f"selections.{name}.of = {shown(of)}: must name candidates", path=self._path
             )

@@ -101,7 +101,7 @@ def read_experiment(
         raise SettingsError(
             f"{extra}: what the default experiment changes in {path} should stand there", path=file
         )
-    chosen = {key: usual.get(key) for key in LISTS} | given | lists
+    chosen = {**{key: usual.get(key) for key in LISTS}, **given, **lists}
     corpora = _names("corpora", chosen["corpora"], file)
     document = {**params, **{k: _over(params[k], v) for k, v in given.items() if k not in LISTS}}
     systems, defined = _systems(chosen["systems"], file)

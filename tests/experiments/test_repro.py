@@ -189,7 +189,7 @@ stages:
 
 
 def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
-    """Other sizes of L, which ingest's command names, leave the corpus as it is; other settings of a stage may change it."""
+    """Other sizes of L, which a command names, leave the corpus as it is; other settings may change it."""
     (project / "dvc.yaml").write_text(GROWS)
     (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
     run(Repro(jobs=1))

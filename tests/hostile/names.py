@@ -1,4 +1,4 @@
-"""Names that are none: of corpora, systems and models in experiments and params.yaml, of folders and of files."""
+"""Names that are none: of corpora, systems and models in experiments, of folders and of files."""
 
 import json
 import random
@@ -49,7 +49,8 @@ _STRANGE = [
 
 _USUAL = {"corpora": ["world"], "labelled": [50], "seeds": [0], "systems": ["a"]}
 _PARAMS: dict[str, object] = {
-    "systems": {"a": {"mode": "baseline"}}, "generations": {}, "harvests": {}, "selections": {}, "releases": {},
+    "systems": {"a": {"mode": "baseline"}}, "generations": {}, "harvests": {}, "selections": {},
+    "releases": {},
     "ingest": {"world": {}}, "pretrain": {"world": {}}, "train": {"world": {}},
 }  # fmt: skip
 
@@ -86,7 +87,8 @@ _TYPES: list[dict[str, object]] = [
     {"seeds": {}}, {"seeds": 3}, {"seeds": [[1]]}, {"seeds": [None]}, {"lm_seeds": "0"}, {"systems": "x"},
     {"systems": [{"a": 3}]}, {"systems": [{}]}, {"systems": [{"a": {}, "b": {}}]}, {"systems": [[]]},
     {"systems": [{"a": {"labelled": 3}}]}, {"corpora": None}, {"corpora": [[]]}, {"corpora": {"a": 1}},
-    {"labelled": True}, {"labelled": {"genia": [5]}}, {"labelled": ["x"]}, {"candidates": {}}, {"releases": [3]},
+    {"labelled": True}, {"labelled": {"genia": [5]}}, {"labelled": ["x"]}, {"candidates": {}},
+    {"releases": [3]},
     {"ingest": 3}, {"x": 1},
 ]  # fmt: skip
 """Parts of an experiment of other types than they should be."""
