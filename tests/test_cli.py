@@ -71,7 +71,7 @@ def test_help_groups_commands_by_purpose() -> None:
         ("train", "(its seed-SEED, if any)"),
         ("train", "linearly decreased, no warm-up. [default: 2e-5]"),
         ("train", "--clip X Gradient norm clipping threshold. [default: 1] --eval-every N"),
-        ("train", "unset: the mode, and what --augment adds. --generator TEXT"),
+        ("train", "unset: the mode, and what --augment adds. Its entry of `systems` in --params"),
         ("fill", "--corpus PATH Corpus folder whose models to use. [default: data/world]"),
         ("fill", "--beams N n-best with T5: width of the search; unset: max(N, 4). --coordinator"),
         (
