@@ -167,7 +167,7 @@ def test_without_rejects_there_is_no_file_of_them(tmp_path: Path) -> None:
 def test_what_made_it_goes_along(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """dvc.yaml, params.yaml and cells.yaml of the conjoin project that the corpus lies in; of another nothing."""
+    """What the conjoin project has that the corpus lies in; of another nothing."""
     project = tmp_path / "project"
     shutil.copytree(corpus, project / "data/toy")
     for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
