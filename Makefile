@@ -1,18 +1,10 @@
-# Two commands from a fresh clone: `make demo` (the main job on the embedded default) and `make test`.
+# Two commands from a fresh clone: `make demo` (the main job on the embedded default; `make demo QUICK=1`: a part of it,
+# experiments/quick.yaml) and `make test`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # DVC does not put its own environment on PATH, and the stages call `conjoin`.
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
-
-# The demo's part of the grid: every row at 100 labels; at 250 baseline and attested fills, ranked (`--preset
-# figure4` has more).
-SKIP := --system (t5|bert|unranked|\S+-no-filter) .*--labelled 250|--labelled 50\s
-# QUICK=1: one seed, one size, T5's fills and attested ones; gold trees instead of a parser, language models half
-# as long.
-QUICK_SKIP := --seed [12]|--labelled (50|250)|--lm bert --sync --seed|--pool 1|--system (bert|unranked)\s
-QUICK_SET := ingest.world.raw=20000 preparse.world.parser=treebank evaluate.world.parser=[] generate.world.references=1 \
-	pretrain.world.t5.steps=500 pretrain.world.bert.steps=1000
 
 # Fails where the torch that was installed is the build for NVIDIA's GPUs.
 ASKS_FOR_CUDA := import sys; from importlib.metadata import requires; \
@@ -21,7 +13,7 @@ ASKS_FOR_CUDA := import sys; from importlib.metadata import requires; \
 .PHONY: demo test check setup lock clean
 
 demo: setup
-	$(RUN) conjoin repro --skip '$(if $(QUICK),$(QUICK_SKIP),$(SKIP))' $(if $(QUICK),$(QUICK_SET:%=--set %))
+	$(RUN) conjoin repro $(if $(QUICK),quick,demo)
 	@echo
 	@$(RUN) conjoin report data/world --params params.yaml
 	@echo "Read what was generated: $(BIN)/conjoin browse data/world/candidates/attested-bert/seed-0"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Which α an augmentation needs, on the embedded world: chosen on the dev split, with seeds 10 to 12, which no table
 # shows. Run it in a clone of its own, for evaluate keeps the figures of one split:
-#   conjoin repro --set 'seeds=[10,11,12]' --set 'labelled=[100]' \
-#     --skip 'conjoin (train|evaluate|audit|report|release)|--lm t5|--lm bert --sync --seed|--pool 1'
+#   conjoin repro --set 'seeds=[10,11,12]' --set 'labelled=[100]' --set 'systems=[attested-bert]' --set 'releases=[]' \
+#     --skip 'conjoin (train|evaluate|audit|report)'
 #   bash benchmarks/augmentation_sweep.sh mask-no-verbs --augment mask --mask-tags all-VERB
 # NAME comes first, then the flags of train that make it. SEEDS, ALPHAS, CORPUS, LABELLED and CANDIDATES (those that it stands
 # beside; empty: alone only) in the environment are for other sweeps. GENIA's, with models/bert and preparse's trees:

@@ -1,10 +1,10 @@
-"""The tables of docs/augmentation.md, from the runs of the preset augment: the embedded world or GENIA.
+"""The tables of docs/augmentation.md, from the runs of the experiments augment or augment-genia.
 
 Usage, after `conjoin evaluate DATA`:
     python benchmarks/augmentation_tables.py DATA [SEEDS]
 
 DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there. SEEDS,
-a number: of the runs of seeds 0 up to that, if more were made than the preset names.
+a number: of the runs of seeds 0 up to that, if more were made than the experiment names.
 Gains are computed as for the embedded world's tables (study_tables.py): over the baseline, over the copies
 of the same recipe, and of what stands on candidates over the recipe alone.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The rows of GENIA's table that are no cells of `conjoin repro --preset genia-cpu`; run it afterwards, where the
+# The rows of GENIA's table that are no cells of `conjoin repro genia-cpu`; run it afterwards, where the
 # corpus lies. Candidates after the predictor's errors, gold coordinations, 500 labelled sentences; then the tables.
 set -euo pipefail
 corpus=data/genia params='--params params.yaml'
@@ -27,6 +27,6 @@ for seed in 0 1 2; do # 500 labels, and a parser of as many trees
   conjoin train $corpus $params --system harvest-labelled --mode no-filter --labelled 500 --seed $seed --resume \
     --candidates $corpus/candidates/harvest-labelled-500/seed-$seed --generator harvest --caption "parser of L's trees"
 done
-conjoin repro --preset genia-cpu --set 'labelled=[500]' --set 'seeds=[0,1,2]' \
+conjoin repro genia-cpu --set 'labelled=[500]' --set 'seeds=[0,1,2]' \
   --skip 'conjoin (ingest|pretrain|preparse|generate|harvest|select|release|audit|report)|--system ((baseline|harvest.*|both)-long|harvest-labelled|t5|bert|unranked|attested-twins|self-trained|agreed.*|mixed|both|harvest-half) '
 conjoin report $corpus

@@ -3,7 +3,7 @@
 Usage:
     python benchmarks/genia_tables.py
 
-The runs are those of the preset genia-cpu and of genia_rest.sh; outcomes.py keeps what they got right. Gains
+The runs are those of experiment genia-cpu and genia_rest.sh; outcomes.py keeps what they got right. Gains
 are computed as for the embedded world (study_tables.py): over the baseline with as many updates, which knows
 less annotation than any other row, and over the row that a row varies. Gains at equal annotation are those of
 equal_annotation.py.

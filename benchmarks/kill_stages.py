@@ -49,7 +49,7 @@ class Stage:
 
 
 _WORLD = f"{ROOT}/data/raw/world"
-_INGESTED = ("sentences.parquet", "text.txt", "ingest.json", "draws", "nothing")
+_INGESTED = ("sentences.parquet", "text.txt", "ingest.json", "draws")
 STAGES = {
     "ingest": Stage(
         f"ingest world {_WORLD} --out CORPUS --sentences 900 --raw 600 --labelled 50 --validation 20",

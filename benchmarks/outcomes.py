@@ -2,7 +2,7 @@
 
 Usage, after `conjoin evaluate DATA`; and, to make only the runs that it lacks:
     python benchmarks/outcomes.py DATA
-    conjoin repro --preset genia-cpu --skip "$(python benchmarks/outcomes.py DATA --skip)"
+    conjoin repro genia-cpu --skip "$(python benchmarks/outcomes.py DATA --skip)"
 
 GENIA's study takes more hours of two cores than one sitting has. The file outlives the runs, so that runs
 made another day, or on another machine, join the same table, with intervals over test instances as well as

@@ -42,7 +42,6 @@ from parser_results import (
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     INGEST_RECORD,
-    NOTHING_FOLDER,
     SENTENCES_FILE,
     TEXT_FILE,
 )
@@ -148,8 +147,7 @@ def _copy(corpus: Path, copy: Path) -> None:
     with atomic_folder(copy) as folder:
         for name in (SENTENCES_FILE, TEXT_FILE, INGEST_RECORD):
             shutil.copy2(corpus / name, folder / name)
-        for name in (DRAWS_FOLDER, NOTHING_FOLDER):
-            shutil.copytree(corpus / name, folder / name)
+        shutil.copytree(corpus / DRAWS_FOLDER, folder / DRAWS_FOLDER)
         shutil.copytree(corpus / "models" / LM, folder / "models" / LM)
 
 

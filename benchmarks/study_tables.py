@@ -1,4 +1,4 @@
-"""The tables of docs/results.md on the embedded world, from the runs of attested_study.yaml.
+"""The tables of docs/results.md on the embedded world, from the runs of experiments/attested-study.yaml.
 
 Usage, after the study (see README.md here) and `conjoin evaluate data/world`:
     python benchmarks/study_tables.py data/world

@@ -210,13 +210,13 @@ def _typed(flag: str, value: object) -> str:
 
 
 def _command(settings: type[Settings], module: str) -> Callable[..., None]:
-    def run(*args: Any, params: Path | None = None, **given: Any) -> None:
+    def run(*args: Any, params: Path | None = None, named: str | None = None, **given: Any) -> None:
         # Hugging Face tokenizers warn about forks otherwise; nothing here forks after tokenizing.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         # Inside of Typer, which would end an interrupted command without a word.
         with ending_in_one_line():
             end_with_dvc()
-            built = settings.build(given, params)
+            built = settings.build(given, params, named)
             importlib.import_module(module).run(built)
 
     own = [name for name in settings.__annotations__ if name in settings.model_fields]
@@ -237,6 +237,21 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
             ],
         )
     )
+    if settings.table and settings.name_field is None:
+        parameters.append(
+            inspect.Parameter(
+                "named",
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[
+                    str | None,
+                    typer.Option(
+                        metavar="NAME",
+                        help=f"Take unset options from its entry of '{settings.table}' there, first.",
+                    ),
+                ],
+            )
+        )
     parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}

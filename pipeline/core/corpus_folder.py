@@ -29,7 +29,7 @@ SENTENCES_FILE = "sentences.parquet"
 TEXT_FILE = "text.txt"
 """The raw text that language models may learn from, a sentence a line."""
 
-DRAWS_FOLDER, NOTHING_FOLDER = "draws", "nothing"
+DRAWS_FOLDER = "draws"
 """Folders that only ``ingest`` makes: the draws of L, and what stands for inputs that are not read."""
 
 INGEST_RECORD = "ingest.json"
@@ -150,7 +150,7 @@ def require_ingested(corpus: Path, *names: str) -> None:
     record_file = corpus / INGEST_RECORD
     again = "run `conjoin ingest` again"
     if not record_file.exists():
-        if (corpus / DRAWS_FOLDER).exists() or (corpus / NOTHING_FOLDER).exists():
+        if (corpus / DRAWS_FOLDER).exists():
             what = f"no {INGEST_RECORD}, so `conjoin ingest` did not finish here"
             raise InputError(what, path=corpus, remedy=again)
         _require_corpus(corpus)

@@ -4,6 +4,9 @@ A section of params.yaml is named like the stage and holds ``default`` and one e
 the corpus entry (the corpus folder's name) overrides ``default`` key by key. Where a stage makes
 several kinds of the same thing (``pretrain`` a BERT and a T5), both entries may hold a nested
 section per kind, which goes over the plain keys of its level.
+
+Some commands also have options by name: an entry of a table of params.yaml (``systems`` for ``train``,
+``generations`` for ``generate``), which goes over the section and under the flags.
 """
 
 import shlex
@@ -120,8 +123,8 @@ class Settings(BaseModel):
         corpus_field: the field whose folder name chooses the params.yaml entry.
         variant_field: the field whose value names a nested section, if the stage has kinds: the
             names of language models.
-        grid_fields: fields whose values are top-level keys of params.yaml, shared with the DVC
-            matrix, instead of keys of the section.
+        table: the table of params.yaml with options by name, if the command has one.
+        name_field: the field whose value is a name of that table, if it is one; else ``--named`` says it.
     """
 
     model_config = ConfigDict(
@@ -132,7 +135,8 @@ class Settings(BaseModel):
     arguments: ClassVar[tuple[str, ...]] = ()
     corpus_field: ClassVar[str] = "corpus"
     variant_field: ClassVar[str | None] = None
-    grid_fields: ClassVar[tuple[str, ...]] = ()
+    table: ClassVar[str] = ""
+    name_field: ClassVar[str | None] = None
 
     @field_validator("*")
     @classmethod
@@ -151,14 +155,40 @@ class Settings(BaseModel):
         return value
 
     @classmethod
-    def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
+    def build(cls, given: Mapping[str, Any], params: Path | None, named: str | None = None) -> Self:
         """Settings from explicitly given options over ``params`` over defaults.
+
+        Args:
+            given: options; None and empty lists are not given.
+            params: file to take unset ones from.
+            named: entry of the command's table in that file.
 
         Raises:
             SettingsError: an unknown key, a value of the wrong type or out of range.
         """
+        if named is not None and params is None:
+            raise SettingsError(f"{cls.stage}: --named {shown(named)} needs --params")
+        document = cls._document(params) if params else {}
+        return cls.from_document(given, document, params, named)
+
+    @classmethod
+    def from_document(
+        cls,
+        given: Mapping[str, Any],
+        document: Mapping[str, Any],
+        params: Path | None,
+        named: str | None = None,
+    ) -> Self:
+        """As ``build``, from a params file that is read already.
+
+        Raises:
+            SettingsError: as ``build``.
+        """
         explicit = {key: value for key, value in given.items() if value not in (None, [])}
-        section = cls._section(params, explicit) if params else {}
+        entry, section = {}, {}
+        if params:
+            entry = cls._entry(document, params, explicit, named)
+            section = cls._section(document, params, {**entry, **explicit}) | entry
         try:
             return cls(**{**section, **explicit})
         except ValidationError as error:
@@ -212,11 +242,52 @@ class Settings(BaseModel):
         place = explicit.get(cls.corpus_field)
         return None if place is None else Path(place).resolve().name
 
-    @classmethod
-    def _section(cls, params: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
+    @staticmethod
+    def _document(params: Path) -> dict[str, Any]:
         document = read_yaml(params) or {}
         if not isinstance(document, dict):
             raise SettingsError("must be a mapping of sections", path=params)
+        return document
+
+    @classmethod
+    def _entry(
+        cls,
+        document: Mapping[str, Any],
+        params: Path,
+        explicit: Mapping[str, Any],
+        named: str | None,
+    ) -> dict[str, Any]:
+        """The options of a name; none where a name is given that need not be one of the table."""
+        name = explicit.get(cls.name_field) if named is None and cls.name_field else named
+        if not cls.table or name is None:
+            return {}
+        table = document.get(cls.table) or {}
+        if not isinstance(table, dict):
+            raise SettingsError(f"{cls.table} must be a mapping of options by name", path=params)
+        if name not in table and named is None:
+            return {}
+        if name not in table:
+            raise SettingsError(
+                f"{cls.table} has no entry {shown(name)}; there are: {', '.join(map(str, table)) or 'none'}",
+                path=params, remedy=nearest(name, map(str, table)) or None,
+            )  # fmt: skip
+        entry = table[name]
+        if entry is None:
+            return {}
+        if not isinstance(entry, dict):
+            raise SettingsError(f"{cls.table}.{name} must be a mapping of options", path=params)
+        return cls._of_entry({str(key): value for key, value in entry.items()}, explicit)
+
+    @classmethod
+    def _of_entry(cls, entry: dict[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
+        """Options as an entry of the table has them, as settings."""
+        del explicit
+        return entry
+
+    @classmethod
+    def _section(
+        cls, document: Mapping[str, Any], params: Path, explicit: Mapping[str, Any]
+    ) -> dict[str, Any]:
         if cls.stage not in document:
             raise SettingsError(
                 f"no section {cls.stage!r}", path=params,
@@ -250,7 +321,7 @@ class Settings(BaseModel):
             for key in (k for level in levels for k, v in level.items() if isinstance(v, dict)):
                 if not is_model_name(key):
                     raise SettingsError(f"{cls.stage}.{key}: no such kind; {naming()}", path=params)
-        merged = {key: document[key] for key in cls.grid_fields if key in document}
+        merged: dict[str, Any] = {}
         for level, own in zip(levels, plain, strict=True):
             nested = level.get(variant) if cls.variant_field else None
             merged |= own | (nested if isinstance(nested, dict) else {})

@@ -15,6 +15,7 @@ class Took(TypedDict):
     seconds: Number
     cpu_seconds: NotRequired[Number]
     settings: NotRequired[str]
+    named: NotRequired[str]
     runs: NotRequired[Count]
 
 

@@ -5,6 +5,7 @@ a grid's language models read is there, before hours are spent.
 """
 
 import logging
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ class Cell:
         return self.name.partition("@")[0]
 
 
-_READ_BY_DVC = (Path("dvc.yaml"), Path("dvc.lock"), Path("params.yaml"))
+_READ_BY_DVC = (Path("dvc.yaml"), Path("dvc.lock"), Path("params.yaml"), Path("cells.yaml"))
 
 
 class Cells:
@@ -61,6 +62,9 @@ class Cells:
             raise InputError(
                 f"no usable DVC pipeline: {error}", remedy="run in the project's root"
             ) from error
+        lock = Path("dvc.lock")
+        recorded = (read_yaml(lock) or {}).get("stages", {}) if lock.exists() else {}
+        self._recorded = {name: str(entry.get("cmd", "")) for name, entry in recorded.items()}
         # What is only tracked, by `dvc add`, has no command.
         self._stages: dict[str, Any] = {
             stage.addressing: stage for stage in graph if stage.cmd is not None
@@ -86,8 +90,8 @@ class Cells:
         """Those that would run: out of date and not in the run cache, or after one that would.
 
         The latter may turn out to be up to date, if what they need comes out as it was before. That
-        is certain, and so counted, where a cell (``ingest``) runs only because the grid grew or
-        shrank: its other outputs stay.
+        is certain, and so counted, where ``ingest`` runs only because there are more sizes or seeds, or
+        fewer: its other outputs stay.
 
         Raises:
             InputError: another DVC holds its lock.
@@ -99,25 +103,21 @@ class Cells:
             for cell in [c for c in waiting.values() if not c.needs & waiting.keys()]:
                 del waiting[cell.name]
                 follows = bool(cell.needs & spreading)
-                only_grid = not follows and self._only_grid_changed(cell)
+                only_draws = not follows and self._only_draws_changed(cell)
                 if follows or self._must_run(cell):
                     found.add(cell)
-                    spreading |= set() if only_grid else {cell.name}
+                    spreading |= set() if only_draws else {cell.name}
         return found
 
-    def _only_grid_changed(self, cell: Cell) -> bool:
-        """Whether nothing has changed but params outside a stage's section: sizes and seeds."""
+    def _only_draws_changed(self, cell: Cell) -> bool:
+        """Whether nothing has changed but the sizes and seeds that the command names."""
         stage = self._stages[cell.name]
+        if not stage.cmd_changed or _without_draws(cell.command) != _without_draws(
+            self._recorded.get(cell.name, "")
+        ):
+            return False
         with self._locked(cell):
-            if stage.changed_stage() or any(out.status() for out in stage.outs):
-                return False
-            changed = [status for dep in stage.deps if (status := dep.status())]
-        # An entry of dotted keys is {params.yaml: {key: state}}, of files {path: state}.
-        return bool(changed) and all(
-            isinstance(keys, dict) and not any("." in key for key in keys)
-            for status in changed
-            for keys in status.values()
-        )
+            return not any(each.status() for each in [*stage.deps, *stage.outs])
 
     def _must_run(self, cell: Cell) -> bool:
         stage = self._stages[cell.name]
@@ -183,6 +183,10 @@ class Cells:
         stage.dump(update_pipeline=False)
 
 
+def _without_draws(command: str) -> str:
+    return re.sub(r" --(labelled|seeds) \S+", "", command)
+
+
 _S = TypeVar("_S", bound=Settings)
 
 
@@ -224,8 +228,8 @@ def settings_of(command: str, kind: type[_S]) -> _S:
         raise SettingsError(
             f"not a command of conjoin's: {command[:200]}", path="dvc.yaml"
         ) from error
-    params = given.pop("params", None)
-    return kind.build(given, Path(params) if params else None)
+    params, named = given.pop("params", None), given.pop("named", None)
+    return kind.build(given, Path(params) if params else None, named)
 
 
 def check_texts(cells: Iterable[Cell]) -> None:

@@ -16,8 +16,9 @@ from pipeline.experiments.cells import Cell
 
 TIMES = Path("data/times.json")
 """What every cell took when it last ran:
-``{cell: {stage, command, seconds, cpu_seconds, settings, runs}}``, where ``settings`` is a digest of
-its part of params.yaml and ``runs`` the number of runs there were for those that read them all."""
+``{cell: {stage, command, seconds, cpu_seconds, settings, named, runs}}``, where ``settings`` is a digest of
+its sections of params.yaml, ``named`` one of its options by name, and ``runs`` the number of runs there were
+for those that read them all."""
 
 MEASURED, ALIKE = "measured", "measured (others alike)"
 
@@ -54,7 +55,7 @@ class Durations:
         runs of a corpus takes longer after more of them: ``runs``, if it is known.
         """
         like = [t for t in self._known.values() if self._counts_for(t, cell)]
-        if same := [t for t in like if t["command"] == cell.command]:
+        if same := [t for t in like if self._is_of(t, cell)]:
             return Duration(_scaled(same[0], runs), MEASURED)
         if not like:
             return None
@@ -67,8 +68,12 @@ class Durations:
         return (
             entry["stage"] == cell.stage
             and entry.get("settings") == self._settings(cell)
-            and kind_of(entry["command"]) == kind_of(cell.command)
+            and self._kind(entry["command"]) == self._kind(cell.command)
         )
+
+    def _is_of(self, entry: Mapping[str, Any], cell: Cell) -> bool:
+        """Whether it was this cell, with the same options under its name."""
+        return entry["command"] == cell.command and entry.get("named") == self._named(cell)
 
     def expected(self, cells: Iterable[Cell]) -> float:
         """Seconds of all cells together, with something for those of which nothing is known."""
@@ -93,18 +98,31 @@ class Durations:
                 "seconds": round(seconds, 1),
                 "cpu_seconds": round(cpu, 1),
                 "settings": self._settings(cell),
+                "named": self._named(cell),
                 "runs": runs_of(cell.command),
             }
         write_json(self._path, self._known)
 
     def _settings(self, cell: Cell) -> str:
-        # Sections only: which seeds and sizes there are is the grid's, not the cell's.
-        return digest_of({key: _at(self._document, key) for key in cell.params if "." in key})
+        return self._digest(cell, own=True)
 
+    def _named(self, cell: Cell) -> str:
+        return self._digest(cell, own=False)
 
-def kind_of(command: str) -> tuple[str, ...]:
-    """What sets commands of one stage apart in time: the mode of training, the language model."""
-    return tuple(re.findall(r"--(?:mode|lm) (\S+)", command))
+    def _digest(self, cell: Cell, *, own: bool) -> str:
+        """Of the sections of the cell's stage, or of the options by name that it has beside them."""
+        keys = [k for k in cell.params if "." in k and k.startswith(f"{cell.stage}.") == own]
+        return digest_of({key: _at(self._document, key) for key in keys})
+
+    def _kind(self, command: str) -> tuple[str, ...]:
+        """What sets commands of one stage apart in time: the mode of training, the language model."""
+        if said := re.findall(r"--(?:mode|lm) (\S+)", command):
+            return tuple(said)
+        for option, table, key in (("system", "systems", "mode"), ("named", "generations", "lm")):
+            if name := re.search(rf"--{option} (\S+)", command):
+                found = _at(self._document, f"{table}.{name[1]}.{key}")
+                return () if found is None else (str(found),)
+        return ()
 
 
 def runs_of(command: str) -> int:

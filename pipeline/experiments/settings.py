@@ -12,24 +12,25 @@ from pipeline.core.settings import (
 
 
 class Grid(Settings):
-    """Which cells of dvc.yaml: params.yaml as it stands, or with a preset and more over it."""
+    """Which cells: those of an experiment, on its corpora or on others, with more over it."""
 
     corpus_field: ClassVar[str] = ""  # it has no section of its own in params.yaml
+    arguments: ClassVar[tuple[str, ...]] = ("experiment",)
 
-    preset: str = Field(
+    experiment: str = Field(
         "",
-        description="A grid of section presets of params.yaml: table2, table3, figure4, gum-cpu, "
-        "genia, genia-cpu or augment; unset: the grid at its top level.",
+        description="An experiment: table2, table3, figure4, gum-cpu, genia and whatever else lies in "
+        "experiments/, or a file; unset: default, which `dvc repro` runs.",
     )
-    corpus: list[str] = Field([], description="Corpora to run on; unset: those of params.yaml.")
+    corpus: list[str] = Field([], description="Corpora to run on; unset: those of the experiment.")
     set: list[str] = Field(
         [],
-        description="For this run, KEY=VALUE over params.yaml, e.g. train.world.steps=100; as the "
-        "pipeline sees it, like `dvc exp run -S`, but params.yaml is put back afterwards.",
+        description="For this run, KEY=VALUE over a list of the experiment, as seeds=[0], or over "
+        "params.yaml, as train.world.steps=100; the files are put back afterwards.",
     )
     skip: str = Field(
         "",
-        description="Leave out cells whose command matches this regular expression, "
+        description="Leave out cells whose name or command matches this regular expression, "
         "e.g. '--seed [12]'.",
     )
     jobs: int = Field(

@@ -27,6 +27,7 @@ class Generate(SourceSettings, DecodingSettings):
 
     stage: ClassVar[str] = "generate"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    table: ClassVar[str] = "generations"
     variant_field: ClassVar[str | None] = "lm"
 
     lm: ModelName = Field("t5", description=f"Language model that fills: {MODEL_NAMES}.")

@@ -14,6 +14,7 @@ class Harvest(SourceSettings, ParserSettings):
 
     stage: ClassVar[str] = "harvest"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    table: ClassVar[str] = "harvests"
 
     labelled: DrawSize = Field(
         "250",

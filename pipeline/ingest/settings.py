@@ -39,7 +39,6 @@ class Ingest(Settings):
     stage: ClassVar[str] = "ingest"
     arguments: ClassVar[tuple[str, ...]] = ("reader", "source")
     corpus_field: ClassVar[str] = "out"
-    grid_fields: ClassVar[tuple[str, ...]] = ("labelled", "seeds")
 
     reader: ReaderName = Field(
         description="What SOURCE is (see `conjoin corpora`), or the name of a section of --params that has "
@@ -112,23 +111,23 @@ class Ingest(Settings):
     seed: int = Field(0, ge=0, description="world: seed of the grammar.")
 
     @classmethod
-    def build(cls, given: Mapping[str, Any], params: Path | None) -> Self:
+    def build(cls, given: Mapping[str, Any], params: Path | None, named: str | None = None) -> Self:
         """As of all settings; READER may be a section's name, which says the reader and is the corpus's name.
 
         Raises:
             SettingsError: as of all settings.
         """
-        named = dict(given)
-        reader, name, out = (named.get(key) for key in ("reader", "name", "out"))
+        filled = dict(given)
+        reader, name, out = (filled.get(key) for key in ("reader", "name", "out"))
         if out is None:
-            named["out"] = _place(name or reader)
+            filled["out"] = _place(name or reader)
         if params and reader is not None:
             document = read_yaml(params)
             section = document.get(cls.stage) if isinstance(document, dict) else None
             entry = section.get(reader) if isinstance(section, dict) else None
             if isinstance(entry, dict) and entry.get("reader"):
-                del named["reader"]
-        return super().build(named, params)
+                del filled["reader"]
+        return super().build(filled, params, named)
 
     @classmethod
     def _corpus(cls, explicit: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,6 @@ from typing import Any
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
-    NOTHING_FOLDER,
     SENTENCES_FILE,
     TEXT_FILE,
     draw_file,
@@ -77,8 +76,8 @@ def run(settings: Ingest) -> None:
     output = ingest_output(settings.out, _fingerprint(settings))
     with folder_lock(settings.out):
         output.begin()
-        # By these folders an interrupted run is known.
-        _write_nothing(settings.out / NOTHING_FOLDER, settings.seeds)
+        # By this folder an interrupted run is known.
+        (settings.out / DRAWS_FOLDER).mkdir(parents=True, exist_ok=True)
         rows = {SENTENCES_FILE: len(sentences)}
         write_rows(settings.out / SENTENCES_FILE, SENTENCES, map(sentence_row, sentences))
         rows[TEXT_FILE] = lines = _write_text(settings, sentences)
@@ -180,18 +179,6 @@ def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]
     for name, drawn in wanted.items():
         write_json(corpus / name, asdict(drawn))
     return list(wanted)
-
-
-def _write_nothing(folder: Path, seeds: Sequence[int]) -> None:
-    """What dvc.yaml names where a cell of the matrix needs a path but reads nothing.
-
-    For a baseline's candidates the draws would do, but then it would be trained again whenever
-    another size is drawn.
-    """
-    for seed in seeds:
-        write_text(folder / f"candidates/seed-{seed}", "Baselines read no candidates.\n")
-    write_text(folder / "base", "A language model from scratch begins from no other.\n")
-    write_text(folder / "coordinated", "Raw text is learnt from without parsed coordinations.\n")
 
 
 def _counts(sentences: list[Sentence]) -> dict[str, Any]:

@@ -204,10 +204,10 @@ def _licensed(batches: Iterable[pa.RecordBatch], license_: str | None) -> Iterat
 
 
 PROVENANCE = "provenance"
-_PROJECT = ("dvc.yaml", "params.yaml")
+_PROJECT = ("dvc.yaml", "params.yaml", "cells.yaml")
 _OWN = re.compile(
     r"README\.md|LICENSE|CITATION\.cff|croissant\.json|manifest\.json|SHA256SUMS"
-    r"|(data|rejected)/train-[^/]*\.parquet|provenance/(dvc|params)\.yaml"
+    r"|(data|rejected)/train-[^/]*\.parquet|provenance/(dvc|params|cells)\.yaml"
 )
 """The files that a release has. Its sums do not tell: they may have been made again over others."""
 
@@ -258,7 +258,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def copy_provenance(folder: Path, project: Path, *sources: Path) -> None:
-    """Copy dvc.yaml and params.yaml of a project into ``provenance/``, if they are conjoin's.
+    """Copy dvc.yaml, params.yaml and cells.yaml of a project into ``provenance/``, if they are conjoin's.
 
     Args:
         folder: of the release.

@@ -14,6 +14,7 @@ class Release(Settings):
 
     stage: ClassVar[str] = "release"
     arguments: ClassVar[tuple[str, ...]] = ("candidates",)
+    table: ClassVar[str] = "releases"
 
     candidates: Path = Field(
         description="Folder of candidates, e.g. data/genia/candidates/t5-sync/seed-0."

@@ -1,7 +1,7 @@
 """Settings of ``conjoin select``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -36,6 +36,7 @@ class Select(Settings):
 
     stage: ClassVar[str] = "select"
     arguments: ClassVar[tuple[str, ...]] = ("places",)
+    table: ClassVar[str] = "selections"
     corpus_field: ClassVar[str] = (
         ""  # it may choose from several corpora, and has no section for each
     )
@@ -125,6 +126,12 @@ class Select(Settings):
     limit: int | None = Field(
         None, ge=1, description="Only the first so many of those that all else lets pass."
     )
+
+    @classmethod
+    def _of_entry(cls, entry: dict[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
+        """What it chooses from, by name, is the experiment's; commands name the folders."""
+        del explicit
+        return {key: value for key, value in entry.items() if key != "of"}
 
     @model_validator(mode="before")
     @classmethod

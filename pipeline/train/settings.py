@@ -1,5 +1,6 @@
 """Settings of ``conjoin train``: the constants of Algorithm 1 and of §5.1."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -16,6 +17,8 @@ class Train(Settings):
 
     stage: ClassVar[str] = "train"
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
+    table: ClassVar[str] = "systems"
+    name_field: ClassVar[str | None] = "system"
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     candidates: str | None = Field(
@@ -32,7 +35,9 @@ class Train(Settings):
         "predictor itself on unsynchronized text.",
     )
     system: str = Field(
-        "", description="Name of the run's folder; unset: the mode, and what --augment adds."
+        "",
+        description="Name of the run's folder; unset: the mode, and what --augment adds. Its entry of "
+        "`systems` in --params, if there is one, has options, too.",
     )
     generator: str | None = Field(
         None,
@@ -161,6 +166,14 @@ class Train(Settings):
     out: Path | None = Field(
         None, description="Run folder; unset: CORPUS/runs/SYSTEM/LABELLED/seed-SEED."
     )
+
+    @classmethod
+    def _of_entry(cls, entry: dict[str, Any], explicit: Mapping[str, Any]) -> dict[str, Any]:
+        """The name of its candidates is a folder of the corpus and of the seed."""
+        if isinstance(name := entry.get("candidates"), str) and "corpus" in explicit:
+            seed = explicit.get("seed", cls.model_fields["seed"].default)
+            entry["candidates"] = str(Path(explicit["corpus"], f"candidates/{name}/seed-{seed}"))
+        return entry
 
     @field_validator("candidates", mode="before")
     @classmethod

@@ -417,7 +417,7 @@ class Knead(Settings):
     summary: ClassVar[str] = "Knead."
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
     variant_field: ClassVar[str | None] = "kind"
-    grid_fields: ClassVar[tuple[str, ...]] = ("many",)
+    table: ClassVar[str] = "doughs"
 
     corpus: Path = Field(description="Corpus.")
     kind: Literal["bert", "t5"] = Field("bert", description="Kind.")
@@ -434,7 +434,7 @@ knead:
   default: {a: 2, b: 2, d: 2, bert: {e: 2}}
   genia: {b: 3, d: 3, bert: {d: 4}, t5: {d: 5}}
 other: {default: {x: 1}}
-many: [5, 6]
+doughs: {rye: {b: 8, kind: t5, many: [5, 6]}, plain: null, flat: 3}
 """
 
 
@@ -445,7 +445,7 @@ def knead(tmp_path: Path, text: str = PARAMS, **options: Any) -> Knead:
 
 
 def test_precedence_of_settings(tmp_path: Path) -> None:
-    """Flag over corpus entry over default entry over grid over class default; a kind over its level."""
+    """Flag over name over corpus entry over default entry over class default; a kind over its level."""
     plain = knead(tmp_path)
     assert (plain.a, plain.b, plain.d, plain.e) == (2, 3, 4, 2)
     assert knead(tmp_path, kind="bert", a=7) == plain.model_copy(update={"a": 7})
@@ -455,8 +455,12 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
         tmp_path, PARAMS.replace("other:", "  world: {}\nother:"), corpus=Path("data/world")
     )
     assert (elsewhere.a, elsewhere.b) == (2, 2)
-    assert plain.many == [5, 6]
-    assert knead(tmp_path, many=[7]).many == [7]
+    params = tmp_path / "params.yaml"
+    params.write_text(PARAMS)
+    rye = Knead.build({"corpus": Path("data/genia"), "many": [7]}, params, "rye")
+    assert (rye.a, rye.b, rye.d, rye.kind, rye.many) == (2, 8, 5, "t5", [7])
+    assert Knead.build({"corpus": Path("data/genia")}, params, "rye").many == [5, 6]
+    assert Knead.build({"corpus": Path("data/genia")}, params, "plain") == plain
     assert Knead.build({"corpus": Path("c"), "b": None, "many": []}, None).b == 1
 
 
@@ -483,6 +487,25 @@ def test_bad_settings_are_told(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (
+            "ryes",
+            r"params\.yaml: doughs has no entry 'ryes'; there are: rye, .*did you mean 'rye'\?",
+        ),
+        ("flat", r"params\.yaml: doughs\.flat must be a mapping of options"),
+    ],
+)
+def test_options_by_a_name_that_is_none_are_told(tmp_path: Path, named: str, said: str) -> None:
+    """The table, the name and what there is; without a file there is no table."""
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    with pytest.raises(SettingsError, match=said):
+        Knead.build({"corpus": Path("data/genia")}, tmp_path / "params.yaml", named)
+    with pytest.raises(SettingsError, match=f"knead: --named '{named}' needs --params"):
+        Knead.build({"corpus": Path("data/genia")}, None, named)
+
+
 def test_a_command_without_a_corpus_has_no_entries_by_corpus(tmp_path: Path) -> None:
     """What stands beside its ``default`` would be read by nobody, and is told."""
     path = tmp_path / "params.yaml"
@@ -507,10 +530,9 @@ def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
         Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
 
 
-def test_a_command_about_no_corpus_needs_no_entry(tmp_path: Path) -> None:
+def test_a_command_about_no_corpus_needs_no_entry() -> None:
     """Of a stage whose corpus is found otherwise only the default holds."""
-    (tmp_path / "p.yaml").write_text("knead: {default: {a: 7}, genia: {a: 8}}")
-    section = Knead._section(tmp_path / "p.yaml", {})
+    section = Knead._section({"knead": {"default": {"a": 7}, "genia": {"a": 8}}}, Path("p"), {})
     assert section == {"a": 7}
 
 

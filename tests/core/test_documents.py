@@ -155,6 +155,6 @@ def test_yaml_that_cannot_be_read_is_one_line(text: str, said: str) -> None:
 
 
 def test_yaml_with_aliases_is_read() -> None:
-    """Anchors and merges are what presets are written with."""
+    """Anchors and merges are what params.yaml is written with."""
     assert parse_yaml("a: &a {x: 1}\nb: {<<: *a, y: 2}") == {"a": {"x": 1}, "b": {"x": 1, "y": 2}}
     assert parse_yaml("") is None

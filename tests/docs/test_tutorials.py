@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,7 +87,7 @@ def test_share(
 def test_the_settings_for_a_treebank_of_ones_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lines to add to params.yaml give every stage its settings, and the preset its cells."""
+    """The lines to add to params.yaml give every stage its settings, and the experiment its cells."""
     params = (ROOT / "params.yaml").read_text(encoding="utf-8")
     page = (PAGES / "own-treebank.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `(mine: .*)` \|$", page, re.MULTILINE)
@@ -98,10 +99,11 @@ def test_the_settings_for_a_treebank_of_ones_own(
             assert added == 1, name
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     (tmp_path / "dvc.yaml").write_text((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
     monkeypatch.chdir(tmp_path)
-    with grid(Repro(preset="table2", corpus=["mine"])) as (_, cells, _):
+    with grid(Repro(experiment="table2", corpus=["mine"])) as (_, cells, _):
         assert sum("conjoin train data/mine" in cell.command for cell in cells) == 7 * 2 * 5
     Ingest.build({"out": "data/mine", "source": "data/raw/mine"}, tmp_path / "params.yaml")
     assert Preparse.build({"corpus": "data/mine"}, tmp_path / "params.yaml").tags == "none"

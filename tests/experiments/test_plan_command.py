@@ -59,13 +59,20 @@ def test_times_are_measured_or_alike(tmp_path: Path) -> None:
         train("x", "baseline", 0),
     )
     known.record([(first, 10.0, 9.0), (second, 20.0, 9.0), (other, 1.0, 1.0)], [])
-    known = Durations(document | {"seeds": [0, 1]}, path)  # the grid's, not the cells'
+    known = Durations(document, path)
     assert known.known(first) == Duration(10.0, MEASURED)
     assert known.known(train("x", "filter", 2)) == Duration(15.0, ALIKE)
     assert known.known(train("x", "no-filter", 0)) is None
     changed = Durations({"train": {"x": {"steps": 6}}}, path)
     assert changed.known(first) is None
     assert changed.expected([first, second]) == 2 * changed.expected([first]) > 0
+    # Of a system without a mode in the command, by its options.
+    named = cell("train@a", command="conjoin train data/x --system a --seed 7")
+    systems = document | {"systems": {"a": {"mode": "filter"}}}
+    assert Durations(systems, path).known(named) == Duration(15.0, ALIKE)
+    assert (
+        Durations({**systems, "systems": {"a": {"mode": "no-filter"}}}, path).known(named) is None
+    )
     # What reads all runs takes longer after more of them.
     write_json(tmp_path / "x/runs/s/50/seed-0/run.json", {})
     report = cell("report", command=f"conjoin report {tmp_path / 'x'} --params params.yaml")
@@ -137,8 +144,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The project's own dvc.yaml and params.yaml, without data."""
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    for name in ("dvc.yaml", "params.yaml"):
+    for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
         shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -154,7 +162,7 @@ def test_before_anything_is_there_it_says_what_is_not_known(
 ) -> None:
     """No time of anything; once counted, U says how many pairs."""
     params = (project / "params.yaml").read_bytes()
-    run(Plan(preset="figure4", jobs=2))
+    run(Plan(experiment="figure4", jobs=2))
     shown = capsys.readouterr().out
     table = rows(shown)
     assert table["train"][:3] == ["175", "0", "175"]
@@ -167,15 +175,14 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     assert table["t5 (world)"] == [examined, "unknown", "unknown", "the corpus is not ingested"]
     assert table["runs"][1] == "unknown"
     assert "no probe yet: data/world: no corpus here" in shown
-    assert "run it: conjoin repro --preset figure4 --jobs 2" in shown
-    assert "with DVC alone: dvc exp run -S 'labelled=[50, 100, 250, 500, full]'" in shown
+    assert "run it: conjoin repro figure4 --jobs 2" in shown
     assert "cells have no estimate: what they need is not made yet" in shown
     assert (project / "params.yaml").read_bytes() == params
     assert not (project / "data").exists()
     write_json(
         project / "data/genia/ingest.json", {"unlabelled_seeds": {"of_10_words_or_more": 5_000}}
     )
-    run(Plan(preset="table2", corpus=["genia"], jobs=2, probe=False))
+    run(Plan(experiment="table2", corpus=["genia"], jobs=2, probe=False))
     shown = capsys.readouterr().out
     table = rows(shown)
     assert table["train"][3:] == ["unknown", "unknown", "unknown"]

@@ -174,8 +174,8 @@ def test_after_a_run_is_deleted_only_it_is_redone(project: Path, persist: bool) 
 GROWS = """\
 stages:
   ingest:
-    cmd: echo all > all.txt
-    params: [sizes, ingest.size]
+    cmd: echo all > all.txt; true --labelled ${sizes}
+    params: [ingest.size]
     outs: [all.txt]
   train:
     cmd: mkdir -p b; echo b > b/weights; date +%N > b/timing.json
@@ -189,7 +189,7 @@ stages:
 
 
 def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
-    """Other sizes of L leave the corpus as it is; other settings of a stage may change it."""
+    """Other sizes of L, which a command names, leave the corpus as it is; other settings may change it."""
     (project / "dvc.yaml").write_text(GROWS)
     (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
     run(Repro(jobs=1))

@@ -1,4 +1,4 @@
-"""Names that are none: of corpora, systems and models in params.yaml, of folders and of files."""
+"""Names that are none: of corpora, systems and models in experiments, of folders and of files."""
 
 import json
 import random
@@ -10,11 +10,18 @@ from hostile.case import Case
 from hostile.documents import BOMB, corpus, documents
 
 _DVC = """\
+vars: [cells.yaml]
 stages:
   ingest:
-    matrix: {corpus: "${corpora}"}
-    cmd: conjoin ingest ${item.corpus} x --out y
-    outs: ["data/${item.corpus}"]
+    foreach: ${cells.ingest}
+    do:
+      cmd: conjoin ingest ${item.corpus} x ${item.draws} --out y
+      outs: ["data/${item.corpus}"]
+  train:
+    foreach: ${cells.train}
+    do:
+      cmd: conjoin train ${item.corpus} --system ${item.system}
+      outs: ["data/${item.corpus}/${item.system}"]
 """
 _BAD = [
     "x; touch pwned", "x && touch pwned", "$(touch pwned)", "`touch pwned`", "x|y", "x>y", "../x", "/x",
@@ -40,36 +47,56 @@ _STRANGE = [
 """What a folder may well be called."""
 
 
-def _project(params: object) -> Callable[[Path], None]:
+_USUAL = {"corpora": ["world"], "labelled": [50], "seeds": [0], "systems": ["a"]}
+_PARAMS: dict[str, object] = {
+    "systems": {"a": {"mode": "baseline"}}, "generations": {}, "harvests": {}, "selections": {},
+    "releases": {},
+    "ingest": {"world": {}}, "pretrain": {"world": {}}, "train": {"world": {}},
+}  # fmt: skip
+
+
+def _project(experiment: object, params: object = _PARAMS) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         (folder / ".dvc").mkdir()
         config = "[core]\n    no_scm = true\n    analytics = false\n"
         (folder / ".dvc/config").write_text(config)
         (folder / "dvc.yaml").write_text(_DVC)
         (folder / "params.yaml").write_text(yaml.safe_dump(params, allow_unicode=True))
+        (folder / "experiments").mkdir()
+        (folder / "experiments/default.yaml").write_text(
+            yaml.safe_dump(experiment, allow_unicode=True)
+        )
 
     return make
 
 
-def _with_name(bad: object) -> Iterator[tuple[str, dict[str, object]]]:
-    """Where a name stands in params.yaml."""
-    yield "corpora", {"corpora": [bad]}
-    yield "seeds", {"corpora": ["world"], "seeds": [bad]}
-    yield "lms", {"corpora": ["world"], "lms": [{"name": bad, "base": "nothing/base"}]}
-    yield "base", {"corpora": ["world"], "lms": [{"name": "t5", "base": f"models/{bad}/"}]}
-    yield "generations", {"corpora": ["world"], "generations": [{"name": "a", "lm": bad}]}
-    yield "mode", {"corpora": ["world"], "systems": [{"name": "a", "mode": bad}]}
-    yield "options", {"corpora": ["world"], "systems": [{"name": "a", "options": f"--x {bad};"}]}
-    yield "preset", {"corpora": ["world"], "presets": {"p": {"corpora": [bad]}}}
+def _with_name(bad: object) -> Iterator[tuple[str, object, object]]:
+    """Where a name stands in an experiment, or in params.yaml."""
+    for key in ("corpora", "labelled", "seeds", "systems", "candidates", "releases"):
+        yield key, {**_USUAL, key: [bad]}, _PARAMS
+    yield "a system's entry", {**_USUAL, "systems": [{bad: {"labelled": [50]}}]}, _PARAMS
+    yield "candidates of a system", _USUAL, {**_PARAMS, "systems": {"a": {"candidates": bad}}}
+    yield "systems", _USUAL, {**_PARAMS, "systems": {"a": {"mode": "baseline"}, bad: {}}}
+    yield "generations", _USUAL, {**_PARAMS, "generations": {bad: {"lm": "t5"}}}
+    yield "base", _USUAL, {**_PARAMS, "pretrain": {"world": {"bert": {"base": f"models/{bad}"}}}}
+    chosen = {"a": {"of": "a", "agree": f"data/world/runs/{bad}/50/seed-{{seed}}/predictor"}}
+    yield "of", {**_USUAL, "candidates": ["a"]}, {**_PARAMS, "selections": chosen}
 
 
 _TYPES: list[dict[str, object]] = [
-    {"presets": 3}, {"presets": {"p": 3}}, {"presets": {"p": []}}, {"presets": {"p": {"seeds": {}}}},
-    {"presets": {3: {}}}, {"seeds": {}}, {"seeds": 3}, {"seeds": [[1]]}, {"seeds": [None]}, {"lms": None},
-    {"systems": "x"}, {"systems": [{"name": 1.5, "options": 3}]},
-    {"systems": [{"name": "a", "options": {"b": {"c": 1}}}]}, {"corpora": None}, {"corpora": [[]]},
-    {"corpora": {"a": 1}}, {"labelled": True}, {"generations": [{"name": None}]}, {"lm_seeds": "0"},
-    {"ingest": {3: 4}, "presets": {"p": {"corpora": ["x"]}}},
+    {"seeds": {}}, {"seeds": 3}, {"seeds": [[1]]}, {"seeds": [None]}, {"lm_seeds": "0"}, {"systems": "x"},
+    {"systems": [{"a": 3}]}, {"systems": [{}]}, {"systems": [{"a": {}, "b": {}}]}, {"systems": [[]]},
+    {"systems": [{"a": {"labelled": 3}}]}, {"corpora": None}, {"corpora": [[]]}, {"corpora": {"a": 1}},
+    {"labelled": True}, {"labelled": {"genia": [5]}}, {"labelled": ["x"]}, {"candidates": {}},
+    {"releases": [3]},
+    {"ingest": 3}, {"x": 1},
+]  # fmt: skip
+"""Parts of an experiment of other types than they should be."""
+
+_TABLES: list[dict[str, object]] = [
+    {"systems": 3}, {"systems": {"a": 3}}, {"systems": {"a": {"mode": []}}}, {"systems": {3: {}}},
+    {"systems": {"a": {"candidates": {"b": 1}}}}, {"generations": []}, {"ingest": {3: 4}}, {"pretrain": 3},
+    {"selections": {"a": {"of": 3}}, "systems": {"a": {"candidates": "a"}}},
 ]  # fmt: skip
 """Parts of params.yaml of other types than they should be."""
 
@@ -77,29 +104,26 @@ _TYPES: list[dict[str, object]] = [
 def _grids() -> Iterator[Case]:
     for number, bad in enumerate(_BAD):
         places = list(_with_name(bad))
-        where, params = places[number % len(places)]
-        command = ("plan", "repro")[number % 2]
-        line = [command, *(["p"] if where == "preset" and command == "plan" else [])]
-        line += ["--preset", "p"] if where == "preset" and command == "repro" else []
-        yield Case(f"{command}: {where} {bad!r}", line, _project(params))
-        if where != "corpora":
-            yield Case(f"{command}: corpora {bad!r}", [command], _project({"corpora": [bad]}))
+        for where, experiment, params in (places[number % len(places)], places[0]):
+            command = ("plan", "repro")[number % 2]
+            yield Case(f"{command}: {where} {bad!r}", [command], _project(experiment, params))
+        yield Case(
+            f"plan {bad!r}", ["plan", "--", bad], _project(_USUAL), "refused" if bad else "any"
+        )
     for number, part in enumerate(_TYPES):
-        line = ["plan", "p"] if "presets" in part else ["plan"]
-        yield Case(f"plan: {part}", line, _project({"corpora": ["world"], **part}))
+        yield Case(f"plan: {part}", ["plan"], _project({**_USUAL, **part}))
         if number % 4 == 0:
-            given = json.dumps(part)
             pairs = [f"--set={key}={json.dumps(value)}" for key, value in part.items()]
-            yield Case(
-                f"plan --set {given}", ["plan", *pairs], _project({"corpora": ["world"]}), "any"
-            )
+            yield Case(f"plan --set {pairs}", ["plan", *pairs], _project(_USUAL), "any")
+    for part in _TABLES:
+        yield Case(f"plan: params {part}", ["plan"], _project(_USUAL, {**_PARAMS, **part}))
     for text in ("a=[", "=", "a.b=1", "corpora=[x y]", "seeds=!!int x", "seeds=*a", "corpora.a=1"):
-        yield Case(f"plan --set {text}", ["plan", f"--set={text}"], _project({"corpora": ["a"]}))
+        yield Case(f"plan --set {text}", ["plan", f"--set={text}"], _project(_USUAL))
 
 
 def _text(name: str, text: str) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        _project({"corpora": ["world"]})(folder)
+        _project(_USUAL)(folder)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
 
@@ -121,7 +145,7 @@ _KEPT_TEXTS = [
 
 def _states() -> Iterator[Case]:
     """Files that DVC, or `repro` itself, left."""
-    for name in ("dvc.yaml", "dvc.lock"):
+    for name in ("dvc.yaml", "dvc.lock", "experiments/default.yaml"):
         for text in _DVC_TEXTS:
             yield Case(f"{name}: {text[:30]!r}", ["plan", "--no-probe"], _text(name, text), "any")
     kept = ".dvc/tmp/params-over.json"
@@ -153,4 +177,4 @@ def cases(count: int, seed: int) -> Iterator[Case]:
     for number in range(count):
         bad = "".join(draw.choice("ab.-;$'\"/\\ \n\t*~&|é\x1b") for _ in range(draw.randint(1, 9)))
         bad += draw.choice(";$/ \n*")
-        yield Case(f"corpus {number} {bad!r}", ["repro"], _project({"corpora": [bad]}))
+        yield Case(f"corpus {number} {bad!r}", ["repro"], _project({**_USUAL, "corpora": [bad]}))

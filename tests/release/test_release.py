@@ -167,14 +167,14 @@ def test_without_rejects_there_is_no_file_of_them(tmp_path: Path) -> None:
 def test_what_made_it_goes_along(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """dvc.yaml and params.yaml of the conjoin project that the corpus lies in; of another nothing."""
+    """What the conjoin project has that the corpus lies in; of another nothing."""
     project = tmp_path / "project"
     shutil.copytree(corpus, project / "data/toy")
-    for name in ("dvc.yaml", "params.yaml"):
+    for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
         shutil.copy(ROOT / name, project)
     monkeypatch.chdir(project)
     release(candidates_of(project / "data/toy"), tmp_path / "r")
-    for name in ("dvc.yaml", "params.yaml"):
+    for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
         assert (tmp_path / "r/provenance" / name).read_bytes() == (ROOT / name).read_bytes()
     release(candidates_of(corpus), tmp_path / "r")
     assert not (tmp_path / "r/provenance").exists()

@@ -1,4 +1,4 @@
-"""``conjoin plan``: what a preset will cost, before it is run."""
+"""``conjoin plan``: what an experiment will cost, before it is run."""
 
 import shlex
 import shutil
@@ -9,7 +9,8 @@ from pipeline.core.console import say, table
 from pipeline.core.errors import InputError
 from pipeline.experiments.cells import Cell, check_texts
 from pipeline.experiments.durations import Duration, Durations
-from pipeline.experiments.grid import PARAMS, as_exp_run, grid, preset_values
+from pipeline.experiments.experiment import DEFAULT
+from pipeline.experiments.grid import files_over, grid
 from pipeline.experiments.parallel import makespan
 from pipeline.experiments.plan.estimates import Estimates
 from pipeline.experiments.plan.settings import Plan
@@ -19,14 +20,13 @@ _UNKNOWN = "unknown"
 
 
 def run(settings: Plan) -> None:
-    """Print cells, candidates, time and disk; params.yaml is as before when it ends.
+    """Print cells, candidates, time and disk; files are as before when it ends, unless they are to stay.
 
     Raises:
         InputError: there is no DVC pipeline here, or another grid is at work.
-        SettingsError: no such preset or corpus; what ``repro`` refuses.
+        SettingsError: no such experiment or corpus; what ``repro`` refuses.
     """
     with grid(settings) as (pipeline, cells, document):
-        values = preset_values(document, settings.preset, settings.corpus, PARAMS)
         stale = pipeline.stale(cells)
         estimates = Estimates(cells, Durations(document), probing=settings.probe)
         absent = ""
@@ -35,7 +35,9 @@ def run(settings: Plan) -> None:
         except InputError as error:
             absent = str(error)
     times = {cell: estimates.time(cell) for cell in cells if cell in stale}
-    name = f"{settings.preset or 'params.yaml'} on {', '.join(document.get('corpora', []))}"
+    name = " on ".join(
+        [settings.experiment or DEFAULT, *filter(None, [", ".join(settings.corpus)])]
+    )
     _tell_time(cells, times, settings, name)
     _tell_candidates(estimates)
     _tell_disk(list(times), estimates, settings.jobs)
@@ -43,7 +45,10 @@ def run(settings: Plan) -> None:
         say(f"no probe yet: {obstacle}")
     if absent:
         say(f"not to be run yet: {absent}")
-    _tell_commands(settings, values)
+    if settings.write:
+        with files_over(settings, keep=True):
+            say("written: cells.yaml; `dvc repro` runs these cells")
+    _tell_command(settings)
 
 
 def _tell_time(
@@ -131,14 +136,9 @@ def _tell_disk(todo: Sequence[Cell], estimates: Estimates, jobs: int) -> None:
         say(f"disk: {amount} of {size(free)} free")
 
 
-def _tell_commands(settings: Plan, values: Mapping[str, object]) -> None:
-    words = ["conjoin repro"]
-    if settings.preset:
-        words.append(f"--preset {settings.preset}")
+def _tell_command(settings: Plan) -> None:
+    words = ["conjoin repro", *([settings.experiment] if settings.experiment else [])]
     words += [f"--corpus {corpus}" for corpus in settings.corpus]
     words += [f"--set {shlex.quote(pair)}" for pair in settings.set]
     words += [f"--skip {shlex.quote(settings.skip)}"] if settings.skip else []
     say(f"run it: {' '.join(words)} --jobs {settings.jobs}")
-    if values and not settings.skip:
-        pairs = "".join(f" -S {shlex.quote(f'++{pair}')}" for pair in settings.set)
-        say(f"with DVC alone: {as_exp_run(values)}{pairs}")

@@ -8,12 +8,15 @@ from pipeline.experiments.settings import Grid
 
 
 class Plan(Grid):
-    """Print what a preset will cost before it runs: cells, candidates, time, disk."""
+    """Print what an experiment will cost before it runs: cells, candidates, time, disk."""
 
     stage: ClassVar[str] = "plan"
-    arguments: ClassVar[tuple[str, ...]] = ("preset",)
 
     probe: bool = Field(
         True,
         description="Time a few seconds of training and generation where nothing was measured yet.",
+    )
+    write: bool = Field(
+        False,
+        description="Leave its cells in cells.yaml, and what it changes in params.yaml, for DVC alone.",
     )

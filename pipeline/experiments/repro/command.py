@@ -14,8 +14,6 @@ from pipeline.experiments.grid import grid
 from pipeline.experiments.parallel import Done, run_cells
 from pipeline.experiments.repro.settings import Repro
 
-_UNSAID = {"--params", "--candidates", "--mode", "--out", "--corpus", "--objective", "--base"}
-
 
 def run(settings: Repro) -> None:
     """Bring every cell up to date; nothing that is up to date is run again.
@@ -23,8 +21,8 @@ def run(settings: Repro) -> None:
     Raises:
         InputError: there is no DVC pipeline here, a cell did not write what it should, or the raw
             text is missing that a language model is to read.
-        SettingsError: ``skip`` is no regular expression, or leaves nothing to do; no such preset;
-            ``set`` names no place in params.yaml.
+        SettingsError: ``skip`` is no regular expression, or leaves nothing to do; no such
+            experiment; ``set`` names no place in params.yaml.
         CellError: a cell failed.
     """
     with grid(settings) as (pipeline, cells, document):
@@ -49,7 +47,7 @@ def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[
                 durations.record(ran, pipeline.all)
             finished[:] = done
             count = f"{len(done)}/{len(cells)} cells"
-            note = ", ".join([count, *(_short(cell.command) for cell in running)])
+            note = ", ".join([count, *(cell.name for cell in running)])
             under_way = sum(min(t, 0.9 * expected[c.name]) for c, t in running.items())
             meter.at(round(sum(expected[d.cell.name] for d in done) + under_way), note)
 
@@ -69,18 +67,6 @@ def _waiting(cells: Sequence[Cell]) -> Counter[str]:
             todo += new
         found.update(behind)
     return found
-
-
-def _short(command: str) -> str:
-    """A command without what its siblings share: ``train bert labelled 100 seed 0``."""
-    words = iter(command.split()[1:])
-    kept = []
-    for word in words:
-        if word in _UNSAID:
-            next(words, None)
-        elif "/" not in word:
-            kept.append(word.removeprefix("--"))
-    return " ".join(kept)
 
 
 class _Memory:

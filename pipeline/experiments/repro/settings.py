@@ -6,6 +6,6 @@ from pipeline.experiments.settings import Grid
 
 
 class Repro(Grid):
-    """Run `dvc repro` with several cells at a time, and time every stage."""
+    """Run an experiment: `dvc repro` with several cells at a time, every stage timed."""
 
     stage: ClassVar[str] = "repro"

@@ -1,57 +1,14 @@
-"""Names of params.yaml that go into shell commands, and commands that are none: one line each."""
+"""Commands and pipelines that are none: one line each."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.evaluate.settings import Evaluate
 from pipeline.experiments.cells import Cells, settings_of
-from pipeline.experiments.grid import GRID, grid
-from pipeline.experiments.names import check_names
+from pipeline.experiments.grid import grid
 from pipeline.experiments.plan.settings import Plan
-
-PATH = Path("params.yaml")
-
-
-@pytest.mark.parametrize(
-    "name", ["x; ls", "$(ls)", "../x", "a/b", "a b", "a\nb", "it's", "", "-x", None, True]
-)
-def test_what_is_no_plain_name_is_refused(name: object) -> None:
-    """In every list, as itself or as the name of an entry."""
-    for key in GRID:
-        for entry in (name, {"name": name}):
-            with pytest.raises(SettingsError, match=rf"params.yaml: {key}\[0\].* plain name"):
-                check_names({key: [entry]}, GRID, PATH)
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ({"options": "--sync; ls"}, "options = '--sync; ls': must be flags"),
-        ({"options": "--x 'a"}, "must be flags"),
-        ({"options": 3}, "must be flags"),
-        ({"options": {"a b": 1}}, "plain name"),
-        ({"options": {"a": {"b": 1}}}, "must be a number or text on one line"),
-        ({"candidates": "../c"}, "must be a place below the corpus folder"),
-        ({"base": "/c"}, "must be a place below the corpus folder"),
-        ({3: "x y"}, "plain name"),
-    ],
-)
-def test_what_is_no_place_and_no_option_is_refused(entry: dict[Any, Any], said: str) -> None:
-    """Values of a mapping of options may be any line of text: DVC puts them in quotes."""
-    with pytest.raises(SettingsError, match=said):
-        check_names({"systems": [entry]}, GRID, PATH)
-    good = {"name": "a", "candidates": "a/b", "options": {"caption": "it's; $(x)", "k": [1, "b"]}}
-    check_names({"systems": [good, {"options": "--objective twins --base models/t5"}]}, GRID, PATH)
-
-
-@pytest.mark.parametrize("value", [None, 3, {}, "x"])
-def test_a_list_is_a_list(value: object) -> None:
-    """DVC would say so in its own way, or expand a text by its characters."""
-    with pytest.raises(SettingsError, match=r"seeds = .*: must be a list"):
-        check_names({"seeds": value}, GRID, PATH)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,280 @@
+"""The cells of an experiment, as dvc.yaml reads them.
+
+A system is a name; which candidates it learns from stands among its options. DVC cannot look a word up in a
+mapping, so what a cell depends on is written beside its name in ``cells.yaml``:
+
+    cells:
+      train:
+        world-t5-100-0: {corpus: world, system: t5, labelled: 100, seed: 0, candidates: …}
+
+Nothing is there that no system, release or list of candidates needs: candidates follow from systems, language
+models from candidates.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.core.corpus_folder import SENTENCES_FILE
+from pipeline.core.errors import SettingsError
+from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
+from pipeline.core.settings import require_entry, shown
+from pipeline.experiments.experiment import SOURCES, Experiment
+from pipeline.generate.settings import Generate
+from pipeline.harvest.settings import Harvest
+from pipeline.pretrain.settings import Pretrain
+from pipeline.select.settings import Select
+from pipeline.train.settings import Train
+
+CELLS = Path("cells.yaml")
+
+_OF_EACH_CORPUS = (
+    "ingest", "pretrain", "preparse", "generate", "harvest", "train", "evaluate", "audit", "report",
+    "release",
+)  # fmt: skip
+"""The sections of params.yaml with an entry for each corpus."""
+
+_EXPANDED = ("ingest", "pretrain", "generate", "harvest", "select", "train", "release")
+"""The stages whose cells differ in more than the corpus."""
+
+_HEAD = """\
+# The cells that `dvc repro` runs, made of experiments/default.yaml and params.yaml; not to be edited.
+# `conjoin repro` makes them anew; for DVC alone: conjoin plan --write
+"""
+
+
+def cells_of(experiment: Experiment, path: Path) -> dict[str, Any]:
+    """What stands in ``cells.yaml``.
+
+    Args:
+        experiment: whose cells are wanted.
+        path: of params.yaml, for errors.
+
+    Raises:
+        SettingsError: a corpus lacks its sections, a name is in no table or means two things, options are
+            none of their stage, or two cells would have one name.
+    """
+    params = experiment.params
+    for stage in _OF_EACH_CORPUS:
+        if isinstance(section := params.get(stage), Mapping):
+            for corpus in experiment.corpora:
+                require_entry(section, stage, corpus, path)
+    cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
+    for corpus in experiment.corpora:
+        of_corpus = _OfCorpus(experiment, corpus, path)
+        of_corpus.expand()
+        for stage, members in of_corpus.cells.items():
+            if twice := cells[stage].keys() & members.keys():
+                raise SettingsError(f"two cells would be called {stage}@{min(twice)}", path=path)
+            cells[stage] |= members
+    return {"corpora": list(experiment.corpora), "cells": cells}
+
+
+def as_text(cells: Mapping[str, Any]) -> str:
+    """``cells.yaml``, a cell a line."""
+    lines = [f"corpora: {_flow(cells['corpora'])}", "cells:"]
+    for stage, members in cells["cells"].items():
+        lines.append(f"  {stage}:" if members else f"  {stage}: {{}}")
+        lines += [f"    {name}: {_flow(cell)}" for name, cell in members.items()]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6
+    )
+    return text.strip()
+
+
+class _OfCorpus:
+    """The cells of one corpus."""
+
+    def __init__(self, experiment: Experiment, corpus: str, path: Path) -> None:
+        self._experiment, self._corpus, self._path = experiment, corpus, path
+        self._tables = {
+            key: _table(experiment.params, key, path) for key in ("systems", "releases", *SOURCES)
+        }
+        self._sizes = dict.fromkeys(map(str, experiment.labelled[corpus]))
+        self._seeds = dict.fromkeys(experiment.seeds[corpus])
+        self.cells: dict[str, dict[str, Any]] = {stage: {} for stage in _EXPANDED}
+        self._above: list[str] = []
+
+    def expand(self) -> None:
+        """Fill ``cells``."""
+        experiment, seeds = self._experiment, self._experiment.seeds[self._corpus]
+        for name, own in experiment.systems.items():
+            for size in own.get("labelled", experiment.labelled[self._corpus]):
+                for seed in own.get("seeds", seeds):
+                    self._train(name, str(size), seed)
+        for name in experiment.candidates:
+            for seed in seeds:
+                self._candidates(name, seed)
+        for name in experiment.releases:
+            if not seeds:
+                raise SettingsError(
+                    "seeds: a release is of the first seed, and there is none", path=self._path
+                )
+            released = self._candidates(name, seeds[0])
+            options = self._tables["releases"]
+            self._add(
+                "release", [name],
+                name=name, candidates=released, named=f" --named {name}" if name in options else "",
+            )  # fmt: skip
+        self._language_model("bert")  # the predictor's encoder
+        draws = [f"--labelled {size}" for size in self._sizes]
+        draws += [f"--seeds {seed}" for seed in self._seeds]
+        self._add("ingest", [], draws=" ".join(draws))
+
+    def _add(self, stage: str, names: Iterable[Any], **values: Any) -> None:
+        name = "-".join(map(str, [self._corpus, *names]))
+        self.cells[stage].setdefault(name, {"corpus": self._corpus, **values})
+
+    @contextmanager
+    def _within(self, what: str) -> Iterator[None]:
+        """What is needed on the way down; nothing may need itself."""
+        if what in self._above:
+            raise SettingsError(
+                f"{' needs '.join([*self._above, what])}: it would wait for itself",
+                path=self._path,
+            )
+        self._above.append(what)
+        yield
+        self._above.pop()
+
+    def _train(self, system: str, size: str, seed: int) -> None:
+        if system not in self._tables["systems"]:
+            raise self._unknown("systems", system, self._tables["systems"])
+        given = {"corpus": Path("data", self._corpus), "system": system, "seed": seed}
+        settings = self._settings(Train, given)
+        self._sizes[size] = self._seeds[seed] = None
+        entry = self._tables["systems"][system] or {}
+        folder = entry.get("candidates")
+        # A baseline has none; then the cell names its sentences twice, because DVC wants a path.
+        with self._within(f"the system {system}"):
+            place = SENTENCES_FILE if folder is None else self._candidates(folder, seed)
+        self._add(
+            "train", [settings.system, size, seed],
+            system=system, labelled=_number(size), seed=seed, candidates=place,
+        )  # fmt: skip
+
+    def _candidates(self, name: str, seed: int) -> str:
+        """Have a folder of candidates made; where it lies in the corpus."""
+        of = [key for key in SOURCES if name in self._tables[key]]
+        if not of:
+            raise self._unknown(
+                "candidates", name, [n for key in SOURCES for n in self._tables[key]]
+            )
+        if len(of) > 1:
+            raise SettingsError(f"candidates {name}: in {' and in '.join(of)}", path=self._path)
+        self._seeds[seed] = None
+        make = {
+            "generations": self._generate,
+            "harvests": self._harvest,
+            "selections": self._select,
+        }[of[0]]
+        with self._within(f"{name}"):
+            make(name, seed)
+        return f"candidates/{name}/seed-{seed}"
+
+    def _generate(self, name: str, seed: int) -> None:
+        given = {"corpus": Path("data", self._corpus), "seed": seed}
+        lm = self._settings(Generate, given, name).lm
+        self._language_model(lm)
+        self._add("generate", [name, seed], name=name, lm=lm, seed=seed)
+
+    def _harvest(self, name: str, seed: int) -> None:
+        given = {"corpus": Path("data", self._corpus), "seed": seed}
+        settings = self._settings(Harvest, given, name)
+        self._sizes[settings.labelled] = None
+        base = SENTENCES_FILE
+        if settings.parser_lm == "bert":
+            self._language_model("bert")
+            base = "models/bert"
+        self._add("harvest", [name, seed], name=name, seed=seed, base=base)
+
+    def _select(self, name: str, seed: int) -> None:
+        """A selection may need one more path than the first folder that it chooses from."""
+        entry = self._tables["selections"][name] or {}
+        of = entry.get("of")
+        named = [each for each in (of if isinstance(of, list) else [of]) if isinstance(each, str)]
+        if not named or len(named) < (len(of) if isinstance(of, list) else 1):
+            raise SettingsError(
+                f"selections.{name}.of = {shown(of)}: must name candidates", path=self._path
+            )
+        folders = [self._candidates(each, seed) for each in named]
+        given = {"places": folders, "out": name, "seed": seed}
+        settings = self._settings(Select, given, name)
+        asked = [*settings.agree, *([settings.predictor] if settings.predictor else [])]
+        beside = folders[1:] + [self._run_of(predictor, seed) for predictor in asked]
+        if len(beside) > 1:
+            raise SettingsError(
+                f"selections.{name}: a cell can wait for two folders, not for {len(beside) + 1}",
+                path=self._path, remedy="choose twice, the second time from what was chosen first",
+            )  # fmt: skip
+        places = " ".join(f"data/{self._corpus}/{folder}" for folder in folders)
+        self._add(
+            "select", [name, seed],
+            name=name, seed=seed, places=places, first=folders[0],
+            beside=beside[0] if beside else SENTENCES_FILE,
+        )  # fmt: skip
+
+    def _run_of(self, predictor: Path, seed: int) -> str:
+        """Have the run of a predictor made; where it lies in the corpus."""
+        parts = predictor.parts
+        known = (
+            len(parts) == 7
+            and parts[:3] == ("data", self._corpus, "runs")
+            and parts[-1] == "predictor"
+        )
+        if not (known and parts[5] == f"seed-{seed}" and all(map(is_plain_name, parts))):
+            raise SettingsError(
+                f"{shown(str(predictor))}: must be a predictor of this corpus and seed: "
+                f"data/{self._corpus}/runs/SYSTEM/LABELLED/seed-{{seed}}/predictor",
+                path=self._path,
+            )
+        self._train(parts[3], parts[4], seed)
+        return str(Path(*parts[2:-1]))
+
+    def _language_model(self, name: str) -> None:
+        for seed in self._experiment.lm_seeds:
+            given = {"corpus": Path("data", self._corpus), "lm": name, "seed": seed}
+            settings = self._settings(Pretrain, given)
+            base, trees = SENTENCES_FILE, SENTENCES_FILE
+            own = settings.base is not None and settings.base.startswith("models/")
+            if settings.base is not None and own:
+                base = settings.base
+                with self._within(f"the language model {name}"):
+                    self._language_model(settings.base.removeprefix("models/"))
+            if settings.objective == "twins":
+                trees = "coordinated"
+            self._add("pretrain", [name, seed], lm=name, seed=seed, base=base, trees=trees)
+
+    def _settings(self, kind: type[Any], given: Mapping[str, Any], named: str | None = None) -> Any:
+        return kind.from_document(given, self._experiment.params, self._path, named)
+
+    def _unknown(self, what: str, name: object, known: Iterable[object]) -> SettingsError:
+        names = list(map(str, known))
+        return SettingsError(
+            f"{what}: no {shown(name)} in this file; there are: {', '.join(names) or 'none'}",
+            path=self._path, remedy=nearest(str(name), names) or None,
+        )  # fmt: skip
+
+
+def _table(params: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+    """A table of options by name, with names that may stand in commands and paths."""
+    found = params.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise SettingsError(f"{key} must be a mapping of options by name", path=path)
+    for name, entry in found.items():
+        if not (isinstance(name, str) and is_plain_name(name)):
+            raise SettingsError(f"{key}: {shown(name)} must be {PLAIN_NAME}", path=path)
+        if not (entry is None or isinstance(entry, Mapping)):
+            raise SettingsError(f"{key}.{name} must be a mapping of options", path=path)
+    return found
+
+
+def _number(size: str) -> int | str:
+    return int(size) if size.isdecimal() else size
