@@ -188,7 +188,7 @@ def candidate_id(
 ) -> str:
     """Content hash: equal content has equal ids in any corpus, whatever model wrote it.
 
-    ``sharing/validate/identity.py`` computes the same for whole batches.
+    ``corpus/content.py`` computes the same for whole batches.
 
     Returns:
         24 hex digits.

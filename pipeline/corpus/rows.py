@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import null_rows
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import MANIFEST, column_names, read_batches, read_schema
 from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.corpus.candidate_checks import null_rows
 from pipeline.corpus.layout import Shards
 
 RELEASED = CANDIDATES.append(pa.field("generation", pa.string(), nullable=False))

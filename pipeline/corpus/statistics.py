@@ -18,7 +18,8 @@ import duckdb
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.schema import CANDIDATES, SENTENCES
 from pipeline.core.types import COORDINATORS
-from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, fetched, parquet, rows_of
+from pipeline.corpus.content import CONTENT, TEXT
+from pipeline.corpus.engine import columns_of, engine, fetched, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import sentences_of
 from pipeline.corpus.rows import generations

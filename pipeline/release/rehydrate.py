@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import MANIFEST, row_count
+from pipeline.core.types import Span, candidate_id
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.manifest import FORMAT
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
@@ -137,9 +138,9 @@ class _Rebuilder:
                 return self._fault(_NO_DONOR, row)
             fill, own = donated
         words = row["source"] if harvested else rebuilt_words({**row, "fill_words": own})
-        spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
-        content = [row["sentence_id"], words, row["coordinator"], spans]
-        if not str(digest_of(content)).startswith(row["candidate_id"]):
+        first, *others = (Span(s["start"], s["end"]) for s in (row["reference"], *row["conjuncts"]))
+        own = candidate_id(row["sentence_id"], words, row["coordinator"], first, others)
+        if not own.startswith(row["candidate_id"]):
             # Only a hint why the digest is another: an id that conjoin did not make says nothing.
             self._fault(_CHANGED, row)
         return fill, words

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import check
 from pipeline.core.parquet import regroup
+from pipeline.corpus.candidate_checks import check
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import read_accepted
 

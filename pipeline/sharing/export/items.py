@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 from nltk.tree import Tree
 
-from pipeline.core.candidate_checks import check
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     require_ingested,
@@ -24,6 +23,7 @@ from pipeline.core.parquet import column_names, read_batches, row_count
 from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sentence_row
 from pipeline.core.settings import TreesOf
 from pipeline.core.types import UNDECIDED, Coordination, Sentence, Span, is_undecided
+from pipeline.corpus.candidate_checks import check
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import Fault, faults, null_rows
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import Meter, say, table
 from pipeline.core.types import COORDINATORS
+from pipeline.corpus.candidate_checks import Fault, faults, null_rows
+from pipeline.corpus.content import IDENTITY, content_ids
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
@@ -36,7 +37,7 @@ from pipeline.sharing.validate.files import (
     take_stock,
 )
 from pipeline.sharing.validate.harvested import Harvested
-from pipeline.sharing.validate.identity import IDENTITY, Seen, content_ids
+from pipeline.sharing.validate.identity import Seen
 from pipeline.sharing.validate.leaks import leaked
 from pipeline.sharing.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.sharing.validate.rules import RULES, Expected, standing

@@ -3,7 +3,7 @@ r"""What can be wrong with a row of a corpus: one table of rules, each a conditi
 The kinds are documented in docs/sharing.md. The rules are held against rows without nulls where none may
 be. Besides the columns of the files they name some that Python computes: ``due`` (the id that the content
 should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``), ``harvested`` (``harvest``
-made the row: its words are all the source's), and those of ``_DERIVED`` in ``core.candidate_checks``.
+made the row: its words are all the source's), and those of ``_DERIVED`` in ``corpus.candidate_checks``.
 What a corpus holds reaches the conditions as columns and parameters only.
 
 Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
+from pipeline.corpus.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
 from pipeline.text.natural import SHOWN, join_words, split_words
