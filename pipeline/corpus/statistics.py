@@ -17,7 +17,7 @@ import duckdb
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.schema import CANDIDATES, SENTENCES
-from pipeline.core.types import COORDINATORS
+from pipeline.core.types import COLUMNS, COORDINATORS
 from pipeline.corpus.content import CONTENT, TEXT
 from pipeline.corpus.engine import columns_of, engine, fetched, parquet, rows_of
 from pipeline.corpus.layout import Shards
@@ -184,7 +184,7 @@ def _divergences(
     return found
 
 
-SCORES = ("score", "score_append", "score_prepend")
+SCORES = tuple(each.name for each in COLUMNS if each.score)
 """Columns of a candidate's scores, mean log-probabilities per token."""
 
 _SCALE = 10_000  # scores are counted to four digits, so that no more values are kept than that

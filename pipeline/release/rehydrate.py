@@ -14,7 +14,7 @@ from pipeline.corpus.layout import Shards
 from pipeline.corpus.manifest import FORMAT
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
 from pipeline.release.stand_off import donated_fill, natural_fill, rebuilt_words
-from pipeline.text.columns import OFFSETS, TEXT, with_text
+from pipeline.text.columns import with_text
 
 
 def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
@@ -105,8 +105,11 @@ class _Rebuilder:
                 name: pa.array([each[i] for each in made], schema.field(name).type)
                 for i, name in enumerate(("fill", "words"))
             }
-            texts |= {field.name: pa.nulls(len(made), field.type) for field in (TEXT, OFFSETS)}
-            columns = [texts[f.name] if f.name in texts else batch.column(f.name) for f in schema]
+            there = {name: batch.column(name) for name in batch.schema.names} | texts
+            # What else was left out follows from the words.
+            columns = [
+                there[f.name] if f.name in there else pa.nulls(len(made), f.type) for f in schema
+            ]
             yield with_text(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def error(self, source: Path) -> InputError:

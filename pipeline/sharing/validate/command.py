@@ -26,6 +26,7 @@ from pipeline.corpus.content import IDENTITY, content_ids
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
+from pipeline.corpus.statistics import SCORES
 from pipeline.generate.settings import LIKE_L
 from pipeline.select.leakage import HeldOut
 from pipeline.sharing.validate.donors import Donated, sentences_of
@@ -275,7 +276,7 @@ def _harvested(batch: pa.RecordBatch, runs: Sequence[str] | None) -> pa.Array:
     if runs is not None:
         return pa.array([bool(runs)] * len(batch), pa.bool_())
     found = pa.array(["score" in batch.schema.names] * len(batch), pa.bool_())
-    for name in ("score", "score_append", "score_prepend", "donor"):
+    for name in (*SCORES, "donor"):
         if name in batch.schema.names:
             found = pc.and_(found, pc.is_null(batch.column(name)))
     return found

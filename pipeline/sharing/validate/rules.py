@@ -22,6 +22,7 @@ from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLE
 from pipeline.corpus.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
+from pipeline.corpus.statistics import SCORES
 from pipeline.text.natural import SHOWN, join_words, split_words
 
 
@@ -282,7 +283,7 @@ RULES = [
     Rule("invalid label", "label",
          f"NOT CASE WHEN $any_label OR harvested THEN regexp_full_match(label, '{LABEL}') "
          f"ELSE label IN ({_LABELS}) END", "{label!r}"),
-    *(rule for name in ("score", "score_append", "score_prepend") for rule in _score_rules(name)),
+    *(rule for name in SCORES for rule in _score_rules(name)),
     Rule("licence missing", "license", _blank("license"), "no licence"),
     # Without the words there is nothing that a licence could forbid: a stand-off release is made for that.
     Rule("licence unknown", "license standing words",
