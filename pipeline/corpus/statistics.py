@@ -46,6 +46,8 @@ def described(counts: Mapping[int, int], scale: int = 1) -> dict[str, Any] | Non
     Returns:
         None if there are no values.
     """
+    # DuckDB has all of these, but holds every value in memory for a quantile (of 20 million rows they do not
+    # fit ``engine``), and its sums of floats turn the last digit that is shown.
     total = sum(counts.values())
     if not total:
         return None

@@ -288,7 +288,9 @@ def test_the_result_is_a_corpus_like_any_other(
     assert counted["rows"] == {"accepted": len(found), "rejected": len(rejects(out))}
     with open_corpus(Browse(place=out), find_shards(out)) as corpus:
         assert corpus.about["usable"] == len(found)
-    assert sum(len(batch) for *_, batch in find_location(out).pieces()) == len(found)
+    assert sum(
+        len(batch) for *_, batch in find_location(out, tiny.COORDINATION.rows.columns).pieces()
+    ) == len(found)
     both = merge([find_shards(out), find_shards(folder)], tmp_path / "m")
     assert both["rows"]["train"] == len(rows(folder))
     release.run(Release(candidates=out, out=tmp_path / "release"))

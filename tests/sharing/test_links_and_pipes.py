@@ -34,6 +34,7 @@ from pipeline.sharing.stats import command as stats
 from pipeline.sharing.stats.settings import Stats
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate.settings import Validate
+from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.train.candidate_location import find_location
 
 OUT = "a link that leads out of the release"
@@ -269,7 +270,7 @@ def test_training_does_not_wait_for_a_pipe(tmp_path: Path) -> None:
     shard = folder / "candidates-00001-of-00003.parquet"
     shard.unlink()
     os.mkfifo(shard)
-    location = find_location(folder)
+    location = find_location(folder, CoordinationRows.columns)
     for ask in (location.key, location.rows, lambda: list(location.pieces())):
         with pytest.raises(InputError, match="not a regular file"):
             ask()

@@ -31,6 +31,7 @@ from pipeline.corpus.rows import (
 from pipeline.corpus.statistics import summarise
 from pipeline.sharing.merge.command import run
 from pipeline.sharing.merge.settings import Merge
+from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.train.candidate_location import find_location
 
 Row = dict[str, Any]
@@ -155,7 +156,7 @@ def test_a_merged_folder_is_a_corpus_like_others(tmp_path: Path) -> None:
     ]
     out = tmp_path / "out"
     manifest = merged(out, *places)
-    source = find_location(out)
+    source = find_location(out, CoordinationRows.columns)
     assert source.rows() == sum(len(batch) for *_, batch in source.pieces()) == len(accepted(out))
     found = summarise(find_shards(out), None)
     assert found["rows"] == {"accepted": manifest["rows"]["train"], "rejected": 7}
