@@ -150,14 +150,17 @@ def _shown(value: Any) -> Any:
     return value
 
 
+CHECKED = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
+"""The columns of rows that are checked before anything that needs their spans is asked, such as training."""
+
+
 def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     """Check that words, coordinator and conjuncts of candidates fit each other.
 
     A candidate has no empty field and keeps all of ``SPAN_RULES``.
 
     Args:
-        batch: rows with the columns that training reads: ``candidate_id``, ``sentence_id``, ``words``,
-            ``coordinator``, ``conjuncts`` and ``label``.
+        batch: rows with the columns of ``CHECKED``, and maybe others.
         place: the file they come from.
         first: the row of that file (from 0) with which the batch begins.
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
-from pipeline.corpus.candidate_checks import check
+from pipeline.corpus.candidate_checks import CHECKED, check
 from pipeline.corpus.content import example_keys
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.protocol import Drawn
@@ -20,19 +20,7 @@ _SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
 class CoordinationRows:
     """A candidate: its sentence, coordinator and the conjuncts that its maker gave it (``CandidateRows``)."""
 
-    columns = pa.schema(
-        [
-            CANDIDATES.field(name)
-            for name in (
-                "candidate_id",
-                "sentence_id",
-                "words",
-                "coordinator",
-                "conjuncts",
-                "label",
-            )
-        ]
-    )
+    columns = pa.schema([CANDIDATES.field(name) for name in CHECKED])
     kept = pa.schema(
         [
             ("candidate_id", pa.string()),
