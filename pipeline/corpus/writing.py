@@ -144,7 +144,7 @@ class Gathering:
     ) -> None:
         self._corpora, self._kept = corpora, kept
         self._again, self._advance = again, advance
-        self._inputs = [
+        self._inputs: list[dict[str, Any]] = [
             {
                 # The whole path would tell how this machine is arranged.
                 "place": shown_place(shards.place.absolute()),
