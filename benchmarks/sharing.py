@@ -72,7 +72,7 @@ def again(table: "pa.Table", number: int) -> "pa.Table":  # noqa: F821
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from pipeline.sharing.validate.identity import content_ids
+    from pipeline.corpus.content import content_ids
 
     if not table.num_rows:  # attested fills may have no rejects
         return table

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline.core.fingerprint import Fingerprint
-from pipeline.core.parquet import write_rows
+from pipeline.core.parquet import LATER, write_rows
 from pipeline.core.schema import (
     CANDIDATES,
     REJECTS,
@@ -76,7 +76,7 @@ def without(path: Path, *columns: str) -> None:
 
 def without_donors(path: Path) -> None:
     """As a file of the first versions lacks donors, and text beside the words."""
-    without(path, "donor", "middle_donors", "gap", "text", "offsets")
+    without(path, *LATER)
 
 
 def row_of(candidate: Candidate) -> dict[str, Any]:

@@ -17,14 +17,12 @@ import pyarrow.parquet as pq
 
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, require_regular
+from pipeline.core.types import COLUMNS
 
 MANIFEST = "manifest.json"
 """File of a folder of shards that is written when all of them stand."""
 
-DERIVED = frozenset({"text", "offsets"})
-"""Columns that say nothing the others do not: no part of a row's digest."""
-
-LATER = frozenset({"donor", "middle_donors", "gap"}) | DERIVED
+LATER = frozenset(each.name for each in COLUMNS if each.since > 1)
 """Columns that files may lack, because earlier versions did not write them: all null there."""
 
 RECORDS = ".units"

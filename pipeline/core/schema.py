@@ -1,6 +1,7 @@
 """The explicit Parquet schemas of all that passes between stages, and rows to and from its types.
 
-Documented column by column in docs/schema.md. Files are always written with these schemas, never
+Documented column by column in docs/schema.md; those of candidates come from the table ``COLUMNS`` of
+``core.types``. Files are always written with these schemas, never
 with inferred ones: an all-empty shard would otherwise come out with null-typed columns.
 """
 
@@ -12,8 +13,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import DERIVED, read_batches, read_rows
-from pipeline.core.types import Candidate, Coordination, Donor, Gap, Reject, Sentence, Span
+from pipeline.core.parquet import read_batches, read_rows
+from pipeline.core.types import (
+    COLUMNS,
+    Candidate,
+    Coordination,
+    Donor,
+    Gap,
+    Kind,
+    Reject,
+    Sentence,
+    Span,
+)
 
 
 def _field(name: str, kind: pa.DataType) -> pa.Field:
@@ -69,37 +80,40 @@ TREES = _schema(sentence_id=_TEXT, words=_WORDS, parser=_TEXT, tree=_TEXT, licen
 
 UNPARSED = _schema(sentence_id=_TEXT, reason=_TEXT)
 
-CANDIDATES = _nullable(
-    _schema(
-        candidate_id=_TEXT,
-        sentence_id=_TEXT,
-        words=_WORDS,
-        text=_TEXT,
-        offsets=_SPANS,
-        coordinator=_NUMBER,
-        conjuncts=_SPANS,
-        label=_TEXT,
-        reference=_SPAN,
-        fill=_TEXT,
-        score=_SHARE,
-        score_append=_SHARE,
-        score_prepend=_SHARE,
-        license=_TEXT,
-        donor=_DONOR,
-        middle_donors=_list(_DONOR),
-        gap=_GAP,
-    ),
-    "text",
-    "offsets",
-    "score",
-    "score_append",
-    "score_prepend",
-    "donor",
-    "middle_donors",
-    "gap",
-)
+_KINDS: Mapping[Kind, pa.DataType] = {
+    "string": _TEXT,
+    "list of string": _WORDS,
+    "int32": _NUMBER,
+    "float32": _SHARE,
+    "span": _SPAN,
+    "list of span": _SPANS,
+    "donor": _DONOR,
+    "list of donor": _list(_DONOR),
+    "gap": _GAP,
+}
 
-REJECTS = CANDIDATES.append(_field("reason", _TEXT))
+
+def schema_of(*rows: str, stand_off: bool = False) -> pa.Schema:
+    """The columns of candidates that some rows have.
+
+    Args:
+        rows: values of ``Column.of``.
+        stand_off: as stand-off releases have them.
+    """
+    return pa.schema(
+        pa.field(
+            each.name,
+            _KINDS[each.kind],
+            nullable=each.null or (stand_off and each.stand_off == "in part"),
+        )
+        for each in COLUMNS
+        if each.of in rows and not (stand_off and each.stand_off == "left out")
+    )
+
+
+CANDIDATES = schema_of("candidate")
+
+REJECTS = schema_of("candidate", "reject")
 
 PREDICTIONS = _schema(
     sentence_id=_TEXT,
@@ -170,18 +184,21 @@ def read_sentences(
             yield sentence
 
 
-_NO_TEXT: Mapping[str, Any] = dict.fromkeys(sorted(DERIVED))
+_FIELDS = pa.schema(CANDIDATES.field(each.name) for each in fields(Candidate))
+"""The columns that are fields of ``Candidate``."""
+
+_NO_TEXT: Mapping[str, Any] = {name: None for name in CANDIDATES.names if name not in _FIELDS.names}
 
 
 def candidate_row(candidate: Candidate, natural: Mapping[str, Any] = _NO_TEXT) -> dict[str, Any]:
-    """A row of ``CANDIDATES``, whose columns are the fields of ``Candidate`` and those of ``DERIVED``.
+    """A row of ``CANDIDATES``: the fields of ``Candidate``, and what follows from them.
 
     Args:
         candidate: the row's.
         natural: ``text`` and ``offsets`` of its words, which this floor cannot make
             (``text.columns.natural_columns`` does); else they are null.
     """
-    return {**_plain(candidate), **natural}
+    return {**_plain(candidate), **_NO_TEXT, **natural}
 
 
 def reject_row(reject: Reject, natural: Mapping[str, Any] = _NO_TEXT) -> dict[str, Any]:
@@ -189,18 +206,27 @@ def reject_row(reject: Reject, natural: Mapping[str, Any] = _NO_TEXT) -> dict[st
     return {**candidate_row(reject.candidate, natural), "reason": reject.reason}
 
 
-_FIELDS = pa.schema(f for f in CANDIDATES if f.name not in DERIVED)
-"""The columns that are fields of ``Candidate``."""
+_VALUES: Mapping[Kind, Callable[[Any], Any]] = {
+    "list of string": tuple,
+    "span": lambda row: Span(**row),
+    "list of span": _spans,
+    "donor": lambda row: Donor(**row),
+    "list of donor": lambda rows: tuple(Donor(**row) for row in rows),
+    "gap": lambda row: Gap(**row),
+}
+"""How the fields of ``Candidate`` are made of what Parquet has; values of other kinds are the same."""
+
+_MADE = {
+    each.name: _VALUES[each.kind]
+    for each in COLUMNS
+    if each.name in _FIELDS.names and each.kind in _VALUES
+}
 
 
 def candidate_of(row: Mapping[str, Any]) -> Candidate:
     """The candidate of a row, which may have more columns."""
     known = {name: row[name] for name in _FIELDS.names}
-    known |= {"words": tuple(row["words"]), "conjuncts": _spans(row["conjuncts"])}
-    donor = None if row["donor"] is None else Donor(**row["donor"])
-    middle = row["middle_donors"] and tuple(Donor(**each) for each in row["middle_donors"])
-    known |= {"reference": Span(**row["reference"]), "donor": donor, "middle_donors": middle}
-    known["gap"] = None if row["gap"] is None else Gap(**row["gap"])
+    known |= {name: make(row[name]) for name, make in _MADE.items() if row[name] is not None}
     return Candidate(**known)
 
 

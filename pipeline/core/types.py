@@ -5,6 +5,7 @@ All spans are half-open word indices ``[start, end)``.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.core.files import digest_of
 
@@ -188,7 +189,7 @@ def candidate_id(
 ) -> str:
     """Content hash: equal content has equal ids in any corpus, whatever model wrote it.
 
-    ``sharing/validate/identity.py`` computes the same for whole batches.
+    ``corpus/content.py`` computes the same for whole batches.
 
     Returns:
         24 hex digits.
@@ -203,6 +204,155 @@ class Reject:
 
     candidate: Candidate
     reason: str
+
+
+Kind = Literal[
+    "string", "list of string", "int32", "float32", "span", "list of span", "donor", "list of donor", "gap",
+]  # fmt: skip
+"""Types of columns; ``core.schema`` has them as Arrow's, and as the types above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of candidates: what becomes of it wherever rows of candidates go.
+
+    Attributes:
+        name: its name; in rows of ``generate`` that of a field of ``Candidate``, or one that
+            ``text.columns`` makes.
+        kind: its type.
+        meaning: in Markdown, as the documents of a release say it. ``resources/release/words.yaml`` has other
+            words for some releases.
+        null: whether it may be null.
+        of: which rows have it: ``candidate``: all; ``release``: those of releases, `merge` and `select`;
+            ``trees``: the usable ones of a release with trees; ``reject``: rejects; ``stand-off``: only those
+            of a stand-off release.
+        stand_off: what a stand-off release does with it: ``kept``, as it stands; ``in part``: null
+            where it is the source's text; ``left out``: it says the source's words, and whoever has these
+            makes it again. Text that is kept must be one short name (``release.readable``).
+        since: the format of releases that brought it (``FORMAT`` of ``corpus.manifest`` is the highest).
+            Files of earlier versions lack it; it is null there.
+        digest: whether it is in the row digest: not if it only says again what others do. What came after the
+            first format is there only where it is not null, so that rows keep the digest that they had.
+        score: it is a mean log-probability, which ``validate`` holds it against and ``stats`` describes.
+        exported_span: what ``export`` calls the span of a struct that has more than a span.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    null: bool = False
+    of: Literal["candidate", "release", "trees", "reject", "stand-off"] = "candidate"
+    stand_off: Literal["kept", "in part", "left out"] = "kept"
+    since: int = 1
+    digest: bool = True
+    score: bool = False
+    exported_span: str = "span"
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        "candidate_id", "string",
+        "hash of the content (sentence, words, coordinator, spans); equal content has equal ids whatever "
+        "wrote it",
+    ),
+    Column("sentence_id", "string", "the source sentence"),
+    Column(
+        "words", "list of string",
+        "the generated sentence, word by word: the source's words, the inserted coordinator and the fill",
+        stand_off="left out",
+    ),
+    Column(
+        "text", "string",
+        "the generated sentence as text, its words with the spacing and the quotes of print",
+        null=True, stand_off="left out", since=3, digest=False,
+    ),
+    Column(
+        "offsets", "list of span",
+        "where in `text` each word stands: half-open ranges `[start, end)` of characters (Unicode code "
+        "points)",
+        null=True, stand_off="left out", since=3, digest=False,
+    ),
+    Column(
+        "coordinator", "int32",
+        "index in `words` of the inserted coordinator, from 0; -1 in a reject without a fill",
+    ),
+    Column("word", "string", "the coordinator as written", null=True, of="stand-off"),
+    Column(
+        "conjuncts", "list of span",
+        "the two conjuncts as half-open ranges `[start, end)` of `words`: the reference span, which is the "
+        "source's, and the fill, which was put in",
+    ),
+    Column("label", "string", "category of the reference span (NP, VP, …); `X` for a random word sequence"),
+    Column("reference", "span", "the reference span in the source sentence, without what was inserted"),
+    Column(
+        "fill", "string",
+        "the second conjunct as the language model wrote it; of an attested one the natural text of its "
+        "words",
+        stand_off="in part",
+    ),
+    Column(
+        "fill_words", "list of string",
+        "the fill's words, as they stand in the sentence",
+        null=True, of="stand-off",
+    ),
+    Column(
+        "score", "float32",
+        "mean log-probability per token of the fill, in both contexts at once if the run was synchronized "
+        "(its setting `sync`), else the same as `score_append`",
+        null=True, score=True,
+    ),
+    Column(
+        "score_append", "float32",
+        "mean log-probability per token of the fill where the fill follows the reference (“X and ___”)",
+        null=True, score=True,
+    ),
+    Column(
+        "score_prepend", "float32",
+        "the same where it comes before the reference (“___ and X”); null without synchronization",
+        null=True, score=True,
+    ),
+    Column("license", "string", "licence of the source sentence and of the donor's, an SPDX expression"),
+    Column(
+        "donor", "donor",
+        "where an attested fill was taken from: the words `[start, end)` of another sentence of the "
+        "source; null where a language model wrote the fill",
+        null=True, since=2,
+    ),
+    Column(
+        "middle_donors", "list of donor",
+        "the same of the fills before the last; null where there are none",
+        null=True, since=4,
+    ),
+    Column(
+        "gap", "gap",
+        "of a clause without its verb: words `[start, end)` of the donor's sentence that the fill lacks, "
+        "and the word `at` before which they would stand; else null",
+        null=True, since=5, exported_span="donor_span",
+    ),
+    Column(
+        "generation", "string",
+        "the run that made the row: a key of `generations` in `manifest.json`",
+        of="release",
+    ),
+    Column(
+        "tree", "string",
+        "constituency tree of the sentence in Penn brackets on one line: the source's, with the reference "
+        "span's constituent replaced by the coordination; its leaves are `words` (`(` and `)` as `-LRB-` "
+        "and `-RRB-`); null where none could be made",
+        null=True, of="trees",
+    ),
+    Column(
+        "tree_from", "string",
+        "`treebank` where all of `tree` is gold, `parser` where at least a part is a parser's; null "
+        "without a tree",
+        null=True, of="trees",
+    ),
+    Column("reason", "string", "why the row was refused", of="reject"),
+)  # fmt: skip
+"""All columns that rows of candidates may have, in their order. A new one is an entry here, and a field of
+``Candidate`` above if it is known when a candidate is made: schemas, row digest, stand-off releases, their
+documents, `validate` and `export` follow. ``since`` is then one more than the last, and it may be null.
+"""
 
 
 def is_unlabelled_seed(sentence: Sentence, min_words: int = 10) -> bool:

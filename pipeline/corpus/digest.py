@@ -33,10 +33,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.parquet import DERIVED, LATER
+from pipeline.core.parquet import LATER
+from pipeline.core.types import COLUMNS
 
 _FIELD, _ELEMENT, _NULL = "\x1e", "\x1f", "\\N"
 _MODULUS = 2**256
+_APART = frozenset(each.name for each in COLUMNS if not each.digest)
 
 
 class RowDigest:
@@ -79,7 +81,7 @@ def row_texts(batch: pa.RecordBatch) -> pa.StringArray:
     Raises:
         TypeError: a column is of a type that no schema of conjoin has.
     """
-    names = [name for name in batch.schema.names if name not in DERIVED]
+    names = [name for name in batch.schema.names if name not in _APART]
     texts = {name: _text(batch.column(name)) for name in names}
     told = [text if name in LATER else pc.fill_null(text, _NULL) for name, text in texts.items()]
     return pc.binary_join_element_wise(*told, _FIELD, null_handling="skip")

@@ -1,9 +1,4 @@
-"""SQL queries over a corpus's Parquet files with DuckDB, in bounded memory.
-
-The SQL expressions ``TEXT``, ``CONTENT`` and ``REFUSAL`` are keys for finding duplicate rows. Rows have
-equal content if they have equal words, coordinator and conjuncts. The label does not count, nor the
-sentence they were made of, nor the model that wrote the fill: in training they are one example.
-"""
+"""SQL queries over a corpus's Parquet files with DuckDB, in bounded memory."""
 
 import os
 import re
@@ -228,17 +223,3 @@ def columns_of(shards: Shards, wanted: pa.Schema, optional: Sequence[str] = ()) 
         )
         common = names if common is None else common & names
     return common or frozenset()
-
-
-_WORDS = "array_to_string(words, chr(31))"
-_SPANS = """array_to_string([span."start" || '-' || span."end" for span in conjuncts], ' ')"""
-
-TEXT = f"md5_number({_WORDS})"
-"""Key of a row's words."""
-
-CONTENT = f"md5_number(concat_ws(chr(30), {_WORDS}, coordinator, {_SPANS}))"
-"""Key of a row's words, coordinator and conjuncts."""
-
-REFUSAL = """md5_number(concat_ws(chr(30), reference."start", reference."end", fill, reason))"""
-"""Key of what else distinguishes rejects: a reject without a sentence of its own keeps the
-source's words."""

@@ -6,7 +6,7 @@ handed on.
 """
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -145,13 +145,16 @@ _SIGNS = {"(", ")", "AND", "OR", "WITH"}
 _DEEPEST = 32  # brackets; what has more is not read, since the reader calls itself
 
 
+@lru_cache(1024)
 def terms(expression: str) -> Terms:
     """What an SPDX expression permits: ``A AND B`` what both do, ``A OR B`` what either does.
 
     Never raises: what cannot be read is not known, and so not redistributable.
     """
-    found = _read(expression)
-    return found or no_terms(expression, "this is no SPDX expression of licences")
+    read = _read(expression)
+    if read is None:
+        return no_terms(expression, "this is no SPDX expression of licences")
+    return _terms(read)
 
 
 def canonical(expression: str) -> str:
@@ -203,63 +206,94 @@ def permits(expression: str, named: Set[str]) -> bool:
         named: licences as ``licence`` spells them. A known exception behind WITH permits more, never less;
             another is only permitted with its licence, as ``canonical`` spells both.
     """
-    if _read(expression) is None:
-        return expression in named
-    return _one_held(_TOKEN.findall(expression), named)
+    read = _read(expression)
+    return expression in named if read is None else _held(read, named)
 
 
-def _one_held(tokens: list[str], named: Set[str]) -> bool:
-    found = [_all_held(tokens, named)]
-    while tokens and tokens[0] == "OR":
-        del tokens[0]
-        found.append(_all_held(tokens, named))
-    return any(found)
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """A licence as it is written, and the exception behind WITH."""
+
+    identifier: str
+    exception: str | None
 
 
-def _all_held(tokens: list[str], named: Set[str]) -> bool:
-    found = [_held(tokens, named)]
-    while tokens and tokens[0] == "AND":
-        del tokens[0]
-        found.append(_held(tokens, named))
-    return all(found)
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Two or more expressions with AND, or with OR, between them."""
+
+    word: str
+    parts: "tuple[_Expression, ...]"
 
 
-def _held(tokens: list[str], named: Set[str]) -> bool:
-    first = tokens.pop(0)
-    if first == "(":
-        inner = _one_held(tokens, named)
-        del tokens[0]
-        return inner
-    spelt = licence(first)[0]
-    if tokens[:1] != ["WITH"]:
-        return spelt in named
-    exception = tokens[1]
-    del tokens[:2]
-    known = EXCEPTIONS.get(exception.lower())
-    if known is not None and spelt in named:
-        return True
-    return f"{spelt} WITH {known or licence(exception)[0]}" in named
+_Expression = _Single | _Joined
 
 
 @lru_cache(1024)
-def _read(expression: str) -> Terms | None:
+def _read(expression: str) -> _Expression | None:
+    """An expression taken apart; None if it is none."""
     tokens = _TOKEN.findall(expression)
     if "".join(tokens) != "".join(expression.split()) or tokens.count("(") > _DEEPEST:
         return None
     try:
-        found = _either(tokens)
+        found = _parse(tokens, "OR", "AND")
     except (ValueError, IndexError):
         return None
     return None if tokens else found
 
 
-def _either(tokens: list[str]) -> Terms:
-    parts = [_both(tokens)]
-    while tokens and tokens[0] == "OR":
+def _parse(tokens: list[str], *words: str) -> _Expression:
+    """Take an expression from the front; of the words that may join its parts the first binds least."""
+    if not words:
+        return _parse_single(tokens)
+    word, *tighter = words
+    parts = [_parse(tokens, *tighter)]
+    while tokens and tokens[0] == word:
         del tokens[0]
-        parts.append(_both(tokens))
-    if len(parts) == 1:
-        return parts[0]
+        parts.append(_parse(tokens, *tighter))
+    return parts[0] if len(parts) == 1 else _Joined(word, tuple(parts))
+
+
+def _parse_single(tokens: list[str]) -> _Expression:
+    first = tokens.pop(0)
+    if first == "(":
+        inner = _parse(tokens, "OR", "AND")
+        if tokens.pop(0) != ")":
+            raise ValueError
+        return inner
+    exception = None
+    if tokens[:1] == ["WITH"]:
+        exception = tokens[1]
+        del tokens[:2]
+    if first in _SIGNS or exception in _SIGNS:
+        raise ValueError
+    return _Single(first, exception)
+
+
+def _held(read: _Expression, named: Set[str]) -> bool:
+    if isinstance(read, _Joined):
+        held = (_held(part, named) for part in read.parts)
+        return all(held) if read.word == "AND" else any(held)
+    spelt = licence(read.identifier)[0]
+    if read.exception is None:
+        return spelt in named
+    known = EXCEPTIONS.get(read.exception.lower())
+    if known is not None and spelt in named:
+        return True
+    return f"{spelt} WITH {known or licence(read.exception)[0]}" in named
+
+
+def _terms(read: _Expression) -> Terms:
+    if isinstance(read, _Joined):
+        parts = [_terms(part) for part in read.parts]
+        return _terms_of_all(parts) if read.word == "AND" else _terms_of_any(parts)
+    if read.exception is not None and read.exception.lower() not in EXCEPTIONS:
+        name = f"{read.identifier} WITH {read.exception}"
+        return no_terms(name, "conjoin does not know this exception")
+    return licence(read.identifier)[1]
+
+
+def _terms_of_any(parts: Sequence[Terms]) -> Terms:
     # With OR, the distributor may choose the licence that permits it.
     chosen = next((p for p in parts if p.redistributable), None)
     decides = chosen or next((p for p in parts if p.known), parts[0])
@@ -268,39 +302,16 @@ def _either(tokens: list[str]) -> Terms:
     return Terms(known, decides.redistributable, name, _urls(parts), decides.why)
 
 
-def _both(tokens: list[str]) -> Terms:
-    parts = [_one(tokens)]
-    while tokens and tokens[0] == "AND":
-        del tokens[0]
-        parts.append(_one(tokens))
+def _terms_of_all(parts: Sequence[Terms]) -> Terms:
     decides = next((p for p in parts if not p.known), None)
     decides = decides or next((p for p in parts if not p.redistributable), parts[0])
     name = " and ".join(dict.fromkeys(p.name for p in parts))
     known, free = all(p.known for p in parts), all(p.redistributable for p in parts)
     # Of several that permit it all the terms hold; what one says and another says with more is said once.
-    told = dict.fromkeys(p.why for p in parts)
-    every = [why for why in told if not any(o != why and o.startswith(why) for o in told)]
+    reasons = dict.fromkeys(p.why for p in parts)
+    every = [why for why in reasons if not any(o != why and o.startswith(why) for o in reasons)]
     return Terms(known, free, name, _urls(parts), "; ".join(every) if free else decides.why)
 
 
 def _urls(parts: Iterable[Terms]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(url for part in parts for url in part.urls))
-
-
-def _one(tokens: list[str]) -> Terms:
-    first = tokens.pop(0)
-    if first == "(":
-        inner = _either(tokens)
-        if tokens.pop(0) != ")":
-            raise ValueError
-        return inner
-    if first in _SIGNS:
-        raise ValueError
-    if tokens[:1] == ["WITH"]:
-        exception = tokens[1]
-        del tokens[:2]
-        if exception in _SIGNS:
-            raise ValueError
-        if exception.lower() not in EXCEPTIONS:
-            return no_terms(f"{first} WITH {exception}", "conjoin does not know this exception")
-    return licence(first)[1]

@@ -18,13 +18,15 @@ from pipeline.core.annotation import Part
 from pipeline.core.documents import Count, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
+from pipeline.core.types import COLUMNS
 
-FORMAT = 5
-"""Of a release's ``manifest.json`` and columns; raised when a reader of the one before would go wrong."""
+FORMAT = max(each.since for each in COLUMNS)
+"""Of a release's ``manifest.json`` and columns. Each new one came with columns that a reader of the one
+before would take for strange."""
 
-READABLE = (1, 2, 3, 4, FORMAT)
-"""Formats that are read. Releases of the first have no column ``donor``, of the first two no ``text`` and
-``offsets``, of the first three no ``middle_donors`` and but two conjuncts, of the first four no ``gap``."""
+READABLE = tuple(range(1, FORMAT + 1))
+"""Formats that are read. Releases of earlier ones lack the columns that came after them (``Column.since``);
+those of the first three have but two conjuncts."""
 
 _REMEDY = "make or get the corpus again"
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import row_count
-from pipeline.corpus.engine import CONTENT, REFUSAL, engine, fetched, parquet, quoted
+from pipeline.corpus.content import CONTENT, REFUSAL
+from pipeline.corpus.engine import engine, fetched, parquet, quoted
 from pipeline.corpus.layout import Shards
 
 _MEMORY = "64MB"  # of the table of keys, which has 57 bytes a row

@@ -11,46 +11,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import null_rows
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import MANIFEST, column_names, read_batches, read_schema
-from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.core.schema import CANDIDATES, REJECTS, schema_of
+from pipeline.corpus.candidate_checks import null_rows
 from pipeline.corpus.layout import Shards
 
-RELEASED = CANDIDATES.append(pa.field("generation", pa.string(), nullable=False))
+RELEASED = schema_of("candidate", "release")
 """``data/train-*.parquet``. ``generation``: the first 16 hex digits of the fingerprint of the run that
 made the row, a key of ``generations`` in ``manifest.json``."""
 
-RELEASED_REJECTS = RELEASED.append(pa.field("reason", pa.string(), nullable=False))
+RELEASED_REJECTS = schema_of("candidate", "release", "reject")
 """``rejected/train-*.parquet``."""
 
-TREE_COLUMNS = pa.schema([("tree", pa.string()), ("tree_from", pa.string())])
+TREE_COLUMNS = schema_of("trees")
 """What a release with ``--trees`` has at the end of its usable candidates: the tree of each, and whether all
 of it is the ``treebank``'s or a part a ``parser``'s; both null where there is none."""
 
-WITH_TREES = pa.schema([*RELEASED, *TREE_COLUMNS])
+WITH_TREES = schema_of("candidate", "release", "trees")
 """``data/train-*.parquet`` of a release with trees."""
 
-STAND_OFF = pa.schema(
-    [
-        RELEASED.field("candidate_id"),
-        RELEASED.field("sentence_id"),
-        RELEASED.field("coordinator"),
-        pa.field("word", pa.string()),
-        RELEASED.field("conjuncts"),
-        RELEASED.field("label"),
-        RELEASED.field("reference"),
-        pa.field("fill", RELEASED.field("fill").type),
-        pa.field("fill_words", RELEASED.field("words").type),
-        *(RELEASED.field(name) for name in ("score", "score_append", "score_prepend")),
-        RELEASED.field("license"),
-        RELEASED.field("donor"),
-        RELEASED.field("middle_donors"),
-        RELEASED.field("gap"),
-        RELEASED.field("generation"),
-    ]
-)
+STAND_OFF = schema_of("candidate", "release", "stand-off", stand_off=True)
 """``data/train-*.parquet`` of a stand-off release, which leaves the source's sentences out.
 
 ``word``: the coordinator as written, null where there is none. ``fill`` and ``fill_words``: the
@@ -61,7 +43,7 @@ preconjunction follow from the spans (``core.structures``). Of a harvested row, 
 donor, it is ``source``. Rows whose generated text repeats the source are not there.
 """
 
-STAND_OFF_REJECTS = STAND_OFF.append(RELEASED_REJECTS.field("reason"))
+STAND_OFF_REJECTS = schema_of("candidate", "release", "stand-off", "reject", stand_off=True)
 """``rejected/train-*.parquet`` of a stand-off release."""
 
 

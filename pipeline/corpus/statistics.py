@@ -17,8 +17,9 @@ import duckdb
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around
 from pipeline.core.schema import CANDIDATES, SENTENCES
-from pipeline.core.types import COORDINATORS
-from pipeline.corpus.engine import CONTENT, TEXT, columns_of, engine, fetched, parquet, rows_of
+from pipeline.core.types import COLUMNS, COORDINATORS
+from pipeline.corpus.content import CONTENT, TEXT
+from pipeline.corpus.engine import columns_of, engine, fetched, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.origin import sentences_of
 from pipeline.corpus.rows import generations
@@ -45,6 +46,8 @@ def described(counts: Mapping[int, int], scale: int = 1) -> dict[str, Any] | Non
     Returns:
         None if there are no values.
     """
+    # DuckDB has all of these, but holds every value in memory for a quantile (of 20 million rows they do not
+    # fit ``engine``), and its sums of floats turn the last digit that is shown.
     total = sum(counts.values())
     if not total:
         return None
@@ -183,7 +186,7 @@ def _divergences(
     return found
 
 
-SCORES = ("score", "score_append", "score_prepend")
+SCORES = tuple(each.name for each in COLUMNS if each.score)
 """Columns of a candidate's scores, mean log-probabilities per token."""
 
 _SCALE = 10_000  # scores are counted to four digits, so that no more values are kept than that

@@ -1,12 +1,14 @@
 """Folders of candidates made of the rows of other corpora: what `merge` and `select` have in common."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,6 +17,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import column_names, regroup
 from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.core.settings import shown_place
 from pipeline.core.tally import Tally
 from pipeline.corpus.annotated import annotation_of
 from pipeline.corpus.counts import Survey
@@ -116,6 +119,65 @@ def write_shard(
             digest.add(group)
             writer.write_batch(group, row_group_size=len(group))
     return digest, asdict(FileFacts.of(path, digest.rows)) | {"digest": digest.hex()}
+
+
+_READ = {"train": read_accepted, "rejected": read_rejects}
+
+
+class Gathering:
+    """Rows of several corpora on their way into a folder, and what was read of each corpus meanwhile.
+
+    Args:
+        corpora: in their order.
+        kept: by kind, which of all their rows go there, shape (rows,).
+        again: the remedy where a corpus grows while it is read.
+        advance: called with the number of rows read since the last time.
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[Shards],
+        kept: Mapping[str, npt.NDArray[np.bool_]],
+        *,
+        again: str,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._corpora, self._kept = corpora, kept
+        self._again, self._advance = again, advance
+        self._inputs: list[dict[str, Any]] = [
+            {
+                # The whole path would tell how this machine is arranged.
+                "place": shown_place(shards.place.absolute()),
+                "kind": shards.kind,
+                **{name: dict[str, Any]() for name in ("rows", "kept", "digests")},
+            }
+            for shards in corpora
+        ]
+
+    def rows(self, config: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a kind that go there.
+
+        Raises:
+            InputError: a corpus cannot be read, or has more rows than it had.
+        """
+        begin, mask = 0, self._kept[config]
+        for shards, told in zip(self._corpora, self._inputs, strict=True):
+            digest, kept = RowDigest(), 0
+            for batch in _READ[config](shards):
+                digest.add(batch)
+                part = mask[begin : begin + len(batch)]
+                begin += len(batch)
+                if len(part) < len(batch):
+                    raise InputError("a corpus grew while it was read", remedy=self._again)
+                kept += int(part.sum())
+                yield batch.filter(pa.array(part))
+                self._advance(len(batch))
+            told["rows"][config], told["kept"][config] = digest.rows, kept
+            told["digests"][config] = digest.hex()
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """What a manifest says of each corpus, once the rows of all kinds have gone by."""
+        return self._inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.markdown import code, command, grid, plain
+from pipeline.corpus.statistics import SCORES
 from pipeline.release.licence_files import notices
 from pipeline.release.method_text import (
     TREEBANK,
@@ -91,7 +92,6 @@ def _block(name: str, line: str = " ", **facts: Any) -> str:
     return line.join(" ".join(each.split()) for each in text.splitlines() if each.strip())
 
 
-_SCORES = ("score", "score_append", "score_prepend")
 _MOST = 20  # coordinators or labels in a table; the rest are one line
 
 
@@ -127,7 +127,7 @@ def lengths(summary: Mapping[str, Any]) -> str | None:
 
 def scores(summary: Mapping[str, Any]) -> str | None:
     """Mean and quantiles of the scores."""
-    found = {name: (summary.get("scores") or {}).get(name) for name in _SCORES}
+    found = {name: (summary.get("scores") or {}).get(name) for name in SCORES}
     told = {name: s for name, s in found.items() if s and s.get("quantiles")}
     if not told:
         return None

@@ -10,6 +10,7 @@ import yaml
 from pipeline.core.annotation import described, from_json
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.families import FAMILY_FACTS
+from pipeline.core.types import COLUMNS
 
 TREEBANK = "treebank"
 """What trees say of their parser if they came with the source."""
@@ -97,7 +98,7 @@ def resource(name: str) -> str:
 
 @cache
 def said(what: str) -> dict[str, Any]:
-    """A part of ``words.yaml``: ``columns``, ``scores``, ``reasons`` of rejects, ``asked``, or ``paper``."""
+    """A part of ``words.yaml``: ``natural``, ``scores``, ``reasons`` of rejects, ``asked``, or ``paper``."""
     found: dict[str, Any] = yaml.safe_load(resource("words.yaml"))[what]
     return found
 
@@ -108,6 +109,7 @@ def meanings(manifest: Mapping[str, Any]) -> dict[str, str]:
     way = (
         "synchronized" if found == {True} else "not synchronized" if found == {False} else "either"
     )
-    scores: dict[str, str] = said("scores")[way]
+    usual = {each.name: each.meaning for each in COLUMNS}
+    scores: dict[str, str] = said("scores").get(way, {})
     natural: dict[str, str] = said("natural") if True in harvested(manifest) else {}
-    return said("columns") | scores | natural
+    return usual | scores | natural

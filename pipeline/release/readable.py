@@ -2,6 +2,7 @@
 
 Ids, labels, reasons and names of runs are handed on as they stand in rows that anybody may have made, so
 each has a form in which no sentence could be written; a manifest is searched for the source's sentences.
+What else is kept of a row and has text in it must be one short name, whatever column it is.
 """
 
 import re
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.types import Span, candidate_id
+from pipeline.core.types import COLUMNS, Span, candidate_id
 from pipeline.corpus.licences import UNKNOWN, terms
 from pipeline.release.method_text import said
 
@@ -22,6 +23,7 @@ _LABEL = re.compile(r"[A-Z][A-Z0-9$-]{0,7}")
 _RUN = re.compile(r"[0-9a-f]{16}")
 _REASON = 200  # characters: the labels that `select` asked for may be many
 _LICENCE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
+_NAME = re.compile(r"[\w.:/+-]{1,40}", re.ASCII)
 _SHOWN = 40  # characters of it in a message
 _AGAIN = "generate again"
 
@@ -40,6 +42,17 @@ def _forms() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(form, re.ASCII), told) for form, told in said("asked").items()]
 
 
+_PROVEN = {"candidate_id", "sentence_id", "label", "generation", "reason", "license"}
+_OTHERS = [
+    each.name
+    for each in COLUMNS
+    if each.of in ("candidate", "release", "reject")
+    and (each.kind, each.stand_off) == ("string", "kept")
+    and each.name not in _PROVEN
+]
+"""Columns with text that a stand-off release keeps and of which nothing else is asked."""
+
+
 def require_readable(batch: pa.RecordBatch) -> None:
     """Check labels, runs, reasons and licences of rows that are about to lose their text.
 
@@ -52,10 +65,11 @@ def require_readable(batch: pa.RecordBatch) -> None:
         ("reason", _is_reason, "a reason is one that `generate` or `select` gives: "),
         ("license", _LICENCE.fullmatch, "name the licence of the source as SPDX does, and "),
     ]
+    asked += [(name, _NAME.fullmatch, "a value of it is one short name: ") for name in _OTHERS]
     for column, holds, remedy in asked:
         if column not in batch.schema.names:
             continue
-        for value in pc.unique(batch.column(column)).to_pylist():
+        for value in pc.unique(batch.column(column).drop_null()).to_pylist():
             if not holds(value):
                 raise InputError(
                     f"{column} {value[:_SHOWN]!r} could be text of the source, and {column}s stay "

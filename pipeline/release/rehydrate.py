@@ -7,13 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.errors import InputError
-from pipeline.core.files import digest_of, write_json
+from pipeline.core.files import write_json
 from pipeline.core.parquet import MANIFEST, row_count
+from pipeline.core.types import Span, candidate_id
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.manifest import FORMAT
 from pipeline.release.shards import CONFIGS, RELEASED, STAND_OFF, with_source, write_shards
 from pipeline.release.stand_off import donated_fill, natural_fill, rebuilt_words
-from pipeline.text.columns import OFFSETS, TEXT, with_text
+from pipeline.text.columns import with_text
 
 
 def write_rehydrated(folder: Path, shards: Shards, source: Path, command: str) -> dict[str, Any]:
@@ -104,8 +105,11 @@ class _Rebuilder:
                 name: pa.array([each[i] for each in made], schema.field(name).type)
                 for i, name in enumerate(("fill", "words"))
             }
-            texts |= {field.name: pa.nulls(len(made), field.type) for field in (TEXT, OFFSETS)}
-            columns = [texts[f.name] if f.name in texts else batch.column(f.name) for f in schema]
+            there = {name: batch.column(name) for name in batch.schema.names} | texts
+            # What else was left out follows from the words.
+            columns = [
+                there[f.name] if f.name in there else pa.nulls(len(made), f.type) for f in schema
+            ]
             yield with_text(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def error(self, source: Path) -> InputError:
@@ -137,9 +141,9 @@ class _Rebuilder:
                 return self._fault(_NO_DONOR, row)
             fill, own = donated
         words = row["source"] if harvested else rebuilt_words({**row, "fill_words": own})
-        spans = [[s["start"], s["end"]] for s in (row["reference"], *row["conjuncts"])]
-        content = [row["sentence_id"], words, row["coordinator"], spans]
-        if not str(digest_of(content)).startswith(row["candidate_id"]):
+        first, *others = (Span(s["start"], s["end"]) for s in (row["reference"], *row["conjuncts"]))
+        own = candidate_id(row["sentence_id"], words, row["coordinator"], first, others)
+        if not own.startswith(row["candidate_id"]):
             # Only a hint why the digest is another: an id that conjoin did not make says nothing.
             self._fault(_CHANGED, row)
         return fill, words

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.core.structures import MOST_CONJUNCTS
+from pipeline.core.types import COLUMNS
 from pipeline.corpus import rows
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine, parquet
@@ -113,6 +114,10 @@ _THEN = (
     "middle_donors",
 )  # fmt: skip
 """What orders rows with the same id: several empty fills of one reference have the same content."""
+_AT_LAST = [
+    each.name for each in COLUMNS if each.since > 1 and each.digest and each.name not in _THEN
+]
+"""What came later orders them where nothing else does."""
 
 
 def key(seed: int, candidate_id: str) -> bytes:
@@ -154,7 +159,7 @@ def shuffled(
             yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=keyed)
 
     with stored(with_keys(), keyed) as path, engine() as database:
-        order = ", ".join(["shuffle", *_THEN])
+        order = ", ".join(["shuffle", *_THEN, *(f'"{name}"' for name in _AT_LAST)])
         columns = ", ".join(f'"{name}"' for name in schema.names)
         rows = f"SELECT {columns} FROM {parquet(path)} ORDER BY {order}"  # noqa: S608 - our own names
         yield _typed(database.sql(rows), schema, path)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import check
 from pipeline.core.parquet import regroup
+from pipeline.corpus.candidate_checks import CHECKED, check
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.rows import read_accepted
 
@@ -21,9 +21,6 @@ Advance = Callable[[int], None]
 
 BLOCK = 256
 """Rows asked together, whatever files they are from: enough to sort them by length."""
-
-CHECKED = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
-"""What is checked of rows before anything that needs their spans is asked."""
 
 
 @dataclass

@@ -6,6 +6,7 @@ licences that were asked for.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,21 @@ from pipeline.core.files import atomic_folder, digest_of, sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.names import nearest
 from pipeline.core.parquet import MANIFEST, row_count
-from pipeline.core.settings import shown_place
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
-from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.manifest import read_manifest
-from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees, read_accepted, read_rejects
-from pipeline.corpus.writing import selections, sound, told_of, united_runs, vacant, write_kind
+from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees
+from pipeline.corpus.writing import (
+    Gathering,
+    selections,
+    sound,
+    told_of,
+    united_runs,
+    vacant,
+    write_kind,
+)
 from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import PROBABILITIES_FILE, Inputs, choose
@@ -209,15 +216,18 @@ def _write(
 ) -> dict[str, Any]:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
+    kept = {"train": choice.verdicts == 0, "rejected": choice.rejects}
+    gathering = Gathering(corpora, kept, again="select again")
+    rejected = chain(gathering.rows("rejected"), _left_out(corpora, choice))
     parts = {
-        "train": (map(with_text, kept_rows(corpora, choice.verdicts == 0)), choice.kept),
+        "train": (gathering.rows("train"), choice.kept),
         "rejected": (
-            map(with_text, _rejected(corpora, choice)),
+            rejected,
             int(np.count_nonzero(choice.rejects) + np.count_nonzero(choice.left_out)),
         ),
     }
     written = {
-        config: write_kind(folder, config, counts.counted(rows, config), number)
+        config: write_kind(folder, config, counts.counted(map(with_text, rows), config), number)
         for config, (rows, number) in parts.items()
     }
     asked = folder / PROBABILITIES_FILE
@@ -229,7 +239,7 @@ def _write(
             "algorithm": ALGORITHM,
             "fingerprint": made_of.digest,
             "made_of": dict(made_of.inputs),
-            "inputs": list(_inputs(corpora, choice)),
+            "inputs": gathering.inputs(),
             "left_out": choice.counts(),
             **({"sample": choice.sample} if choice.sample else {}),
             **({"beside": {asked.name: sha256_of(asked)}} if asked.is_file() else {}),
@@ -250,37 +260,14 @@ def _asked(settings: Select) -> Annotation:
     return joined(parts)
 
 
-def _rejected(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBatch]:
-    """The corpora's own rejects, and then the candidates that were left out, with the reason."""
-    begin = 0
-    for shards in corpora:
-        for batch in read_rejects(shards):
-            yield batch.filter(pa.array(choice.rejects[begin : begin + len(batch)]))
-            begin += len(batch)
+def _left_out(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBatch]:
+    """The candidates that were left out, as rejects with the reason."""
     reasons, begin = pa.array(choice.reasons, pa.string()), 0
     places = np.flatnonzero(choice.left_out)
     for batch in kept_rows(corpora, choice.left_out):
         own = reasons.take(pa.array(choice.verdicts[places[begin : begin + len(batch)]]))
         begin += len(batch)
         yield pa.RecordBatch.from_arrays([*batch.columns, own], schema=RELEASED_REJECTS)
-
-
-def _inputs(corpora: Sequence[Shards], choice: Choice) -> Iterator[dict[str, Any]]:
-    """What the manifest says of each input, as that of a merged folder does."""
-    begin = {"train": 0, "rejected": 0}
-    kept = {"train": choice.verdicts == 0, "rejected": choice.rejects}
-    for shards in corpora:
-        told: dict[str, dict[str, Any]] = {"rows": {}, "kept": {}, "digests": {}}
-        for part, read in (("train", read_accepted), ("rejected", read_rejects)):
-            digest = RowDigest()
-            for batch in read(shards):
-                digest.add(batch)
-            rows = slice(begin[part], begin[part] + digest.rows)
-            begin[part] = rows.stop
-            told["rows"][part], told["digests"][part] = digest.rows, digest.hex()
-            told["kept"][part] = int(np.count_nonzero(kept[part][rows]))
-        # The whole path would tell how this machine is arranged.
-        yield {"place": shown_place(shards.place.absolute()), "kind": shards.kind, **told}
 
 
 def _history(corpora: Sequence[Shards]) -> dict[str, Any]:

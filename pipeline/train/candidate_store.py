@@ -28,12 +28,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.cache import cache_folder, cached, if_whole
-from pipeline.core.candidate_checks import sentence_keys
 from pipeline.core.console import Meter
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, write_json
 from pipeline.core.parquet import regroup, value_counts
+from pipeline.corpus.content import sentence_keys
 from pipeline.tasks.protocol import CandidateRows
 from pipeline.train.candidate_location import CandidateLocation, UnreachableError
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import keys_of_ids
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
+from pipeline.corpus.content import keys_of_ids
 from pipeline.tasks.augmentation import Augmentation
 from pipeline.tasks.protocol import CandidateRows, Drawn
 from pipeline.train.candidate_location import find_location

@@ -378,17 +378,31 @@ def test_rows_are_regrouped_in_their_order(lengths: list[int], sizes: list[int])
         ("Trees", schema.TREES),
         ("Unparsed", schema.UNPARSED),
         ("Candidates", schema.CANDIDATES),
+        ("Rejects", schema.schema_of("reject")),
+        ("Trees of candidates", schema.schema_of("trees")),
         ("Scored", schema.SCORED),
         ("Predictions", schema.PREDICTIONS),
     ],
 )
 def test_schemas_are_documented(title: str, columns: pa.Schema) -> None:
-    """docs/schema.md lists each column, in order, and whether it may be null."""
+    """docs/schema.md lists each column, in order, its type, and whether it may be null."""
     text = (ROOT / "docs/schema.md").read_text(encoding="utf-8")
     section = next(s for s in text.split("\n## ") if s.startswith(f"{title}:"))
-    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (yes|no) \|", section, re.MULTILINE)
-    expected = [(field.name, "yes" if field.nullable else "no") for field in columns]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \|", section, re.MULTILINE)
+    expected = [(f.name, documented(f.type), "yes" if f.nullable else "no") for f in columns]
     assert rows[: len(expected)] == expected
+
+
+def documented(kind: pa.DataType) -> str:
+    """A type as docs/schema.md has it."""
+    if pa.types.is_list(kind):
+        return f"list of {documented(kind.value_type)}"
+    if not pa.types.is_struct(kind):
+        return {"float": "float32"}.get(str(kind), str(kind))
+    names = [field.name for field in kind]
+    if names == ["start", "end"]:
+        return "span"
+    return "struct" if "conjuncts" in names else f"struct `{{{', '.join(names)}}}`"
 
 
 # --- tally ----------------------------------------------------------------------------------------

@@ -9,11 +9,12 @@ import pytest
 from tiny import candidate
 
 from pipeline.core.schema import candidate_row
+from pipeline.core.types import COLUMNS
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.rows import RELEASED
 from pipeline.text.columns import natural_columns
 
-DONORS = ("donor", "middle_donors", "gap")
+DONORS = tuple(each.name for each in COLUMNS if each.since > 1 and each.digest)
 
 
 def rows(count: int = 12) -> list[dict[str, Any]]:

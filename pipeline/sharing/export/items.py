@@ -1,6 +1,6 @@
 """What an export is made of: rows of a corpus of candidates, or sentences of one that was ingested."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 from nltk.tree import Tree
 
-from pipeline.core.candidate_checks import check
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
     require_ingested,
@@ -23,7 +22,8 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import column_names, read_batches, row_count
 from pipeline.core.schema import CANDIDATES, candidate_of, read_sentences, sentence_row
 from pipeline.core.settings import TreesOf
-from pipeline.core.types import UNDECIDED, Coordination, Sentence, Span, is_undecided
+from pipeline.core.types import COLUMNS, UNDECIDED, Coordination, Sentence, Span, is_undecided
+from pipeline.corpus.candidate_checks import check
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
@@ -82,7 +82,7 @@ class Items(ExitStack):
         limit = self._settings.limit
         if self.shards is None:
             return map(_of_sentence, islice(self._sentences(), limit))
-        rows = islice(rows_to_export(self.shards), limit)
+        rows = islice(_rows(self.shards), limit)
         items = self._of_candidates(self.shards, rows)
         return _each_tree_once(items) if self._trees else items
 
@@ -123,7 +123,7 @@ class Items(ExitStack):
             CandidateTrees(corpus, wanted.trees_of, generations(shards), named)
         )  # fmt: skip
         while part := list(islice(rows, _TOGETHER)):
-            trees = made.of([(candidate_of(_plain(row)), row.get("generation")) for row in part])
+            trees = made.of([(candidate_of(row), row.get("generation")) for row in part])
             for row, found in zip(part, trees, strict=True):
                 yield _of_candidate(row, found.tree, found.reason)
 
@@ -201,13 +201,14 @@ def _of_sentence(sentence: Sentence) -> Item:
 def _of_candidate(row: Row, tree: Tree | None = None, reason: str = "") -> Item:
     tags = None if tree is None else [tag for _, tag in tree.pos()]
     return Item(
-        row["candidate_id"], row["words"], (_structure(row),), row["license"], row, tree, reason, tags
+        row["candidate_id"], row["words"], (_structure(row),), row["license"], _exported(row),
+        tree, reason, tags,
     )  # fmt: skip
 
 
 def _structure(row: Row) -> Coordination:
-    """The coordination of a row whose spans are pairs."""
-    k, spans = row["coordinator"], tuple(Span(*span) for span in row["conjuncts"])
+    """The coordination of a row."""
+    k, spans = row["coordinator"], tuple(Span(**span) for span in row["conjuncts"])
     return Coordination(k, row["words"][k], row["label"], spans)
 
 
@@ -257,7 +258,7 @@ def _released_tree(row: Row, wanted: TreesOf) -> tuple[Tree | None, str]:
     return tree, ""
 
 
-def rows_to_export(shards: Shards) -> Iterator[Row]:
+def _rows(shards: Shards) -> Iterator[Row]:
     """Stream the usable candidates of a corpus, with all its columns, in the order of its files.
 
     Raises:
@@ -280,39 +281,32 @@ def rows_to_export(shards: Shards) -> Iterator[Row]:
             check(batch.select(required), str(path), first)
             first += len(batch)
             for row in with_text(batch).to_pylist():
-                for name in ("conjuncts", "offsets"):
-                    row[name] = [(span["start"], span["end"]) for span in row[name]]
-                row["reference"] = (row["reference"]["start"], row["reference"]["end"])
-                row["donor"] = row["donor"] and _donor(row["donor"])
-                row["middle_donors"] = row["middle_donors"] and [*map(_donor, row["middle_donors"])]
-                row["gap"] = row["gap"] and _gap(row["gap"])
                 yield row | {name: run for name, run in runs.items() if name not in row}
 
 
-def _donor(donor: Mapping[str, Any]) -> dict[str, Any]:
-    return {"sentence_id": donor["sentence_id"], "span": (donor["start"], donor["end"])}
+_SPANNED = {
+    each.name: each.exported_span
+    for each in COLUMNS
+    if each.kind not in ("string", "list of string", "int32", "float32")
+}
 
 
-def _gap(gap: Mapping[str, int]) -> dict[str, Any]:
-    return {"at": gap["at"], "donor_span": (gap["start"], gap["end"])}
-
-
-def _plain(row: Row) -> Row:
-    """The row as it is stored, with spans as mappings."""
-
-    def span(pair: tuple[int, int]) -> dict[str, int]:
-        return {"start": pair[0], "end": pair[1]}
-
-    def donor(given: Mapping[str, Any]) -> dict[str, Any]:
-        return {"sentence_id": given["sentence_id"], **span(given["span"])}
-
-    return row | {
-        "conjuncts": [*map(span, row["conjuncts"])],
-        "reference": span(row["reference"]),
-        "donor": row["donor"] and donor(row["donor"]),
-        "middle_donors": row["middle_donors"] and [*map(donor, row["middle_donors"])],
-        "gap": row["gap"] and {"at": row["gap"]["at"], **span(row["gap"]["donor_span"])},
+def _exported(row: Row) -> Row:
+    """The columns of a row, their spans as pairs."""
+    return {
+        name: _with_pairs(value, _SPANNED[name]) if name in _SPANNED else value
+        for name, value in row.items()
     }
+
+
+def _with_pairs(value: Any, name: str) -> Any:
+    """A value with pairs in the place of spans; where a struct has more than a span, it is under a name."""
+    match value:
+        case {"start": start, "end": end, **more}:
+            return {**more, name: (start, end)} if more else (start, end)
+        case [*values]:
+            return [_with_pairs(each, name) for each in values]
+    return value
 
 
 def _schema(path: Path) -> pa.Schema:

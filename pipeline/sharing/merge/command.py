@@ -4,28 +4,23 @@ The rows that say something new are written in the order of the corpora. What a 
 no reject does.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, write_json
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.settings import shown_place
 from pipeline.corpus.card import write_card
 from pipeline.corpus.counts import Survey
-from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
-from pipeline.corpus.rows import lost_trees, read_accepted, read_rejects
+from pipeline.corpus.rows import lost_trees
 from pipeline.corpus.writing import (
-    Written,
+    Gathering,
     selections,
     sound,
     told_of,
@@ -76,78 +71,6 @@ def _counts(entry: Mapping[str, Any]) -> list[int]:
     return counts
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Rows that were read: how many, how many of them were kept, and their row digest."""
-
-    rows: int
-    kept: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class MergedRows:
-    """One kind of rows (candidates, or rejects) of several corpora, written into one folder.
-
-    Attributes:
-        inputs: what was read of each corpus.
-        whole: what was written.
-    """
-
-    inputs: list[Read]
-    whole: Written
-
-
-def _write(
-    folder: Path,
-    config: str,
-    new: npt.NDArray[np.bool_],
-    corpora: Iterable[Iterable[pa.RecordBatch]],
-    *,
-    counts: Survey,
-    meter: Meter,
-) -> MergedRows:
-    """Write the new rows of one kind.
-
-    Args:
-        folder: where the files go.
-        config: ``train`` for candidates, ``rejected`` for rejects.
-        new: which of all rows to keep, in the order of the corpora, shape (rows,).
-        corpora: the rows of each corpus.
-        counts: counts the rows that are written.
-        meter: is advanced by every row read.
-
-    Raises:
-        InputError: as the reading of the corpora; or one of them has more rows than ``new``.
-    """
-    inputs: list[Read] = []
-    rows = counts.counted(_new_rows(new, corpora, inputs, meter), config)
-    whole = write_kind(folder, config, rows, int(new.sum()))
-    return MergedRows(inputs, whole)
-
-
-def _new_rows(
-    new: npt.NDArray[np.bool_],
-    corpora: Iterable[Iterable[pa.RecordBatch]],
-    inputs: list[Read],
-    meter: Meter,
-) -> Iterator[pa.RecordBatch]:
-    """The rows to keep; what was read of each corpus is added to ``inputs`` at its end."""
-    begin = 0
-    for batches in corpora:
-        digest, kept = RowDigest(), 0
-        for batch in batches:
-            digest.add(batch)
-            mask = new[begin : begin + len(batch)]
-            begin += len(batch)
-            if len(mask) < len(batch):
-                raise InputError("a corpus grew while it was read", remedy="merge again")
-            kept += int(mask.sum())
-            yield with_text(batch.filter(pa.array(mask)))
-            meter.advance(len(batch))
-        inputs.append(Read(digest.rows, kept, digest.hex()))
-
-
 def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
     """Unite corpora in a folder, in their order; returns its manifest, which docs/sharing.md explains.
 
@@ -173,55 +96,37 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         every = np.ones(said.candidates, dtype=bool)
         accepted, contradicted = said.first_candidates(every), said.contradicted(every)
         rejects = said.first_rejects(~contradicted)
-    counts = Survey()
+    counts, kept = Survey(), {"train": accepted, "rejected": rejects}
     with (
         atomic_folder(out) as folder,
         Meter("merge, rows", len(accepted) + len(rejects)) as meter,
     ):
-        inputs = ("train", accepted, read_accepted), ("rejected", rejects, read_rejects)
-        merged = {
-            config: _write(folder, config, new, map(read, corpora), counts=counts, meter=meter)
-            for config, new, read in inputs
+        gathering = Gathering(corpora, kept, again="merge again", advance=meter.advance)
+        written = {}
+        for config, mask in kept.items():
+            rows = counts.counted(map(with_text, gathering.rows(config)), config)
+            written[config] = write_kind(folder, config, rows, int(mask.sum()))
+        inputs = gathering.inputs()
+        manifest = {
+            **told_of(corpora, runs, written, counts),
+            "merged": inputs,
+            **selections(corpora),
+            "dropped": _dropped(inputs, {"train": 0, "rejected": int(contradicted.sum())}),
         }
-        manifest = _manifest(corpora, runs, merged, counts, int(contradicted.sum()))
         write_json(folder / MANIFEST, manifest)
-        places = ", ".join(entry["place"] for entry in manifest["merged"])
+        places = ", ".join(entry["place"] for entry in inputs)
         write_card(folder, f"Merged from {places}.", manifest["digests"])
     return manifest
 
 
-def _manifest(
-    corpora: Sequence[Shards],
-    runs: Mapping[str, Any],
-    merged: Mapping[str, MergedRows],
-    counts: Survey,
-    contradicted: int,
-) -> dict[str, Any]:
-    """What is told of the folder; ``contradicted`` rejects are left out for a candidate of their content."""
-
-    def each(value: str, index: int) -> dict[str, Any]:
-        """One figure of both kinds of rows of an input."""
-        return {part: getattr(rows.inputs[index], value) for part, rows in merged.items()}
-
+def _dropped(
+    inputs: Sequence[Mapping[str, Any]], contradicted: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """Why rows of each kind were left out; of rejects some for a candidate of their content."""
     return {
-        **told_of(corpora, runs, {part: rows.whole for part, rows in merged.items()}, counts),
-        "merged": [
-            {
-                # The whole path would tell how this machine is arranged.
-                "place": shown_place(shards.place.absolute()),
-                "kind": shards.kind,
-                "rows": each("rows", index),
-                "kept": each("kept", index),
-                "digests": each("digest", index),
-            }
-            for index, shards in enumerate(corpora)
-        ],
-        **selections(corpora),
-        "dropped": {
-            part: {
-                DROPPED: sum(read.rows - read.kept for read in rows.inputs) - count,
-                **({CONTRADICTED: count} if count else {}),
-            }
-            for (part, rows), count in zip(merged.items(), (0, contradicted), strict=True)
-        },
+        part: {
+            DROPPED: sum(each["rows"][part] - each["kept"][part] for each in inputs) - count,
+            **({CONTRADICTED: count} if count else {}),
+        }
+        for part, count in contradicted.items()
     }

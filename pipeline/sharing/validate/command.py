@@ -18,13 +18,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import Fault, faults, null_rows
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import Meter, say, table
 from pipeline.core.types import COORDINATORS
+from pipeline.corpus.candidate_checks import Fault, faults, null_rows
+from pipeline.corpus.content import IDENTITY, content_ids
 from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine
 from pipeline.corpus.layout import Shards
+from pipeline.corpus.statistics import SCORES
 from pipeline.generate.settings import LIKE_L
 from pipeline.select.leakage import HeldOut
 from pipeline.sharing.validate.donors import Donated, sentences_of
@@ -36,7 +38,7 @@ from pipeline.sharing.validate.files import (
     take_stock,
 )
 from pipeline.sharing.validate.harvested import Harvested
-from pipeline.sharing.validate.identity import IDENTITY, Seen, content_ids
+from pipeline.sharing.validate.identity import Seen
 from pipeline.sharing.validate.leaks import leaked
 from pipeline.sharing.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.sharing.validate.rules import RULES, Expected, standing
@@ -274,7 +276,7 @@ def _harvested(batch: pa.RecordBatch, runs: Sequence[str] | None) -> pa.Array:
     if runs is not None:
         return pa.array([bool(runs)] * len(batch), pa.bool_())
     found = pa.array(["score" in batch.schema.names] * len(batch), pa.bool_())
-    for name in ("score", "score_append", "score_prepend", "donor"):
+    for name in (*SCORES, "donor"):
         if name in batch.schema.names:
             found = pc.and_(found, pc.is_null(batch.column(name)))
     return found

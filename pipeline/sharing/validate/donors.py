@@ -7,6 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_ingested
+from pipeline.corpus.content import words_key
 from pipeline.corpus.engine import fetched, parquet
 from pipeline.corpus.layout import Shards
 from pipeline.sharing.validate.identity import FILE
@@ -107,8 +108,3 @@ class Donated:
             else:
                 what = f"the fill is not what {name} has there: {words!r}"
                 yield "donor differs from the corpus", place, what
-
-
-def words_key(words: str) -> str:
-    """SQL for 128 bits of a list of words."""
-    return f"md5_number(array_to_string({words}, chr(31)))"

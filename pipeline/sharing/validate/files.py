@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.core.candidate_checks import Fault
 from pipeline.core.documents import parse_json, read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import leads_out, require_regular, sha256_of
 from pipeline.core.parquet import LATER, MANIFEST, RECORDS, require_columns
 from pipeline.core.schema import CANDIDATES, REJECTS
+from pipeline.corpus.candidate_checks import Fault
 from pipeline.corpus.layout import Shards, find_shards, lying_in
 from pipeline.corpus.manifest import CHECKSUMS, manifest_faults, read_sums
 from pipeline.corpus.rows import (

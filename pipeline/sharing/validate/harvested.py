@@ -6,8 +6,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from pipeline.corpus.content import words_key
 from pipeline.corpus.engine import fetched, parquet
-from pipeline.sharing.validate.donors import Wrong, words_key
+from pipeline.sharing.validate.donors import Wrong
 from pipeline.sharing.validate.identity import FILE
 
 _NEEDS = {"words", "sentence_id"}

@@ -1,18 +1,10 @@
-"""Ids that are hashes of content, computed for whole batches, and rows that stand twice.
+"""Rows that stand twice, by their ids and by the hashes of their content."""
 
-The id of a candidate is that of ``core.types.candidate_id``: the beginning of the SHA-256 of the
-canonical JSON of ``[sentence_id, words, coordinator, [reference, *conjuncts]]``.
-"""
-
-import hashlib
 from collections.abc import Iterator
-from json.encoder import encode_basestring
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pipeline.corpus.digest import raw_texts, span_texts, with_elements
 from pipeline.corpus.engine import fetched
 from pipeline.corpus.novelty import DROPPED, REPEATED
 
@@ -21,41 +13,6 @@ FILE = 2**40
 
 SPLIT_WORD = "fill begins inside a word"
 """The reason of rejects whose fill was cut off before its first word: the words alone do not show that."""
-
-IDENTITY = ("sentence_id", "words", "coordinator", "conjuncts", "reference")
-"""The columns of which an id is the hash."""
-
-
-def content_ids(batch: pa.RecordBatch) -> pa.StringArray:
-    """What the ids of the rows should be, by their content: 24 hex digits of each.
-
-    Args:
-        batch: rows without nulls in the columns of ``IDENTITY``.
-    """
-    parts = [
-        "[", _json(batch.column("sentence_id")),
-        ",[", pc.binary_join(with_elements(batch.column("words"), _json), ","),
-        "],", batch.column("coordinator").cast(pa.string()),
-        ",[", _span(batch.column("reference")),
-        pc.binary_join(with_elements(batch.column("conjuncts"), lambda spans: _span(spans, ",")), ""),
-        "]]",
-    ]  # fmt: skip
-    texts = pc.binary_join_element_wise(*parts, "")
-    return pa.array(
-        [hashlib.sha256(text).hexdigest()[:24] for text in raw_texts(texts)], pa.string()
-    )
-
-
-def _span(spans: pa.StructArray, before: str = "") -> pa.StringArray:
-    return pc.binary_join_element_wise(f"{before}[", span_texts(spans, ","), "]", "")
-
-
-def _json(strings: pa.StringArray) -> pa.StringArray:
-    """Each string as JSON: words repeat, so each is written once."""
-    codes = pc.dictionary_encode(strings)
-    written = list(map(encode_basestring, codes.dictionary.to_pylist()))
-    return pa.array(written, pa.string()).take(codes.indices)
-
 
 Twin = tuple[str, tuple[int, int], tuple[int, int]]
 """What a row repeats of an earlier one; file and row of both, in numbers from 0."""

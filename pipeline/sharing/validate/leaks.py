@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import SPAN_RULES, Fault, faults
+from pipeline.corpus.candidate_checks import SPAN_RULES, Fault, faults
 from pipeline.select.leakage import COLUMNS, HeldOut
 
 

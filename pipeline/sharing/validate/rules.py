@@ -3,7 +3,7 @@ r"""What can be wrong with a row of a corpus: one table of rules, each a conditi
 The kinds are documented in docs/sharing.md. The rules are held against rows without nulls where none may
 be. Besides the columns of the files they name some that Python computes: ``due`` (the id that the content
 should have), ``standing`` (of the licence: ``known``, ``unknown`` or ``barred``), ``harvested`` (``harvest``
-made the row: its words are all the source's), and those of ``_DERIVED`` in ``core.candidate_checks``.
+made the row: its words are all the source's), and those of ``_DERIVED`` in ``corpus.candidate_checks``.
 What a corpus holds reaches the conditions as columns and parameters only.
 
 Regular expressions are RE2's: ``\x{2581}`` is a code point, ``\p{Z}`` a class of Unicode.
@@ -17,11 +17,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.core.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import COORDINATORS, LABEL, REFERENCE_LABELS, UNLABELLED
+from pipeline.corpus.candidate_checks import ANY, SPAN_RULES, Rule
 from pipeline.corpus.engine import quoted
 from pipeline.corpus.licences import terms
+from pipeline.corpus.statistics import SCORES
 from pipeline.text.natural import SHOWN, join_words, split_words
 
 
@@ -282,7 +283,7 @@ RULES = [
     Rule("invalid label", "label",
          f"NOT CASE WHEN $any_label OR harvested THEN regexp_full_match(label, '{LABEL}') "
          f"ELSE label IN ({_LABELS}) END", "{label!r}"),
-    *(rule for name in ("score", "score_append", "score_prepend") for rule in _score_rules(name)),
+    *(rule for name in SCORES for rule in _score_rules(name)),
     Rule("licence missing", "license", _blank("license"), "no licence"),
     # Without the words there is nothing that a licence could forbid: a stand-off release is made for that.
     Rule("licence unknown", "license standing words",

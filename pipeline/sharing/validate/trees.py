@@ -8,9 +8,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import SPAN_RULES, Fault, faults
 from pipeline.core.errors import InputError
 from pipeline.core.types import Coordination, Span
+from pipeline.corpus.candidate_checks import SPAN_RULES, Fault, faults
 from pipeline.corpus.rows import TREE_COLUMNS
 from pipeline.corpus.sentence_trees import TREEBANK
 from pipeline.release.candidate_trees import PARSER

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.core.candidate_checks import check, content_keys
 from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
+from pipeline.corpus.candidate_checks import CHECKED, check
+from pipeline.corpus.content import example_keys
 from pipeline.tasks.coordination.examples import Example
 from pipeline.tasks.protocol import Drawn
 
@@ -19,19 +20,7 @@ _SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
 class CoordinationRows:
     """A candidate: its sentence, coordinator and the conjuncts that its maker gave it (``CandidateRows``)."""
 
-    columns = pa.schema(
-        [
-            CANDIDATES.field(name)
-            for name in (
-                "candidate_id",
-                "sentence_id",
-                "words",
-                "coordinator",
-                "conjuncts",
-                "label",
-            )
-        ]
-    )
+    columns = pa.schema([CANDIDATES.field(name) for name in CHECKED])
     kept = pa.schema(
         [
             ("candidate_id", pa.string()),
@@ -48,7 +37,7 @@ class CoordinationRows:
 
     def keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
         """64 bits of id, label, words, coordinator and conjuncts of each row."""
-        return content_keys(batch)
+        return example_keys(batch)
 
     def drawn(self, row: Mapping[str, Any]) -> Drawn[Example]:
         """The candidate; its size is the words of the last conjunct, which generation inserted."""

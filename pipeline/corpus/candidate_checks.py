@@ -1,4 +1,4 @@
-"""Checks of whole batches of candidates before training, and digests that identify their rows.
+"""Checks of whole batches of candidates before training.
 
 A check is a ``Rule``, a condition in SQL that DuckDB holds against all rows of a batch at once. Those here
 are what training needs; ``conjoin validate`` has more (``sharing/validate/rules.py``).
@@ -8,7 +8,6 @@ import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from hashlib import blake2b
 from typing import Any
 
 import duckdb
@@ -18,8 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.core.errors import InputError
-
-_UNIT, _FIELD = "\x1f", "\x1e"  # between words and between columns; ASCII's own separators
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +150,17 @@ def _shown(value: Any) -> Any:
     return value
 
 
+CHECKED = ["candidate_id", "sentence_id", "words", "coordinator", "conjuncts", "label"]
+"""The columns of rows that are checked before anything that needs their spans is asked, such as training."""
+
+
 def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     """Check that words, coordinator and conjuncts of candidates fit each other.
 
     A candidate has no empty field and keeps all of ``SPAN_RULES``.
 
     Args:
-        batch: rows with the columns that training reads: ``candidate_id``, ``sentence_id``, ``words``,
-            ``coordinator``, ``conjuncts`` and ``label``.
+        batch: rows with the columns of ``CHECKED``, and maybe others.
         place: the file they come from.
         first: the row of that file (from 0) with which the batch begins.
 
@@ -205,43 +205,3 @@ def null_rows(column: pa.Array) -> npt.NDArray[np.int64]:
         if part.null_count:
             missing[row[np.asarray(pc.is_null(part))]] = True
     return np.flatnonzero(missing)
-
-
-def sentence_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    """64 bits of each row's ``sentence_id``, shape (rows,): equal ids, equal keys."""
-    codes = pc.dictionary_encode(batch.column("sentence_id"))
-    keys: npt.NDArray[np.uint64] = keys_of_ids(codes.dictionary)[codes.indices.to_numpy()]
-    return keys
-
-
-def keys_of_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
-    """The key of each of some sentence ids, shape (ids,)."""
-    return _digests(ids)
-
-
-def content_keys(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    """64 bits of all that training reads of each row but the sentence's id, shape (rows,)."""
-    spans = batch.column("conjuncts")
-    ends = (
-        pc.struct_field(pc.list_flatten(spans), name).cast(pa.string()) for name in ("start", "end")
-    )
-    offsets = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(spans)))])
-    pairs = pc.binary_join_element_wise(*ends, "-")
-    extents = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pairs)
-    return _digests(
-        pc.binary_join_element_wise(
-            batch.column("candidate_id"),
-            batch.column("label"),
-            batch.column("coordinator").cast(pa.string()),
-            pc.binary_join(extents, _UNIT),
-            pc.binary_join(batch.column("words").cast(pa.list_(pa.string())), _UNIT),
-            _FIELD,
-        )
-    )
-
-
-def _digests(texts: pa.Array) -> npt.NDArray[np.uint64]:
-    values = texts.cast(pa.binary()).to_numpy(zero_copy_only=False)
-    joined = b"".join([blake2b(value, digest_size=8).digest() for value in values])
-    # The bytes' own order, on any machine.
-    return np.frombuffer(joined, dtype=">u8").astype(np.uint64)
