@@ -45,6 +45,16 @@ PARSING = (
 )  # fmt: skip
 """Of every parser; the draw's validation sentences choose among its 30 epochs."""
 
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "small-batches": ("--n-batch", "8", "--k", "4", "--k-max", "8"),
+    "fast": ("--learning-rate", "2e-4"),
+    "fast-scorer": ("--learning-rate", "1e-3", "--encoder-rate", "0.1"),
+}
+"""Training otherwise, to choose by: each of the predictor of L and of that of believed candidates.
+
+Small batches are half as large, and there are twice as many: what is read is as much.
+"""
+
 RELATIVE = "0.001"
 """Least share of the predictor's best that a harvested boundary must have."""
 
@@ -63,7 +73,14 @@ class Unit(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -> Iterator[Unit]:
+def chain(  # noqa: PLR0917 - what names a chain
+    corpus: Path,
+    labelled: str,
+    seed: int,
+    encoder: Path,
+    updates: int,
+    variants: Sequence[str] = (),
+) -> Iterator[Unit]:
     """The units of one draw of L at the level of L's trees, in order.
 
     Args:
@@ -72,14 +89,29 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
         seed: of the draw and of everything else.
         encoder: the untouched one, of predictors and parsers.
         updates: of every predictor.
+        variants: of ``VARIANTS``, trained besides.
     """
     where, draw = str(corpus), ("--labelled", labelled, "--seed", str(seed))
     runs, candidates = corpus / "runs", corpus / "candidates"
     at = f"{labelled}/seed-{seed}"
 
     def train(system: str, mode: str, *more: str, needs: str = "") -> Unit:
-        shared = ("--encoder", str(encoder), "--steps", str(updates), *TRAINING, "--resume")
-        command = ("train", where, "--system", system, "--mode", mode, *draw, *shared, *more)
+        variant = next((name for name in variants if system.endswith(f"-{name}")), "")
+        steps = 2 * updates if variant == "small-batches" else updates
+        shared = ("--encoder", str(encoder), "--steps", str(steps), *TRAINING, "--resume")
+        otherwise = VARIANTS.get(variant, ())
+        command = (
+            "train",
+            where,
+            "--system",
+            system,
+            "--mode",
+            mode,
+            *draw,
+            *shared,
+            *otherwise,
+            *more,
+        )
         return Unit(f"train {system} {at}", command, (f"{needs} {at}",) if needs else ())
 
     def learn(system: str, folder: str, needs: str) -> Unit:
@@ -100,7 +132,9 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
     yield Unit(f"harvest {at}", ("harvest", where, *harvested), (f"preparse {at}",))
     yield select("believed", "harvest", *believed, needs=("harvest", "train predictor"))
     yield learn("believed", "believed", "select believed")
-    yield learn("harvest", "harvest", "harvest")
+    for variant in variants:
+        yield train(f"predictor-{variant}", "baseline")
+        yield learn(f"believed-{variant}", "believed", "select believed")
     whole = (*believed, "--whole-sentences")
     yield select("whole", "harvest", *whole, needs=("harvest", "train predictor"))
     again = ("--also", str(candidates / "whole" / at), "--teacher", PARSER, "--name", RETRAINED)
@@ -109,6 +143,7 @@ def chain(corpus: Path, labelled: str, seed: int, encoder: Path, updates: int) -
         ("preparse", where, *taught, *draw, *again, "--parser-epochs", "5"),
         (f"preparse {at}", f"select whole {at}"),
     )
+    yield learn("harvest", "harvest", "harvest")
     yield train("brackets", "baseline", "--brackets", "1")
     for twins in ("copy", "mask"):
         yield train(twins, "baseline", "--augment", twins)
@@ -193,7 +228,9 @@ def main(given: argparse.Namespace) -> None:
     units = [
         unit
         for seed in given.seeds
-        for unit in chain(given.corpus, given.labelled, seed, given.encoder, given.updates)
+        for unit in chain(
+            given.corpus, given.labelled, seed, given.encoder, given.updates, given.variants
+        )
     ]
     if given.command == "units":
         print(*(f"conjoin {' '.join(unit.command)}" for unit in units), sep="\n")
@@ -216,6 +253,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--updates", type=int, default=2400)
+    parser.add_argument(
+        "--variants", nargs="*", choices=VARIANTS, default=[], help="to choose settings by"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="commands at a time, a core each")
     parser.add_argument("--hours", type=float, default=1000.0)
     parser.add_argument("--split", default="test", help="dev for the choice of settings")

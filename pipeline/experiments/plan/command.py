@@ -76,7 +76,7 @@ def _tell_time(
     todo = sorted(times, key=lambda cell: (-seconds[cell.name], cell.name))
     unknown = sum(each is None for each in times.values())
     least = "at least " if unknown else ""
-    for jobs in dict.fromkeys((1, settings.jobs)):
+    for jobs in dict.fromkeys((1, settings.jobs)) if any(times.values()) or not times else ():
         lanes = "lane" if jobs == 1 else "lanes"
         say(f"time on {jobs} {lanes}: {least}{duration(makespan(todo, seconds, jobs))}")
     if unknown:
