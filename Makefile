@@ -28,6 +28,8 @@ check: setup
 
 setup: $(VENV)/.installed
 
+# Editable as a folder on the path (compat): in the folder above a clone called conjoin, Python would otherwise take
+# the clone for the package.
 # A build of torch for the CPU that lies in pip's own folder of wheels (find-links) goes first: pip prefers the
 # index's files where hashes are asked for, and the index has the build for GPUs, of three gigabytes.
 $(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lock pyproject.toml
@@ -37,7 +39,6 @@ $(VENV)/.installed: requirements.lock requirements-cpu.lock requirements-cuda.lo
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -c '$(ASKS_FOR_CUDA)' || \
 		$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cuda.lock
-	# In the folder above a clone called conjoin, Python would take the clone for the package otherwise.
 	$(BIN)/python -m pip install --quiet --no-deps --config-settings editable_mode=compat --editable .
 	touch $@
 

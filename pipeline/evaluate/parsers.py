@@ -20,7 +20,6 @@ OF_CORPUS = "corpus"
 """In place of a name: the parser that ``preparse`` without a name left in CORPUS/parser."""
 
 _PARSERS = "parsers"  # folder in a corpus of those with a name
-_BATCH = 256  # sentences per call of the parser
 
 Draw = tuple[str, int]
 """The name of a draw of L, ``250`` or ``full``, and its seed."""
@@ -181,13 +180,11 @@ def structures_in(
     """
     found: list[Mapping[int, Coordination]] = []
     unparsed = Counter[str]()
-    for start in range(0, len(sentences), _BATCH):
-        part = slice(start, start + _BATCH)
-        for parsed in parser.outcomes(sentences[part], tags[part] if tags else None):
-            if parsed.tree is None:
-                unparsed[parsed.reason or "no tree found"] += 1
-                found.append({})
-            else:
-                structures = ptb_coordinations(with_clear_tags(parsed.tree))
-                found.append({each.coordinator: each for each in structures})
+    for parsed in parser.outcomes(sentences, tags):
+        if parsed.tree is None:
+            unparsed[parsed.reason or "no tree found"] += 1
+            found.append({})
+        else:
+            structures = ptb_coordinations(with_clear_tags(parsed.tree))
+            found.append({each.coordinator: each for each in structures})
     return Structures(found, dict(unparsed))

@@ -37,7 +37,7 @@ from pipeline.harvest.parsers import parser_of
 from pipeline.harvest.settings import Harvest
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import Card, corpus_parser, learned_from, loaded_from, parser_identity
-from pipeline.parsing.parser import CARD, REMEDY, Parsed, Parser, tags_for
+from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
 from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
 from pipeline.text.natural import join_words
 
@@ -142,11 +142,11 @@ class NaturalText:
         def make(sentences: Sequence[Sentence], on_batch: OnBatch) -> Made:
             rows: list[Candidate | Reject] = []
             notes = Counter({UNFOUND: 0, EARLIER: 0})
-            for start in range(0, len(sentences), size):
-                batch = sentences[start : start + size]
-                for sentence, parsed in zip(batch, _parsed(parser, batch), strict=True):
-                    rows += rows_of(sentence, parsed, notes)
-                on_batch(len(batch), sum(len(sentence.words) for sentence in batch))
+            words = [sentence.words for sentence in sentences]
+            tags = tags_for(parser, sentences)
+            outcomes = parser.outcomes(words, tags, at_once=size, on_batch=on_batch)
+            for sentence, parsed in zip(sentences, outcomes, strict=True):
+                rows += rows_of(sentence, parsed, notes)
             return rows, dict(notes)
 
         return make
@@ -154,10 +154,6 @@ class NaturalText:
 
 def _is_natural(sentence: Sentence) -> bool:
     return sentence.split == "train" and holds_coordinator(sentence.words)
-
-
-def _parsed(parser: Parser, batch: Sequence[Sentence]) -> list[Parsed]:
-    return parser.outcomes([sentence.words for sentence in batch], tags_for(parser, batch))
 
 
 def rows_of(

@@ -151,10 +151,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     roots = {parse_tree(s.tree or "").label() for s in train}
     wrapper = roots.pop() if len(roots) == 1 and roots <= {"S1", "ROOT", "TOP"} else None
     parser = load_parser(str(folder / MODEL))
-    guess: list[Tree | None] = []
-    for start in range(0, len(dev), settings.batch_size):
-        batch = dev[start : start + settings.batch_size]
-        guess += parser.parse([s.words for s in batch], tags_for(parser, batch))
+    words, tags = [sentence.words for sentence in dev], tags_for(parser, dev)
+    guess = parser.parse(words, tags, at_once=settings.batch_size)
     training = {
         "trees": len(train),
         **({"taught": len(told)} if taught else {}),

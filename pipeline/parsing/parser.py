@@ -47,6 +47,9 @@ CARD = "parser.json"
 
 REMEDY = "run `conjoin preparse`"
 
+AT_ONCE = 256
+"""Sentences per call of stanza."""
+
 _Words = Sequence[str]
 _Run = Callable[[Sequence[_Words], Sequence[_Words]], list[Any]]
 
@@ -81,23 +84,44 @@ class Parser:
         self._run, self._wrapper = run, wrapper
 
     def parse(
-        self, sentences: Sequence[_Words], tags: Sequence[_Words] | None = None
+        self,
+        sentences: Sequence[_Words],
+        tags: Sequence[_Words] | None = None,
+        *,
+        at_once: int = AT_ONCE,
     ) -> list[Tree | None]:
         """One tree per sentence, in order; None where there is none.
 
         Args:
             sentences: words as in ``Sentence.words``.
             tags: a tag per word, which its trees will have; a parser that needs none writes XX without.
+            at_once: sentences per call of stanza, which parses those of like length together.
 
         Raises:
             ModelError: the parser needs tags and has none.
         """
-        return [parsed.tree for parsed in self.outcomes(sentences, tags)]
+        return [parsed.tree for parsed in self.outcomes(sentences, tags, at_once=at_once)]
 
     def outcomes(
-        self, sentences: Sequence[_Words], tags: Sequence[_Words] | None = None
+        self,
+        sentences: Sequence[_Words],
+        tags: Sequence[_Words] | None = None,
+        *,
+        at_once: int = AT_ONCE,
+        on_batch: Callable[[int, int], None] = lambda sentences, words: None,
     ) -> list[Parsed]:
-        """As ``parse``, with the reason for each missing tree."""
+        """As ``parse``, with the reason for each missing tree.
+
+        ``on_batch`` is called after each call of stanza, with the sentences parsed and their words.
+        """
+        found: list[Parsed] = []
+        for start in range(0, len(sentences), at_once):
+            part = slice(start, start + at_once)
+            found += self._together(sentences[part], tags[part] if tags is not None else None)
+            on_batch(len(sentences[part]), sum(map(len, sentences[part])))
+        return found
+
+    def _together(self, sentences: Sequence[_Words], tags: Sequence[_Words] | None) -> list[Parsed]:
         if self.needs_tags and tags is None:
             raise ModelError(
                 f"parser {self.name} was trained with part-of-speech tags",

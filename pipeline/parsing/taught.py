@@ -26,8 +26,6 @@ from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import Card, corpus_parser, loaded_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
 
-_BATCH = 256  # sentences parsed at once
-
 
 class _Manifest(TypedDict):
     annotation: NotRequired[list[Part]]
@@ -84,12 +82,9 @@ class Taught:
                 "no sentence of these can be learned from: there is none outside the draw",
                 path=self.candidates, remedy="name a folder that `conjoin harvest` or `select` wrote",
             )  # fmt: skip
-        parser, found = corpus_parser(self.teacher), list[tuple[tuple[str, ...], Tree]]()
-        for start in range(0, len(sentences), _BATCH):
-            some = sentences[start : start + _BATCH]
-            for words, tree in zip(some, parser.parse(some), strict=True):
-                if tree is not None:
-                    found.append((words, tree))
+        parser = corpus_parser(self.teacher)
+        parsed = zip(sentences, parser.parse(sentences), strict=True)
+        found = [(words, tree) for words, tree in parsed if tree is not None]
         say(f"{len(found):,} sentences of candidates to learn from, as {parser.name} reads them")
         reasons = {"no tree": len(sentences) - len(found), "labelled or validation": len(own)}
         for reason, count in reasons.items():

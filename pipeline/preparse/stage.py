@@ -262,26 +262,26 @@ def parse_unit(
     """
     parsed: list[dict[str, Any]] = []
     unparsed: list[dict[str, Any]] = []
-    for start in range(0, len(sentences), batch_size):
-        batch = sentences[start : start + batch_size]
-        for sentence, (tree, reason) in zip(batch, _trees(batch, parser), strict=True):
-            row = {"sentence_id": sentence.sentence_id}
-            if tree is None:
-                unparsed.append(row | {"reason": reason or "no tree found"})
-            else:
-                made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
-                parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
-        on_batch(len(batch), sum(len(s.words) for s in batch))
+    trees = _trees(sentences, parser, batch_size, on_batch)
+    for sentence, (tree, reason) in zip(sentences, trees, strict=True):
+        row = {"sentence_id": sentence.sentence_id}
+        if tree is None:
+            unparsed.append(row | {"reason": reason or "no tree found"})
+        else:
+            made = {"words": list(sentence.words), "tree": tree, "license": sentence.license}
+            parsed.append(row | made | {"parser": parser.name if parser else TREEBANK})
     return parsed, unparsed
 
 
 def _trees(
-    sentences: Sequence[Sentence], parser: Parser | None
+    sentences: Sequence[Sentence], parser: Parser | None, batch_size: int, on_batch: OnBatch
 ) -> list[tuple[str | None, str | None]]:
     """Bracketing of each sentence, or the reason for none."""
     if parser is None:
+        on_batch(len(sentences), sum(len(s.words) for s in sentences))
         return [_treebank_tree(sentence) for sentence in sentences]
-    outcomes = parser.outcomes([s.words for s in sentences], tags_to_write(parser, sentences))
+    words, tags = [s.words for s in sentences], tags_to_write(parser, sentences)
+    outcomes = parser.outcomes(words, tags, at_once=batch_size, on_batch=on_batch)
     return [(one_line(o.tree) if o.tree is not None else None, o.reason) for o in outcomes]
 
 

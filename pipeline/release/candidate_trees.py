@@ -51,8 +51,6 @@ NO_PARSER = "no parser in the corpus to parse it with"
 NO_TAGGER = "no tagger beside the parser: run `conjoin preparse` again"
 UNPARSED = "a sentence that the parser gives no tree of its words"
 
-_AT_ONCE = 256  # sentences per call of the parser
-
 
 @dataclass(frozen=True, slots=True)
 class MadeTree:
@@ -290,15 +288,11 @@ class CandidateTrees(ExitStack):
             else:
                 asked.setdefault((row.candidate.words, tuple(tags)), []).append(row)
         # As preparse has by default: a small parser only waits for a second one.
-        every = list(asked.items())
         with threads_of_torch(1):
-            for start in range(0, len(every), _AT_ONCE):
-                batch = every[start : start + _AT_ONCE]
-                words, tags_of_all = zip(*(sentence for sentence, _ in batch), strict=True)
-                trees = parser.parse(words, tags_of_all)
-                for (_, alike), tree in zip(batch, trees, strict=True):
-                    for row in alike:
-                        row.parse = UNPARSED if tree is None else tree
+            trees = parser.parse([words for words, _ in asked], [tags for _, tags in asked])
+        for alike, tree in zip(asked.values(), trees, strict=True):
+            for row in alike:
+                row.parse = UNPARSED if tree is None else tree
 
     def _folder(self, row: _Row) -> Path | None:
         """The folder of the parser for a row: that which found natural text, else that of its trees."""

@@ -309,9 +309,9 @@ def test_what_is_current_is_not_made_again(
     before, made = _shards(corpus), []
     outcomes = Parser.outcomes
 
-    def spy(self: Parser, sentences: Any, tags: Any = None) -> Any:
+    def spy(self: Parser, sentences: Any, tags: Any = None, **given: Any) -> Any:
         made.append(len(sentences))
-        return outcomes(self, sentences, tags)
+        return outcomes(self, sentences, tags, **given)
 
     monkeypatch.setattr(Parser, "outcomes", spy)
     monkeypatch.setattr(making, "train_parser", None)
