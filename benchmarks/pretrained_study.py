@@ -252,7 +252,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--encoder", type=Path, default=Path("data/models/minilm"))
     parser.add_argument("--labelled", default="250")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
-    parser.add_argument("--updates", type=int, default=2400)
+    parser.add_argument("--updates", type=int, default=1200)
     parser.add_argument(
         "--variants", nargs="*", choices=VARIANTS, default=[], help="to choose settings by"
     )

@@ -191,7 +191,7 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     examined = train.k_max * (train.steps - train.warm_steps)
     shares = [f"{examined:,}", "5,000", f"{examined / 5_000:.1f}", "pairs, by the sentences of U"]
     assert table["t5 (genia)"] == shares
-    assert "time on 2 lanes: at least 0 s" in shown
+    assert "time on" not in shown  # of nothing is it known
     assert "105 cells have no estimate" in shown
     assert "not to be run yet: data/raw/genia/text: no raw text for the language models" in shown
 
