@@ -182,10 +182,7 @@ def compare(
             for of_seeds, of_units in resamples(seed, *sums.shape)
         ]
     )
-    tail = (1 - _LEVEL) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    by_seed = tuple(float(gain) for gain in difference.mean(1))
-    return Difference(seeds, float(difference.mean()), float(low), float(high), by_seed)
+    return _difference(seeds, float(difference.mean()), difference.mean(1), means)
 
 
 def compare_counts(
@@ -218,8 +215,10 @@ def compare_counts(
     if len({counts.shape for counts in every}) != 1:
         raise ValueError("systems measured on different instances")
     if all(counts.shape[1] == 1 and (counts[:, 0, 1:] == 1).all() for counts in every):
-        pair = [{s: system[s][:, 0, 0] > 0 for s in seeds} for system in (first, second)]
-        return compare(pair[0], pair[1], seed, documents)  # type: ignore[arg-type]
+        one, other = (
+            {s: (system[s][:, 0, 0] > 0).tolist() for s in seeds} for system in (first, second)
+        )
+        return compare(one, other, seed, documents)
     units = np.arange(every[0].shape[0]) if documents is None else np.asarray(documents)
     shape = (int(units.max()) + 1, *every[0].shape[1:])
     summed = np.zeros((len(every), *shape))
@@ -231,8 +230,8 @@ def compare_counts(
         totals = np.einsum("du,sugc->dsgc", of_units, summed)
         there = totals[..., 1] + totals[..., 2]
         figures = np.divide(2 * totals[..., 0], there, out=np.zeros_like(there), where=there > 0)
-        means: NDArray[np.float64] = figures.mean(-1)
-        return means[:, : len(seeds)] - means[:, len(seeds) :]
+        of_systems: NDArray[np.float64] = figures.mean(-1)
+        return of_systems[:, : len(seeds)] - of_systems[:, len(seeds) :]
 
     means = np.concatenate(
         [
@@ -240,11 +239,17 @@ def compare_counts(
             for of_seeds, of_units in resamples(seed, len(seeds), shape[0])
         ]
     )
+    by_seed = differences(np.ones((1, shape[0])))[0]
+    return _difference(seeds, float(by_seed.mean()), by_seed, means)
+
+
+def _difference(
+    seeds: tuple[int, ...], gain: float, by_seed: NDArray[np.float64], means: NDArray[np.float64]
+) -> Difference:
+    """With the percentiles of the resampled ``means``."""
     tail = (1 - _LEVEL) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    by_seed = differences(np.ones((1, shape[0])))[0]
-    gains = tuple(float(gain) for gain in by_seed)
-    return Difference(seeds, float(by_seed.mean()), float(low), float(high), gains)
+    return Difference(seeds, gain, float(low), float(high), tuple(map(float, by_seed)))
 
 
 @lru_cache(maxsize=1)  # drawing takes a second, and every pair of a table needs the same

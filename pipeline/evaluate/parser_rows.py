@@ -32,7 +32,6 @@ from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import corpus_parser, is_taught, parser_identity
 from pipeline.parsing.making import ENCODERS
 from pipeline.parsing.parser import CARD, REMEDY
-from pipeline.tasks.coordination.evaluation import CoordinationEvaluation
 from pipeline.tasks.coordination.instances import (
     Instance,
     Row,
@@ -41,8 +40,7 @@ from pipeline.tasks.coordination.instances import (
     row_of,
     sentences_in,
 )
-
-_JUDGE = CoordinationEvaluation()
+from pipeline.tasks.coordination.task import CoordinationTask
 
 Runs = Sequence[tuple[Path, dict[str, Any]]]
 """Folders of finished runs, with their cards."""
@@ -116,7 +114,9 @@ class ParserRows:
         made_of = replace(self._about, settings={}, inputs={"rows": digest_of(list(rows))})
         name = f"{system}-{labelled}-{draw[1]}"
         self._kept.rows(name, made_of, lambda: (rows, {}))
-        return entry(system, card, record, _JUDGE.judged(self._instances, rows))
+        return entry(
+            system, card, record, CoordinationTask.evaluation.judged(self._instances, rows)
+        )
 
     def _beside(
         self,
@@ -148,7 +148,7 @@ class ParserRows:
             )
             name = f"{system}-{card['labelled']}-{card['seed']}"
             rows, facts = self._kept.rows(name, made_of, partial(beside.rows, combined))
-            judged = _JUDGE.judged(self._instances, rows)
+            judged = CoordinationTask.evaluation.judged(self._instances, rows)
             found, counts = entry(system, card, record, judged)
             yield found | {key: facts[key] for key in ("tau",) if key in facts}, counts
 

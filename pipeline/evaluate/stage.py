@@ -61,9 +61,12 @@ def run(settings: Evaluate) -> None:
     Raises:
         InputError: there is no run or parser, or the split has no evaluable coordination.
         ModelError: a run's predictor, or a parser, cannot be loaded.
+        SettingsError: a parser is named, and the corpus is of another task than coordination.
     """
     folders = _runs(settings.corpus)
     task = task_of(settings.corpus)
+    if settings.parser and not isinstance(task, CoordinationTask):
+        raise SettingsError(f"a corpus of {task.name}: parsers find coordination alone")
     instances = task.evaluation.instances(settings.corpus, settings.split, settings.limit)
     out = settings.corpus / "evaluation"
     (out / "metrics.json").unlink(missing_ok=True)
@@ -86,8 +89,6 @@ def run(settings: Evaluate) -> None:
         judged = task.evaluation.judged(instances, rows)
         scored.append(entry(System.of(card), card, record, judged))
     if settings.parser:
-        if not isinstance(task, CoordinationTask):
-            raise SettingsError(f"a corpus of {task.name}: parsers find coordination alone")
         scored += ParserRows(settings, instances, kept, about).of(folders)
     kept.remove_others()
     metrics = _metrics(settings, task.evaluation, instances, scored)

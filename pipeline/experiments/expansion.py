@@ -22,7 +22,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import require_entry, shown
-from pipeline.experiments.experiment import SOURCES, Experiment
+from pipeline.experiments.experiment import SOURCES, Experiment, table_of
 from pipeline.generate.settings import Generate
 from pipeline.harvest.settings import Harvest
 from pipeline.pretrain.settings import Pretrain
@@ -265,9 +265,7 @@ class _OfCorpus:
 
 def _table(params: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
     """A table of options by name, with names that may stand in commands and paths."""
-    found = params.get(key) or {}
-    if not isinstance(found, Mapping):
-        raise SettingsError(f"{key} must be a mapping of options by name", path=path)
+    found = table_of(params, key, path)
     for name, entry in found.items():
         if not (isinstance(name, str) and is_plain_name(name)):
             raise SettingsError(f"{key}: {shown(name)} must be {PLAIN_NAME}", path=path)

@@ -110,7 +110,7 @@ def read_experiment(
             f"systems.{next(iter(defined))}: options of the default experiment should stand in {path}",
             path=file,
         )
-    table = _table(document, "systems", path)
+    table = table_of(document, "systems", path)
     document["systems"] = {
         **table,
         **{key: {**(table.get(key) or {}), **options} for key, options in defined.items()},
@@ -142,7 +142,12 @@ def _over(below: Any, above: Any) -> Any:
     return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
 
 
-def _table(params: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+def table_of(params: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+    """A table of options by name of params.yaml; empty where it is not there.
+
+    Raises:
+        SettingsError: it is no mapping.
+    """
     found = params.get(key) or {}
     if not isinstance(found, Mapping):
         raise SettingsError(f"{key} must be a mapping of options by name", path=path)

@@ -59,6 +59,13 @@ class Recipe(ABC):
         """What is hidden of twins, which ``twin_objective`` has encoded."""
 
 
+def _spans(settings: Pretrain, density: float, mean: float) -> Spans:
+    """Hidden runs of words, of the lengths that the settings ask for."""
+    return Spans(
+        lengths=settings.span_lengths, density=density, mean=mean, longest=settings.longest_span
+    )
+
+
 class MaskedWords(Recipe):
     """BERT's: words are masked in pairs of sentences."""
 
@@ -80,12 +87,7 @@ class MaskedWords(Recipe):
         limit: int,
     ) -> tuple[Objective, int]:
         """Masked words of two sentences, which share the sequence."""
-        spans = Spans(
-            lengths=settings.span_lengths,
-            density=settings.mask_rate,
-            mean=settings.mask_span,
-            longest=settings.longest_span,
-        )
+        spans = _spans(settings, settings.mask_rate, settings.mask_span)
         pairs = MaskedPairs(tokenizer, spans=spans, types=has_types(base))
         return pairs, (limit - pairs.extra) // 2
 
@@ -121,12 +123,7 @@ class CorruptedSpans(Recipe):
     ) -> tuple[Objective, int]:
         """Corrupted spans of one sentence, which its end follows."""
         del base
-        spans = Spans(
-            lengths=settings.span_lengths,
-            density=settings.density,
-            mean=settings.mean_span,
-            longest=settings.longest_span,
-        )
+        spans = _spans(settings, settings.density, settings.mean_span)
         return CorruptedSentence(tokenizer, spans=spans), limit - 1
 
     def of_twins(self, tokenizer: PreTrainedTokenizerBase, base: LanguageModel) -> Objective:

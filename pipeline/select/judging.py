@@ -19,10 +19,9 @@ from pipeline.core.schema import PROBABILITIES, SHARES
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
 from pipeline.tasks.coordination.model import Predictor
-from pipeline.tasks.coordination.rows import CoordinationRows
+from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Opinion
 
-READER = CoordinationRows()
 UNSCORED = "predictor gives no probability"
 
 
@@ -113,6 +112,6 @@ def _opinions(
     """Places and ids of some rows at a time, and what the predictor says of each."""
     for places, batch in rows_still_in(corpora, choice, advance):
         rows = batch.to_pylist()
-        found = predictor.opinions([READER.drawn(row).example for row in rows])
+        found = predictor.opinions([CoordinationTask.rows.drawn(row).example for row in rows])
         predictor.encoding.forget()
         yield places, [row["candidate_id"] for row in rows], found

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from dvc.repo import Repo
+from project_copy import project_in
 
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import write_json
@@ -40,16 +41,6 @@ PARAMS: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text())
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The project's own dvc.yaml, params.yaml and experiments, without data."""
     return project_in(tmp_path, monkeypatch)
-
-
-def project_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (folder / ".dvc").mkdir()
-    (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
-        shutil.copy(ROOT / name, folder)
-    shutil.copytree(ROOT / "experiments", folder / "experiments")
-    monkeypatch.chdir(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

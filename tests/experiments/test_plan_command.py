@@ -1,11 +1,11 @@
 """`conjoin plan`: times by their source, lanes, and what is printed before anything is there."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from project_copy import project_in
 
 from pipeline.core.errors import SettingsError
 from pipeline.core.files import write_json
@@ -142,13 +142,7 @@ def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The project's own dvc.yaml and params.yaml, without data."""
-    (tmp_path / ".dvc").mkdir()
-    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    for name in ("dvc.yaml", "params.yaml", "cells.yaml"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return project_in(tmp_path, monkeypatch)
 
 
 def rows(text: str) -> dict[str, list[str]]:

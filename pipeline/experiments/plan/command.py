@@ -76,7 +76,8 @@ def _tell_time(
     todo = sorted(times, key=lambda cell: (-seconds[cell.name], cell.name))
     unknown = sum(each is None for each in times.values())
     least = "at least " if unknown else ""
-    for jobs in dict.fromkeys((1, settings.jobs)) if any(times.values()) or not times else ():
+    nothing_known = bool(times) and not any(times.values())
+    for jobs in () if nothing_known else dict.fromkeys((1, settings.jobs)):
         lanes = "lane" if jobs == 1 else "lanes"
         say(f"time on {jobs} {lanes}: {least}{duration(makespan(todo, seconds, jobs))}")
     if unknown:
