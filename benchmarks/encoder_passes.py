@@ -28,7 +28,7 @@ from pipeline.parsing import encoders
 from pipeline.parsing.encoders import words_encoder
 from pipeline.parsing.parser import load_parser
 from pipeline.parsing.training import MODEL, train_parser, training_tree
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.text.trees import parse_tree
 from pipeline.train.optimizer import Optimizer, Schedule
@@ -59,7 +59,7 @@ def main(given: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     labelled, validation = read_draw(given.corpus, given.seed, given.labelled)
     dev = list(read_sentences(given.corpus / "sentences.parquet", lambda s: s.split == "dev"))
-    predictor = Predictor.create(given.encoder, mlp_hidden=256, dropout=0.5, seed=0)
+    predictor = CoordinationPredictor.create(given.encoder, mlp_hidden=256, dropout=0.5, seed=0)
     learned = CoordinationTask().examples(labelled, predictor).learned
     stream = LabelledStream(learned, 0)
     schedule = Schedule(

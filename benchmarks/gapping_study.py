@@ -33,7 +33,7 @@ from stanza.models import parser as depparse
 from ufal import udpipe
 
 from pipeline.core.files import write_json, write_text
-from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, Word, read_trees
+from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.command import ORPHAN, by_sentence
 from pipeline.parsing.tagging import Tagger, train_tagger
 from pipeline.text.lines import open_lines
@@ -426,7 +426,7 @@ def _arcs(tree: DependencyTree) -> list[tuple[int, str]]:
 def _untied(words: Sequence[str], tags: Sequence[str]) -> DependencyTree:
     """Words with their tags, and a tree that nobody looks at."""
     return DependencyTree(tuple(
-        Word(n, form, ABSENT, tag, ABSENT, ABSENT, n - 1, "dep" if n > 1 else "root", ABSENT, ABSENT)
+        TreebankWord(n, form, ABSENT, tag, ABSENT, ABSENT, n - 1, "dep" if n > 1 else "root", ABSENT, ABSENT)
         for n, (form, tag) in enumerate(zip(words, tags, strict=True), 1)
     ))  # fmt: skip
 

@@ -14,8 +14,8 @@ from transformers import (
     StoppingCriteriaList,
 )
 
-from pipeline.infill import BertInfiller, Decoding, Infiller, T5Infiller, Task
-from pipeline.infill.base import Encoded
+from pipeline.infill import BertInfiller, Decoding, Infiller, InfillRequest, T5Infiller
+from pipeline.infill.base import EncodedReference
 from pipeline.infill.decoding import Limits
 from pipeline.infill.synchronize import Synchronizer
 from pipeline.models.tokenizers import token_batch
@@ -50,7 +50,7 @@ class OurBert(_AsNumbers, BertInfiller):
 
 
 def ours(
-    infiller: Infiller[Any], sources: Sequence[Encoded], batches: Sequence[Sequence[int]]
+    infiller: Infiller[Any], sources: Sequence[EncodedReference], batches: Sequence[Sequence[int]]
 ) -> list[str]:
     """Fills of all sources by conjoin's engine, in conjoin's batches."""
     fills = [""] * len(sources)
@@ -149,8 +149,10 @@ def authors_bert(model: PreTrainedModel, sources: Sequence[Any], mask_id: int) -
     return fills
 
 
-def task_of(beams: int) -> Task:
+def task_of(beams: int) -> InfillRequest:
     """Greedy, or a beam search over log-probabilities as in ``generate``."""
     if beams == 1:
-        return Task()
-    return Task("and", Synchronizer("min", "logprobs"), True, Decoding("n-best", 1, beams=beams))
+        return InfillRequest()
+    return InfillRequest(
+        "and", Synchronizer("min", "logprobs"), True, Decoding("n-best", 1, beams=beams)
+    )

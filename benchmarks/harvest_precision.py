@@ -19,7 +19,7 @@ from pipeline.core.console import table
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.core.types import Candidate, Coordination, Sentence
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 Gold = dict[tuple[str, int], Coordination]
 
@@ -39,7 +39,7 @@ def gold_of(sentences: Iterable[Sentence]) -> Gold:
     }
 
 
-def agreeing(rows: Sequence[Candidate], predictors: Sequence[Predictor]) -> list[bool]:
+def agreeing(rows: Sequence[Candidate], predictors: Sequence[CoordinationPredictor]) -> list[bool]:
     """Whether each row's boundary is every predictor's best."""
     agrees = [True] * len(rows)
     for predictor in predictors:
@@ -56,7 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     sentences = training_sentences(arguments.corpus)
     gold, words = gold_of(sentences), {each.sentence_id: each.words for each in sentences}
-    predictors = [Predictor.load(each) for each in arguments.predictor]
+    predictors = [CoordinationPredictor.load(each) for each in arguments.predictor]
     rows = [row for shard in candidate_shards(arguments.folder) for row in read_candidates(shard)]
     agrees = agreeing(rows, predictors) if predictors else [False] * len(rows)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)

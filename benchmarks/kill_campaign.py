@@ -21,15 +21,15 @@ from pathlib import Path
 import psutil
 from scaling import ROOT, corpus, model
 
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
 
 LOCKS = {".lock", ".workers"}
 
 
-def settings(folder: Path, out: Path, processes: int = 1) -> Generate:
+def settings(folder: Path, out: Path, processes: int = 1) -> GenerateSettings:
     """A run of many small units."""
-    return Generate(
+    return GenerateSettings(
         corpus=folder, model=str(folder / "model"), unit=8, batch_tokens=2000, references=3,
         processes=processes, out=out,
     )  # fmt: skip

@@ -52,7 +52,7 @@ def make_predictor(folder: Path, corpus: Path) -> None:
     from pipeline.core.candidates import candidate_shards
     from pipeline.core.schema import read_candidates
     from pipeline.models.tokenizers import train_wordpiece
-    from pipeline.tasks.coordination.model import Predictor
+    from pipeline.tasks.coordination.model import CoordinationPredictor
 
     words = islice(read_candidates(candidate_shards(corpus)[0]), 1000)
     tokenizer = train_wordpiece([" ".join(each.words) for each in words], 2000, 128)
@@ -63,7 +63,9 @@ def make_predictor(folder: Path, corpus: Path) -> None:
     encoder = folder / "encoder"
     BertModel(config).save_pretrained(encoder)
     tokenizer.save_pretrained(encoder)
-    Predictor.create(str(encoder), mlp_hidden=32, dropout=0.1, seed=0).save(folder / "predictor")
+    CoordinationPredictor.create(str(encoder), mlp_hidden=32, dropout=0.1, seed=0).save(
+        folder / "predictor"
+    )
 
 
 def browsed(place: str, log: Path) -> float:

@@ -17,11 +17,11 @@ from transformers import BertConfig, BertModel
 from pipeline.core.console import table
 from pipeline.core.schema import read_sentences
 from pipeline.models.tokenizers import train_wordpiece
-from pipeline.models.words import Encoded
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.models.words import EncodedSentence
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.scorer import batches
 
-Pair = tuple[tuple[str, ...], Encoded]
+Pair = tuple[tuple[str, ...], EncodedSentence]
 Asked = dict[tuple[str, ...], list[int]]
 
 
@@ -48,7 +48,7 @@ def main() -> None:
         vocab_size=len(tokenizer), hidden_size=given.hidden, num_hidden_layers=given.layers,
         num_attention_heads=max(1, given.hidden // 64), intermediate_size=4 * given.hidden,
     )  # fmt: skip
-    model = Predictor(BertModel(config), tokenizer, given.hidden, 0.5).eval()
+    model = CoordinationPredictor(BertModel(config), tokenizer, given.hidden, 0.5).eval()
     ways = {
         "64 sentences as they come": _by_number(model, asked, sort=False),
         "64 sentences, sorted": _by_number(model, asked, sort=True),
@@ -72,7 +72,7 @@ def main() -> None:
     )
 
 
-def _by_number(model: Predictor, asked: Asked, *, sort: bool) -> list[list[Pair]]:
+def _by_number(model: CoordinationPredictor, asked: Asked, *, sort: bool) -> list[list[Pair]]:
     pairs = list(zip(asked, model.encoding.encode(list(asked)), strict=True))
     if sort:
         pairs.sort(key=lambda pair: len(pair[1].ids))
@@ -80,7 +80,7 @@ def _by_number(model: Predictor, asked: Asked, *, sort: bool) -> list[list[Pair]
 
 
 @torch.inference_mode()
-def _seconds(model: Predictor, cut: Sequence[Sequence[Pair]], asked: Asked) -> float:
+def _seconds(model: CoordinationPredictor, cut: Sequence[Sequence[Pair]], asked: Asked) -> float:
     begun = time.process_time()  # of this process alone, whoever else is at work
     for batch in cut:
         projected = model._project([encoded for _, encoded in batch])

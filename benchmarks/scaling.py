@@ -30,7 +30,7 @@ from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, is_unlabelled_seed
 from pipeline.models.tokenizers import train_unigram
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.world import generate_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,7 +48,7 @@ def corpus(folder: Path, sentences: int) -> None:
 
     rows = (sentence_row(s) for s in islice(again(), sentences))
     write_rows(folder / "sentences.parquet", SENTENCES, rows)
-    preparse.run(Preparse(corpus=folder, parser="treebank"))
+    preparse.run(PreparseSettings(corpus=folder, parser="treebank"))
 
 
 def model(folder: Path, size: int) -> None:

@@ -131,7 +131,7 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
     """Train, in this process, and print what it took as JSON."""
     from pipeline.tasks.coordination.rows import CoordinationRows
     from pipeline.train import stage as train
-    from pipeline.train.settings import Train
+    from pipeline.train.settings import TrainSettings
     from pipeline.train.stream import CandidateStream
 
     def peak() -> float:
@@ -146,7 +146,7 @@ def measure(corpus: Path, shards: Path, steps: int) -> None:
     begun = time.perf_counter()
     # δ = 0.001: a tiny predictor believes little, and batches should have candidates in them.
     train.run(
-        Train(
+        TrainSettings(
             corpus=corpus, candidates=str(shards), labelled=100, steps=steps, warm_steps=20,
             eval_every=steps, delta=0.001, learning_rate=1e-3, out=shards.parent / "run",
         )

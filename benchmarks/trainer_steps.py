@@ -15,8 +15,8 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 from pipeline.core.types import Reference, Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.scorer import EndpointScorer
 from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Acceptance
@@ -81,7 +81,9 @@ class Bench:
             num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
         )  # fmt: skip
         tokenizer = tokenizer_of("bert", found)
-        self.predictor = Predictor(BertModel(config), tokenizer, shape.hidden, 0.5).to(device)
+        self.predictor = CoordinationPredictor(BertModel(config), tokenizer, shape.hidden, 0.5).to(
+            device
+        )
         self.predictor.eval()
         schedule = Schedule(10_000, 0, 2e-5, 0.01, 1.0, 100, 1000, 0, 1.0)
         self._optimizer = Optimizer(self.predictor, schedule, 0)
@@ -103,12 +105,12 @@ class Bench:
             for c, each in zip(candidates, found, strict=True)
         ]
 
-    def batch(self, index: int) -> list[Example]:
+    def batch(self, index: int) -> list[CoordinationExample]:
         """N_batch examples."""
         drawn = [self.sample(index * PAPER.N_batch + place) for place in range(PAPER.N_batch)]
-        return [Example(d.words, (d.coordinator,), (d.extent,)) for d in drawn]
+        return [CoordinationExample(d.words, (d.coordinator,), (d.extent,)) for d in drawn]
 
-    def update(self, batch: Sequence[Example]) -> None:
+    def update(self, batch: Sequence[CoordinationExample]) -> None:
         """Line 14."""
         self._optimizer.update(batch, self._updates)
         self._updates += 1
@@ -117,7 +119,7 @@ class Bench:
         """Make the next step tokenize its sentences, as if it had not seen them."""
         self.predictor.encoding._kept.clear()
 
-    def flops(self, batch: Sequence[Example]) -> float:
+    def flops(self, batch: Sequence[CoordinationExample]) -> float:
         """FLOPs of an update: twice as much backward as forward, no padding, no embedding."""
         encoded = self.predictor.encoding.encode([example.words for example in batch])
         return 3 * sum(self.shape.flops(len(each.ids)) for each in encoded)
@@ -128,7 +130,7 @@ def _candidate(number: int, host: Reference, guest: Reference) -> Drawn:
     fill = guest.words[guest.span.start : guest.span.end]
     words = (*host.words[: span.end], "and", *fill, *host.words[span.end :])
     extent = Span(span.start, span.end + 1 + len(fill))
-    example = Example(words, (span.end,), (extent,))
+    example = CoordinationExample(words, (span.end,), (extent,))
     return Drawn(f"c{number}", "NP", len(fill), span.end, example)
 
 

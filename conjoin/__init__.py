@@ -11,9 +11,9 @@ from pipeline import __version__
 if TYPE_CHECKING:
     from pipeline.api import (
         Coordinated,
-        Coordination,
         Generated,
         Predicted,
+        PredictedCoordination,
         Predictor,
         Skipped,
         fill,
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Coordinated",
-    "Coordination",
     "Generated",
     "Predicted",
+    "PredictedCoordination",
     "Predictor",
     "Skipped",
     "__version__",

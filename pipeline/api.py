@@ -30,23 +30,23 @@ from pipeline.core.types import (
     Span,
     bracketed,
 )
-from pipeline.infill import Infiller, Task, load_infiller, task_of
+from pipeline.infill import Infiller, InfillRequest, load_infiller, request_of
 from pipeline.infill import fill as fill_all
 from pipeline.infill.candidates import rows_of
 from pipeline.infill.families.known import family_of_checkpoint
 from pipeline.models.loading import locate
 from pipeline.tasks.coordination.figures import as_conjuncts
-from pipeline.tasks.coordination.model import Predictor as Model
+from pipeline.tasks.coordination.model import CoordinationPredictor as Model
 from pipeline.text.lines import Given
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span
-from pipeline.trying.predict.answers import Answer, Found, Skipped, answers
+from pipeline.trying.predict.answers import Found, SentenceAnswer, Skipped, answers
 
 __all__ = [
     "Coordinated",
-    "Coordination",
     "Generated",
     "Predicted",
+    "PredictedCoordination",
     "Predictor",
     "Skipped",
     "fill",
@@ -63,7 +63,7 @@ Referenced = tuple[Sentence, Part] | tuple[Sentence, Part, str]
 """A reference: a sentence, its span to coordinate and, if it is a constituent, the span's label."""
 
 
-class Decoding(TypedDict, total=False):
+class DecodingOptions(TypedDict, total=False):
     """How fills are chosen (§3.1, §3.2); what is left out has the paper's value.
 
     ``decoding`` is greedy, one fill; ``sample`` (``temperature``, ``top_p``, ``seed``) and ``n-best``
@@ -207,7 +207,7 @@ def fill(
     *,
     label: str = UNLABELLED,
     family: str | None = None,
-    **decoding: Unpack[Decoding],
+    **decoding: Unpack[DecodingOptions],
 ) -> list[Coordinated]:
     """Coordinate a span of one sentence: ``conjoin fill`` (§3.1, §3.2).
 
@@ -219,7 +219,7 @@ def fill(
         model: a model folder or a name of the hub.
         label: of the span, for the result alone.
         family: ``bert`` or ``t5``; None: the first that the checkpoint is of.
-        decoding: see ``Decoding``.
+        decoding: see ``DecodingOptions``.
 
     Returns:
         One for each fill, best first; of one that generation would reject ``reason`` says why.
@@ -243,7 +243,7 @@ def generate(
     *,
     family: str | None = None,
     batch_tokens: int = 16_384,
-    **decoding: Unpack[Decoding],
+    **decoding: Unpack[DecodingOptions],
 ) -> Generated:
     """Coordinate many spans: ``conjoin generate`` without files (§3).
 
@@ -255,7 +255,7 @@ def generate(
         model: a model folder or a name of the hub.
         family: as in ``fill``.
         batch_tokens: tokens read together, padding included.
-        decoding: see ``Decoding``.
+        decoding: see ``DecodingOptions``.
 
     Raises:
         InputError: a sentence has no such part, or an empty word; the message has the number of its
@@ -329,7 +329,7 @@ def _span(words: tuple[str, ...], part: Part) -> Span:
 
 
 def _filler(
-    model: str | Path, family: str | None, decoding: Decoding
+    model: str | Path, family: str | None, decoding: DecodingOptions
 ) -> tuple[_Settings, Infiller[Any]]:
     family = _checked("family", family, _FAMILY, family_names(), SettingsError)
     where = locate(str(_checked("model", model, _PLACE, "a folder or a name", ModelError)))
@@ -338,12 +338,14 @@ def _filler(
     settings = _Settings.build({**decoding, "lm": family}, None)
     # A model that was trained again in the same folder is another one.
     files = tuple(sorted((p.name, p.stat().st_mtime_ns) for p in Path(where).glob("*")))
-    return settings, _loaded(family, where, task_of(settings), files)
+    return settings, _loaded(family, where, request_of(settings), files)
 
 
 @lru_cache(maxsize=1)
-def _loaded(family: str, where: str, task: Task, _: tuple[tuple[str, int], ...]) -> Infiller[Any]:
-    return load_infiller(family, where, task)
+def _loaded(
+    family: str, where: str, request: InfillRequest, _: tuple[tuple[str, int], ...]
+) -> Infiller[Any]:
+    return load_infiller(family, where, request)
 
 
 def _coordinated(source: int, row: Candidate | Reject) -> Coordinated:
@@ -356,7 +358,7 @@ def _coordinated(source: int, row: Candidate | Reject) -> Coordinated:
 
 
 @dataclass(frozen=True, slots=True)
-class Coordination:
+class PredictedCoordination:
     """A coordinator's most probable structure (§5.1, Eq. 3).
 
     Attributes:
@@ -381,7 +383,7 @@ class Predicted:
     """A sentence's words, its coordinations in order, and what has no prediction, with the reason."""
 
     words: tuple[str, ...]
-    coordinations: tuple[Coordination, ...]
+    coordinations: tuple[PredictedCoordination, ...]
     skipped: tuple[Skipped, ...]
 
     @property
@@ -449,7 +451,7 @@ def _given(sentences: Iterable[Sentence]) -> Iterator[Given]:
             raise InputError(f"sentence {number}: {error}") from error
 
 
-def _predicted(answer: Answer) -> Predicted:
+def _predicted(answer: SentenceAnswer) -> Predicted:
     words = answer.sentence.words
     found, skipped = [], []
     for entry in answer.entries:
@@ -459,5 +461,7 @@ def _predicted(answer: Answer) -> Predicted:
         best, k = entry.best[0], entry.coordinator
         conjuncts = as_conjuncts(words, k, best.span)
         others = tuple((one.span, one.probability) for one in entry.best)
-        found.append(Coordination(k, words[k], best.span, conjuncts, best.probability, others))
+        found.append(
+            PredictedCoordination(k, words[k], best.span, conjuncts, best.probability, others)
+        )
     return Predicted(words, tuple(found), tuple(skipped))

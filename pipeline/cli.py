@@ -19,71 +19,71 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand, TyperGroup
 
 from pipeline import __version__
-from pipeline.audit.settings import Audit
+from pipeline.audit.settings import AuditSettings
 from pipeline.core.last_resort import DEBUG, ending_in_one_line
 from pipeline.core.process import end_with_dvc
 from pipeline.core.settings import Settings, flag_of
-from pipeline.ellipsis.agree.settings import Agree
-from pipeline.ellipsis.gap.settings import Gap
-from pipeline.ellipsis.orphans.settings import Orphans
-from pipeline.evaluate.settings import Evaluate
-from pipeline.experiments.diagnose.settings import Diagnose
-from pipeline.experiments.plan.settings import Plan
-from pipeline.experiments.repro.settings import Repro
-from pipeline.generate.settings import Generate
-from pipeline.harvest.settings import Harvest
-from pipeline.ingest.settings import Ingest
-from pipeline.preparse.settings import Preparse
-from pipeline.pretrain.settings import Pretrain
-from pipeline.release.settings import Release
-from pipeline.report.settings import Report
-from pipeline.select.settings import Select
-from pipeline.sharing.browse.settings import Browse
-from pipeline.sharing.corpora.settings import Corpora
-from pipeline.sharing.export.settings import Export
-from pipeline.sharing.merge.settings import Merge
-from pipeline.sharing.models.settings import Models
-from pipeline.sharing.push.settings import Push
-from pipeline.sharing.rehydrate.settings import Rehydrate
-from pipeline.sharing.stats.settings import Stats
-from pipeline.sharing.validate.settings import Validate
-from pipeline.train.settings import Train
-from pipeline.trying.fill.settings import Fill
-from pipeline.trying.predict.settings import Predict
+from pipeline.ellipsis.agree.settings import AgreeSettings
+from pipeline.ellipsis.gap.settings import GapSettings
+from pipeline.ellipsis.orphans.settings import OrphansSettings
+from pipeline.evaluate.settings import EvaluateSettings
+from pipeline.experiments.diagnose.settings import DiagnoseSettings
+from pipeline.experiments.plan.settings import PlanSettings
+from pipeline.experiments.repro.settings import ReproSettings
+from pipeline.generate.settings import GenerateSettings
+from pipeline.harvest.settings import HarvestSettings
+from pipeline.ingest.settings import IngestSettings
+from pipeline.preparse.settings import PreparseSettings
+from pipeline.pretrain.settings import PretrainSettings
+from pipeline.release.settings import ReleaseSettings
+from pipeline.report.settings import ReportSettings
+from pipeline.select.settings import SelectSettings
+from pipeline.sharing.browse.settings import BrowseSettings
+from pipeline.sharing.corpora.settings import CorporaSettings
+from pipeline.sharing.export.settings import ExportSettings
+from pipeline.sharing.merge.settings import MergeSettings
+from pipeline.sharing.models.settings import ModelsSettings
+from pipeline.sharing.push.settings import PushSettings
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
+from pipeline.sharing.stats.settings import StatsSettings
+from pipeline.sharing.validate.settings import ValidateSettings
+from pipeline.train.settings import TrainSettings
+from pipeline.trying.fill.settings import FillSettings
+from pipeline.trying.predict.settings import PredictSettings
 
 STAGES, TRY, EXPERIMENTS, TREEBANKS, SHARE = (
     "Pipeline stages", "Try it", "Experiments", "Dependency treebanks", "Share a corpus",
 )  # fmt: skip
 
 COMMANDS: dict[str, tuple[type[Settings], str, str]] = {
-    "ingest": (Ingest, "pipeline.ingest.stage", STAGES),
-    "pretrain": (Pretrain, "pipeline.pretrain.stage", STAGES),
-    "preparse": (Preparse, "pipeline.preparse.stage", STAGES),
-    "generate": (Generate, "pipeline.generate.stage", STAGES),
-    "harvest": (Harvest, "pipeline.harvest.stage", STAGES),
-    "select": (Select, "pipeline.select.stage", STAGES),
-    "train": (Train, "pipeline.train.stage", STAGES),
-    "evaluate": (Evaluate, "pipeline.evaluate.stage", STAGES),
-    "audit": (Audit, "pipeline.audit.stage", STAGES),
-    "report": (Report, "pipeline.report.stage", STAGES),
-    "release": (Release, "pipeline.release.stage", STAGES),
-    "fill": (Fill, "pipeline.trying.fill.command", TRY),
-    "predict": (Predict, "pipeline.trying.predict.command", TRY),
-    "models": (Models, "pipeline.sharing.models.command", TRY),
-    "diagnose": (Diagnose, "pipeline.experiments.diagnose.command", EXPERIMENTS),
-    "plan": (Plan, "pipeline.experiments.plan.command", EXPERIMENTS),
-    "repro": (Repro, "pipeline.experiments.repro.command", EXPERIMENTS),
-    "gap": (Gap, "pipeline.ellipsis.gap.command", TREEBANKS),
-    "agree": (Agree, "pipeline.ellipsis.agree.command", TREEBANKS),
-    "orphans": (Orphans, "pipeline.ellipsis.orphans.command", TREEBANKS),
-    "validate": (Validate, "pipeline.sharing.validate.command", SHARE),
-    "stats": (Stats, "pipeline.sharing.stats.command", SHARE),
-    "browse": (Browse, "pipeline.sharing.browse.command", SHARE),
-    "merge": (Merge, "pipeline.sharing.merge.command", SHARE),
-    "export": (Export, "pipeline.sharing.export.command", SHARE),
-    "push": (Push, "pipeline.sharing.push.command", SHARE),
-    "rehydrate": (Rehydrate, "pipeline.sharing.rehydrate.command", SHARE),
-    "corpora": (Corpora, "pipeline.sharing.corpora.command", SHARE),
+    "ingest": (IngestSettings, "pipeline.ingest.stage", STAGES),
+    "pretrain": (PretrainSettings, "pipeline.pretrain.stage", STAGES),
+    "preparse": (PreparseSettings, "pipeline.preparse.stage", STAGES),
+    "generate": (GenerateSettings, "pipeline.generate.stage", STAGES),
+    "harvest": (HarvestSettings, "pipeline.harvest.stage", STAGES),
+    "select": (SelectSettings, "pipeline.select.stage", STAGES),
+    "train": (TrainSettings, "pipeline.train.stage", STAGES),
+    "evaluate": (EvaluateSettings, "pipeline.evaluate.stage", STAGES),
+    "audit": (AuditSettings, "pipeline.audit.stage", STAGES),
+    "report": (ReportSettings, "pipeline.report.stage", STAGES),
+    "release": (ReleaseSettings, "pipeline.release.stage", STAGES),
+    "fill": (FillSettings, "pipeline.trying.fill.command", TRY),
+    "predict": (PredictSettings, "pipeline.trying.predict.command", TRY),
+    "models": (ModelsSettings, "pipeline.sharing.models.command", TRY),
+    "diagnose": (DiagnoseSettings, "pipeline.experiments.diagnose.command", EXPERIMENTS),
+    "plan": (PlanSettings, "pipeline.experiments.plan.command", EXPERIMENTS),
+    "repro": (ReproSettings, "pipeline.experiments.repro.command", EXPERIMENTS),
+    "gap": (GapSettings, "pipeline.ellipsis.gap.command", TREEBANKS),
+    "agree": (AgreeSettings, "pipeline.ellipsis.agree.command", TREEBANKS),
+    "orphans": (OrphansSettings, "pipeline.ellipsis.orphans.command", TREEBANKS),
+    "validate": (ValidateSettings, "pipeline.sharing.validate.command", SHARE),
+    "stats": (StatsSettings, "pipeline.sharing.stats.command", SHARE),
+    "browse": (BrowseSettings, "pipeline.sharing.browse.command", SHARE),
+    "merge": (MergeSettings, "pipeline.sharing.merge.command", SHARE),
+    "export": (ExportSettings, "pipeline.sharing.export.command", SHARE),
+    "push": (PushSettings, "pipeline.sharing.push.command", SHARE),
+    "rehydrate": (RehydrateSettings, "pipeline.sharing.rehydrate.command", SHARE),
+    "corpora": (CorporaSettings, "pipeline.sharing.corpora.command", SHARE),
 }
 """Command name → its settings, the module whose ``run(settings)`` carries it out, and what it is for.
 

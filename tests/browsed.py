@@ -10,8 +10,8 @@ from shared_corpora import candidate_folder
 from pipeline.core.parquet import write_table
 from pipeline.corpus.layout import find_shards
 from pipeline.sharing.browse.command import open_corpus
-from pipeline.sharing.browse.corpus import Corpus
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.corpus import BrowsedCorpus
+from pipeline.sharing.browse.settings import BrowseSettings
 
 SCRIPT = "<script>window.broken=1</script><img src=x onerror=window.broken=1>"
 AWKWARD = {
@@ -42,8 +42,8 @@ def awkward_folder(corpus: Path, rows: int = 90) -> Path:
 
 
 @contextmanager
-def opened(place: Path, **given: object) -> Iterator[Corpus]:
+def opened(place: Path, **given: object) -> Iterator[BrowsedCorpus]:
     """The corpus at a place."""
-    settings = Browse.build({"place": place, **given}, None)
+    settings = BrowseSettings.build({"place": place, **given}, None)
     with open_corpus(settings, find_shards(place)) as corpus:
         yield corpus

@@ -21,9 +21,9 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, TREES, sentence_row
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.ingest import stage as ingest
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.models.tokenizers import train_unigram, train_wordpiece
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,7 +94,7 @@ def genia(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     wanted = {"reader": "genia", "source": archive, "name": "genia", "out": out,
               "labelled": [250, 500]}  # fmt: skip
     with redirect_stdout(io.StringIO()) as said:
-        ingest.run(Ingest.build(wanted, None))
+        ingest.run(IngestSettings.build(wanted, None))
     return out, said.getvalue()
 
 
@@ -193,7 +193,7 @@ class Forks:
             sys.stderr.flush()
             os._exit(code)
 
-    def launch(self, settings: Generate, log: Path | None = None, **env: str) -> int:
+    def launch(self, settings: GenerateSettings, log: Path | None = None, **env: str) -> int:
         """Process id of `conjoin generate --processes N` without its own start-up."""
 
         def become(_: str, command: list[str]) -> None:

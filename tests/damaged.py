@@ -15,7 +15,7 @@ from pipeline.corpus.licences import combined
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS, STAND_OFF, STAND_OFF_REJECTS
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.text.columns import natural_columns
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ def make_release(
 ) -> Path:
     """A release of two shards."""
     made = candidate_folder(source, license_=license_)
-    release.run(Release(candidates=made, out=folder, stand_off=stand_off, shards=2))
+    release.run(ReleaseSettings(candidates=made, out=folder, stand_off=stand_off, shards=2))
     return folder
 
 

@@ -14,7 +14,7 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, holds_coordinator
 from pipeline.harvest import natural_text
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing.parser import Parser
 from pipeline.parsing.training import training_tree
 from pipeline.text.trees import parse_tree
@@ -65,6 +65,8 @@ def knowing(monkeypatch: pytest.MonkeyPatch, sentences: Iterable[Sentence] = COO
     monkeypatch.setattr(natural_text, "corpus_parser", lambda _: parser)
 
 
-def settings(corpus: Path, **more: Any) -> Harvest:
+def settings(corpus: Path, **more: Any) -> HarvestSettings:
     """Small units of the draw that is there."""
-    return Harvest(**{"corpus": corpus, "labelled": "10", "unit": 12, "batch_size": 5, **more})
+    return HarvestSettings(
+        **{"corpus": corpus, "labelled": "10", "unit": 12, "batch_size": 5, **more}
+    )

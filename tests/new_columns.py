@@ -40,15 +40,15 @@ from pipeline.corpus.digest import RowDigest  # noqa: E402
 from pipeline.corpus.layout import find_shards  # noqa: E402
 from pipeline.corpus.rows import STAND_OFF, read_accepted  # noqa: E402
 from pipeline.release import stage as release  # noqa: E402
-from pipeline.release.settings import Release  # noqa: E402
+from pipeline.release.settings import ReleaseSettings  # noqa: E402
 from pipeline.sharing.export import command as export  # noqa: E402
-from pipeline.sharing.export.settings import Export  # noqa: E402
+from pipeline.sharing.export.settings import ExportSettings  # noqa: E402
 from pipeline.sharing.merge import command as merge  # noqa: E402
-from pipeline.sharing.merge.settings import Merge  # noqa: E402
+from pipeline.sharing.merge.settings import MergeSettings  # noqa: E402
 from pipeline.sharing.rehydrate import command as rehydrate  # noqa: E402
-from pipeline.sharing.rehydrate.settings import Rehydrate  # noqa: E402
+from pipeline.sharing.rehydrate.settings import RehydrateSettings  # noqa: E402
 from pipeline.sharing.validate import command as validate  # noqa: E402
-from pipeline.sharing.validate.settings import Validate  # noqa: E402
+from pipeline.sharing.validate.settings import ValidateSettings  # noqa: E402
 
 Values = dict[str, tuple[int | None, str | None]]
 plain_outcome = shared_corpora.outcome
@@ -68,7 +68,7 @@ def made_by(maker: str) -> None:
 
 def valid(place: Path) -> Path:
     """A corpus in which `validate` finds nothing."""
-    validate.run(Validate(place=place))
+    validate.run(ValidateSettings(place=place))
     return place
 
 
@@ -102,27 +102,27 @@ def main(folder: Path) -> None:
     assert usual == sys.argv[2]
 
     out = folder / "release"
-    release.run(Release(candidates=made, out=out))
+    release.run(ReleaseSettings(candidates=made, out=out))
     assert values(valid(out)) == expected
     assert read_json(out / "manifest.json")["format"] == 6
     for document in ("README.md", "croissant.json"):
         assert "how many tokens the fill has" in (out / document).read_text()
 
     stand_off, back = folder / "stand-off", folder / "back"
-    release.run(Release(candidates=made, out=stand_off, stand_off=True))
+    release.run(ReleaseSettings(candidates=made, out=stand_off, stand_off=True))
     assert {"tokens", "maker"} <= set(STAND_OFF.names)
     kept = values(valid(stand_off))
     assert kept.items() <= expected.items()
     assert any(maker for _, maker in kept.values())
-    rehydrate.run(Rehydrate(release=stand_off, source=folder / "toy", out=back))
+    rehydrate.run(RehydrateSettings(release=stand_off, source=folder / "toy", out=back))
     assert values(valid(back)) == kept
 
     both = folder / "both"
-    merge.run(Merge(places=[made, out], out=both))
+    merge.run(MergeSettings(places=[made, out], out=both))
     assert values(valid(both)) == expected
 
     lines = folder / "rows.jsonl"
-    export.run(Export(place=back, format="jsonl", out=lines))
+    export.run(ExportSettings(place=back, format="jsonl", out=lines))
     rows = map(json.loads, lines.read_text().splitlines())
     assert {row["candidate_id"]: (row["tokens"], row["maker"]) for row in rows} == kept
 
@@ -137,7 +137,7 @@ def main(folder: Path) -> None:
     with pytest.raises(
         InputError, match="maker 'near the door of the house' could be text of the source"
     ):
-        release.run(Release(candidates=leak, out=folder / "never", stand_off=True))
+        release.run(ReleaseSettings(candidates=leak, out=folder / "never", stand_off=True))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ import conjoin
 from conjoin import Predictor, fill, generate
 from pipeline.core.errors import InputError, ModelError, SettingsError
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.model import Predictor as Model
+from pipeline.tasks.coordination.model import CoordinationPredictor as Model
 from pipeline.trying.fill.command import run
-from pipeline.trying.fill.settings import Fill
+from pipeline.trying.fill.settings import FillSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = "The old man saw a dog near the harbor."
@@ -84,7 +84,11 @@ def test_fill_does_what_the_command_does(
     model = tiny_bert if family == "bert" else tiny_t5
     found = fill(SENTENCE, "a dog", model, decoding="n-best", n=3)
     assert found == fill(WORDS, (4, 6), str(model), decoding="n-best", n=3)
-    run(Fill(sentence=SENTENCE, span="a dog", lm=family, model=str(model), decoding="n-best", n=3))
+    run(
+        FillSettings(
+            sentence=SENTENCE, span="a dog", lm=family, model=str(model), decoding="n-best", n=3
+        )
+    )
     shown = [
         f"{family}: {one.bracketed}  (score {one.score:.2f})"
         + (f"  rejected: {one.reason}" if one.reason else "")
@@ -289,7 +293,7 @@ def test_the_example_of_the_docs_runs(
     assert "and" in capsys.readouterr().out
     api = importlib.import_module("pipeline.api")
     assert all(f"`{name}`" in page for name in api.Decoding.__annotations__)
-    for kind in ("Coordinated", "Coordination"):
+    for kind in ("Coordinated", "PredictedCoordination"):
         row = next(line for line in page.splitlines() if line.startswith(f"| `{kind}` |"))
         fields = list(getattr(api, kind).__dataclass_fields__)
         assert all(f"`{name}`" in row for name in fields)

@@ -14,7 +14,7 @@ from pipeline.core.schema import read_sentences
 from pipeline.core.settings import flag_of
 from pipeline.ingest.splitting import by_patterns
 from pipeline.trying.fill.command import find_span, run
-from pipeline.trying.fill.settings import Fill
+from pipeline.trying.fill.settings import FillSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -162,7 +162,7 @@ def test_fill_prints_both_families_with_brackets(
     (tmp_path / "models" / "bert").symlink_to(tiny_bert)
     (tmp_path / "models" / "t5").symlink_to(tiny_t5)
     sentence = "The old man saw a dog near the harbor."
-    run(Fill(sentence=sentence, span="a dog", corpus=tmp_path))
+    run(FillSettings(sentence=sentence, span="a dog", corpus=tmp_path))
     bert, t5 = capsys.readouterr().out.splitlines()
     assert bert.startswith("bert: The old man saw [a dog] and [")
     assert t5.startswith("t5: The old man saw [a dog] and [")
@@ -175,10 +175,10 @@ def test_fill_asks_a_model_by_its_name(
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "t5-twins").symlink_to(tiny_t5)
     sentence = "The old man saw a dog near the harbor."
-    run(Fill(sentence=sentence, span="a dog", corpus=tmp_path, lm="t5-twins"))
+    run(FillSettings(sentence=sentence, span="a dog", corpus=tmp_path, lm="t5-twins"))
     assert capsys.readouterr().out.startswith("t5-twins: The old man saw [a dog] and [")
     with pytest.raises(SettingsError, match=r"fill\.lm = 'gpt': must be bert, t5, both, or a name"):
-        Fill.build({"sentence": sentence, "span": "a dog", "lm": "gpt"}, None)
+        FillSettings.build({"sentence": sentence, "span": "a dog", "lm": "gpt"}, None)
 
 
 def test_fill_prints_several_fills(
@@ -190,7 +190,7 @@ def test_fill_prints_several_fills(
     (folder / "seed-1").symlink_to(tiny_bert)
     sentence = "The old man saw a dog near the harbor."
     run(
-        Fill(
+        FillSettings(
             sentence=sentence, span="a dog", corpus=tmp_path, lm="bert", decoding="n-best", n=4,
             seed=1,
         )
@@ -204,7 +204,7 @@ def test_fill_chooses_among_constituents(corpus: Path, capsys: pytest.CaptureFix
     """Of the label given, by each family; the line says where the words stand."""
     sentence = "The old man saw a dog near the harbor."
     given = {"sentence": sentence, "span": "a dog", "corpus": corpus, "fills": "attested"}
-    run(Fill.build({**given, "label": "NP"}, None))
+    run(FillSettings.build({**given, "label": "NP"}, None))
     bert, t5 = capsys.readouterr().out.splitlines()
     for line in (bert, t5):
         found = re.search(r"a dog\] and \[(.*?)\] near .* from (c/\d\d), words (\d) to (\d)", line)
@@ -216,7 +216,7 @@ def test_fill_chooses_among_constituents(corpus: Path, capsys: pytest.CaptureFix
         ]
         assert " ".join(words[int(found[3]) : int(found[4]) + 1]) == found[1]
     several = {**given, "label": "NP", "lm": "bert", "decoding": "n-best", "n": 3, "pool": 3}
-    run(Fill.build(several, None))
+    run(FillSettings.build(several, None))
     chosen = re.findall(r"and \[(.*?)\]", capsys.readouterr().out)
     assert sorted(chosen) == ["the harbor", "the lamp"]  # all that are as long as the span
 
@@ -244,7 +244,7 @@ def test_fill_says_what_attested_fills_lack(
         "fills": "attested",
     }  # fmt: skip
     with pytest.raises(error, match=re.escape(message)):
-        run(Fill.build({**given, **change}, None))
+        run(FillSettings.build({**given, **change}, None))
 
 
 def test_fill_refuses_a_sentence_the_model_cannot_take(tmp_path: Path, tiny_bert: Path) -> None:
@@ -253,7 +253,7 @@ def test_fill_refuses_a_sentence_the_model_cannot_take(tmp_path: Path, tiny_bert
         ("a dog " * 90 + "sat near the man", "longer than the model allows"),
         ("the man [MASK] a dog", "source contains a special token"),
     ):
-        wanted = Fill(
+        wanted = FillSettings(
             sentence=sentence, span="the man", corpus=tmp_path, lm="bert", model=str(tiny_bert)
         )
         with pytest.raises(InputError, match=reason):

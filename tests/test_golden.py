@@ -19,7 +19,7 @@ import tiny
 from shared_corpora import candidate_folder
 
 from pipeline.audit import stage as audit
-from pipeline.audit.settings import Audit
+from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
 from pipeline.core.files import digest_of, write_text
 from pipeline.core.fingerprint import code_digest
@@ -35,20 +35,20 @@ from pipeline.core.schema import (
 )
 from pipeline.core.types import COLUMNS, Candidate, Span
 from pipeline.evaluate import stage as evaluate
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.generate import stage as generate
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.harvest import stage as harvest
 from pipeline.ingest import stage as ingest
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.pretrain import stage as pretrain
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.train import stage as train
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,7 +95,7 @@ def columns_since(number: int) -> tuple[str, ...]:
 def test_ingest(tmp_path: Path) -> None:
     """Sentences of the embedded world, and a draw of labelled ones."""
     ingest.run(
-        Ingest(
+        IngestSettings(
             reader="world", source=WORLD, out=tmp_path, name="world", sentences=60, raw=20,
             labelled=["10"],
         )
@@ -111,7 +111,7 @@ def test_pretrain(tmp_path: Path) -> None:
     write_text(tmp_path / "text.txt", "".join(f"{line}\n" for line in lines))
     made = []
     for lm in ("bert", "t5"):
-        settings = Pretrain(
+        settings = PretrainSettings(
             corpus=tmp_path, lm=lm, hidden=16, layers=1, heads=2, vocab_size=180, max_length=64,
             batch_size=8, steps=4, eval_every=2, dropout=0, learning_rate=1e-2,
         )  # fmt: skip
@@ -127,7 +127,7 @@ def test_pretrain(tmp_path: Path) -> None:
 
 def trees(corpus: Path) -> list[dict[str, Any]]:
     """What ``preparse`` makes of the gold trees of a corpus."""
-    preparse.run(Preparse(corpus=corpus, parser="treebank", unit=8))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", unit=8))
     return rows(TREES, *(corpus / "trees").glob("trees-*.parquet"))
 
 
@@ -152,7 +152,9 @@ def candidates(corpus: Path) -> list[Any]:
                 "pool": 4,
             }
             given |= {"limit": 12, "out": out}
-            generate.run(Generate(corpus=corpus, unit=6, batch_tokens=300, references=2, **given))
+            generate.run(
+                GenerateSettings(corpus=corpus, unit=6, batch_tokens=300, references=2, **given)
+            )
             # The last columns go with structures that are asked for; the pin is older than they.
             left_out = ("score", "score_append", "score_prepend", *columns_since(4))
             for kind, schema in (("candidates", CANDIDATES), ("rejects", REJECTS)):
@@ -184,7 +186,7 @@ def test_train(trained: Path) -> None:
 
 def test_evaluate(trained: Path) -> None:
     """Gold and predicted conjuncts, and the accuracies that they come to."""
-    evaluate.run(Evaluate(corpus=trained))
+    evaluate.run(EvaluateSettings(corpus=trained))
     made = rows(
         PREDICTIONS, *(trained / "evaluation/predictions").glob("*"), without=("probability",)
     )
@@ -202,7 +204,7 @@ def test_audit(tmp_path: Path) -> None:
         made.append(candidate_row(Candidate(*of, "Apache-2.0")))
     folder = tmp_path / "candidates/bert-sync/seed-0"
     write_rows(folder / "candidates-00000-of-00001.parquet", CANDIDATES, made)
-    audit.run(Audit(corpus=tmp_path, source=WORLD))
+    audit.run(AuditSettings(corpus=tmp_path, source=WORLD))
     check("audit", rows(VERDICTS, tmp_path / "audit/verdicts.parquet"))
 
 
@@ -210,7 +212,7 @@ def test_select(tmp_path: Path) -> None:
     """Which of 60 hand-made outcomes are chosen, and what the others are left out for."""
     places = [candidate_folder(tmp_path / "toy")] * 2
     select.run(
-        Select(
+        SelectSettings(
             places=places, out=tmp_path / "out", label=["NP"], words="2-", min_score=-2.25,
             where="coordinator_word = 'and' AND sentence_words < 18", limit=9,
         )
@@ -221,7 +223,7 @@ def test_select(tmp_path: Path) -> None:
 
 def released(corpus: Path, out: Path) -> dict[str, str]:
     """The digests of a release of 60 hand-made outcomes."""
-    release.run(Release(candidates=candidate_folder(corpus), out=out, name="golden"))
+    release.run(ReleaseSettings(candidates=candidate_folder(corpus), out=out, name="golden"))
     digests: dict[str, str] = read_json(out / "manifest.json")["digests"]
     return digests
 
@@ -286,7 +288,9 @@ def test_a_comment_in_every_module_makes_nothing_stale(
         """Every stage with whatever code is found; returns the digest of that code."""
         every = given | {"release": {"candidates": toy, "out": tmp_path / "release"}}
         for stage, values in every.items():
-            settings = getattr(import_module(f"pipeline.{stage}.settings"), stage.capitalize())
+            settings = getattr(
+                import_module(f"pipeline.{stage}.settings"), f"{stage.capitalize()}Settings"
+            )
             import_module(f"pipeline.{stage}.stage").run(settings(**values))
         digest: str = import_module("pipeline.core.fingerprint").code_digest()
         return digest

@@ -16,11 +16,11 @@ from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import CANDIDATES, SCORED, SENTENCES, candidate_row, sentence_row
 from pipeline.core.types import Candidate, Coordination, Sentence, Span
 from pipeline.models.tokenizers import train_wordpiece
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Drawn
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
 NOUNS = ["cats", "dogs", "birds", "fish", "cows", "pigs"]
@@ -119,14 +119,14 @@ def release(corpus: Path, folder: Path) -> Path:
     return folder
 
 
-def settings(corpus: Path, **given: Any) -> Train:
+def settings(corpus: Path, **given: Any) -> TrainSettings:
     """Settings that learn the tiny corpus in seconds."""
     usual: dict[str, Any] = {
         "corpus": corpus, "candidates": corpus / "candidates/t5-sync/seed-0", "labelled": 40,
         "steps": 60, "warm_steps": 30, "eval_every": 10, "learning_rate": 0.01, "mlp_hidden": 16,
         "dropout": 0.1, "delta": 0.4,
     }  # fmt: skip
-    return Train(**usual | given)
+    return TrainSettings(**usual | given)
 
 
 def history(run: Path) -> list[dict[str, Any]]:
@@ -150,13 +150,16 @@ COORDINATION = CoordinationTask()
 
 def examples_of(
     words: Sequence[tuple[str, ...]], coordinators: Sequence[int], extents: Sequence[Span]
-) -> list[Example]:
+) -> list[CoordinationExample]:
     """An example of one structure for each."""
-    return [Example(w, (k,), (x,)) for w, k, x in zip(words, coordinators, extents, strict=True)]
+    return [
+        CoordinationExample(w, (k,), (x,))
+        for w, k, x in zip(words, coordinators, extents, strict=True)
+    ]
 
 
 def probabilities(
-    model: Predictor,
+    model: CoordinationPredictor,
     words: Sequence[tuple[str, ...]],
     coordinators: Sequence[int],
     extents: Sequence[Span],
@@ -168,14 +171,20 @@ def probabilities(
 
 def drawn_of(  # noqa: PLR0917 - in the order of the row
     candidate_id: str, label: str, words: tuple[str, ...], coordinator: int, extent: Span, size: int
-) -> Drawn[Example]:
+) -> Drawn[CoordinationExample]:
     """A candidate as drawn."""
-    return Drawn(candidate_id, label, size, coordinator, Example(words, (coordinator,), (extent,)))
+    return Drawn(
+        candidate_id,
+        label,
+        size,
+        coordinator,
+        CoordinationExample(words, (coordinator,), (extent,)),
+    )
 
 
 def learned_of(
-    sentences: Sequence[Sentence], predictor: Predictor
-) -> tuple[list[Example], list[Example]]:
+    sentences: Sequence[Sentence], predictor: CoordinationPredictor
+) -> tuple[list[CoordinationExample], list[CoordinationExample]]:
     """What is learned of sentences, and what is measured on."""
     found = COORDINATION.examples(sentences, predictor)
     return found.learned, found.measured

@@ -11,9 +11,9 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
 from pipeline.core.types import Sentence
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.tasks.augmentation import Augmentation, Labelled, Material
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train.augmentation.kinds import kinds_of
 
 TAGS = {
@@ -51,7 +51,7 @@ def build(folder: Path) -> Path:
     every += map(unlabelled, range(30))
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, every))
     tiny.ingested(corpus)
-    preparse.run(Preparse(corpus=corpus, parser="treebank"))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank"))
     return corpus
 
 
@@ -60,7 +60,7 @@ def augmentation(
 ) -> tuple[Augmentation, Material]:
     """A kind of twins of some sentences, and what it is made from."""
     encoder = str(corpus / "models/bert")
-    predictor = Predictor.create(encoder, mlp_hidden=8, dropout=0.0, seed=0)
+    predictor = CoordinationPredictor.create(encoder, mlp_hidden=8, dropout=0.0, seed=0)
     labelled = []
     for sentence in sentences:
         learned, _ = tiny.learned_of([sentence], predictor)

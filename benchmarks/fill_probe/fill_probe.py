@@ -19,7 +19,7 @@ from pipeline.core.families import family_of
 from pipeline.infill import Fill
 from pipeline.infill.families.known import load_language_model
 from pipeline.pretrain.new_model import new_bert, new_t5
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.text.natural import join_words
 
 COLUMNS = ("filled", "category", "length", "sense", "nearer", "echo", "recovered", "exact")
@@ -56,7 +56,7 @@ def models(corpus: Path) -> dict[str, Callable[[Probe], ProbeResult]]:
         family = family_of(name)
         model, tokenizer = load_language_model(family, str(folder), torch.float32)
         size = model.config
-        shape = Pretrain(
+        shape = PretrainSettings(
             corpus=corpus,
             lm=name,
             hidden=size.hidden_size,

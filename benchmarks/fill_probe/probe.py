@@ -31,7 +31,7 @@ from pipeline.core.files import digest_of
 from pipeline.core.schema import read_sentences
 from pipeline.core.tally import Tally
 from pipeline.core.types import CATEGORIES, Reject, Sentence
-from pipeline.infill import BertInfiller, Fill, Infiller, T5Infiller, Task, fill
+from pipeline.infill import BertInfiller, Fill, Infiller, InfillRequest, T5Infiller, fill
 from pipeline.infill.candidates import make_candidate
 from pipeline.models.optim import evaluating
 from pipeline.text.word_vectors import Senses
@@ -140,7 +140,7 @@ class Probe:
         with evaluating(model), torch.no_grad():
             for word in sorted({question.held.coordinator for question in self.questions}):
                 places = [i for i, q in enumerate(self.questions) if q.held.coordinator == word]
-                infiller = make(model, tokenizer, Task(word))
+                infiller = make(model, tokenizer, InfillRequest(word))
                 references = [self.questions[i].held.reference for i in places]
                 for place, found in zip(places, fill(infiller, references), strict=True):
                     fills[place] = found[0]

@@ -12,14 +12,14 @@ from typing import Any
 from pipeline.audit.judges import Judge
 from pipeline.core.types import Candidate, Span
 from pipeline.tasks.coordination.figures import as_conjuncts
-from pipeline.world.oracle import Judgement, Verdict
+from pipeline.world.oracle import Judgement, OracleVerdict
 
 _LENGTHS: tuple[tuple[str, int], ...] = (("1", 1), ("2", 2), ("3-4", 4), ("5-8", 8))
 """Classes of fill length in words, with the greatest length of each; longer ones are "9+"."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredCandidate:
     """A candidate as one run judged it.
 
     ``run`` names the run; ``extent`` is the outer boundary judged, if it is not generation's own.
@@ -40,7 +40,7 @@ class Audited:
     """
 
     candidate: Candidate
-    verdict: Verdict
+    verdict: OracleVerdict
     repeats: bool | None
     accepted: bool | None
 
@@ -50,7 +50,7 @@ class Auditor:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._known: dict[tuple[str, tuple[Span, ...]], Verdict] = {}
+        self._known: dict[tuple[str, tuple[Span, ...]], OracleVerdict] = {}
 
     def audit(
         self, candidate: Candidate, extent: Span | None = None, accepted: bool | None = None
@@ -64,12 +64,12 @@ class Auditor:
         return Audited(candidate, self._known[key], self._judge.repeats(candidate), accepted)
 
 
-def draw_scored(scored: Sequence[Scored], count: int, key: str) -> list[Scored]:
+def draw_scored(scored: Sequence[ScoredCandidate], count: int, key: str) -> list[ScoredCandidate]:
     """``count`` distinct candidates of those that runs judged, each as in one judgement drawn.
 
     A candidate that was drawn in training again and again counts once; ``key`` seeds the draw.
     """
-    judgements: dict[str, list[Scored]] = {}
+    judgements: dict[str, list[ScoredCandidate]] = {}
     for one in scored:
         judgements.setdefault(one.candidate_id, []).append(one)
     random = Random(key)

@@ -16,7 +16,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Candidate, Sentence, Span
-from pipeline.world.oracle import Judgement, Oracle, Verdict
+from pipeline.world.oracle import Judgement, Oracle, OracleVerdict
 
 
 class Judge(Protocol):
@@ -25,7 +25,7 @@ class Judge(Protocol):
     name: ClassVar[str]
     """``grammar`` or ``treebank``."""
 
-    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> Verdict:
+    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> OracleVerdict:
         """Whether these are the conjuncts at the candidate's coordinator."""
 
     def repeats(self, candidate: Candidate) -> bool | None:
@@ -40,7 +40,7 @@ class Grammar:
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
 
-    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> Verdict:
+    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> OracleVerdict:
         """By the readings of the sentence."""
         return self._oracle.judge(candidate.words, candidate.coordinator, conjuncts)
 
@@ -76,14 +76,14 @@ class Treebank:
         sentence = self._sentences.get(candidate.sentence_id)
         return sentence is not None and sentence.words == candidate.words
 
-    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> Verdict:
+    def verdict(self, candidate: Candidate, conjuncts: tuple[Span, ...]) -> OracleVerdict:
         """Right if the gold coordination there has exactly these conjuncts; where there is none, not."""
         gold = {
             each.coordinator: each.conjuncts
             for each in self._sentences[candidate.sentence_id].coordinations
         }
         right = gold.get(candidate.coordinator) == conjuncts
-        return Verdict(Judgement.RIGHT if right else Judgement.OTHER, sensible=right)
+        return OracleVerdict(Judgement.RIGHT if right else Judgement.OTHER, sensible=right)
 
     def repeats(self, candidate: Candidate) -> bool | None:
         """Nobody filled anything in."""

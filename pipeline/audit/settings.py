@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline.core.settings import Settings
 
 
-class Audit(Settings):
+class AuditSettings(Settings):
     """Judge candidates with the grammar that made their corpus, or harvested ones with its treebank."""
 
     stage: ClassVar[str] = "audit"

@@ -14,13 +14,13 @@ from typing import Any
 from pipeline.audit.auditor import (
     Audited,
     Auditor,
-    Scored,
+    ScoredCandidate,
     draw_scored,
     filter_figures,
     generation_figures,
 )
 from pipeline.audit.judges import Grammar, Judge, Treebank, may_be_natural
-from pipeline.audit.settings import Audit
+from pipeline.audit.settings import AuditSettings
 from pipeline.core.candidates import candidate_shards, find_candidates
 from pipeline.core.console import Meter, say, table
 from pipeline.core.errors import InputError
@@ -53,7 +53,7 @@ class _Set:
     cases: list[_Case] = field(default_factory=list)
 
 
-def run(settings: Audit) -> None:
+def run(settings: AuditSettings) -> None:
     """Judge samples of the candidates and of what the filter saw; write ``audit/``.
 
     What runs judged of candidates from elsewhere (a release folder, the hub, a folder that is gone)
@@ -136,7 +136,7 @@ def _seed_of(folder: Path) -> int:
     return int(number)
 
 
-def _generation_sets(settings: Audit, wanted: Callable[[Path], bool]) -> list[_Set]:
+def _generation_sets(settings: AuditSettings, wanted: Callable[[Path], bool]) -> list[_Set]:
     """A sample of every wanted folder of candidates; the seeds of one generator make one set."""
     root = settings.corpus / "candidates"
     there = (
@@ -164,7 +164,7 @@ def _sample(folder: Path, count: int, key: str) -> list[Candidate]:
     return [c for index, c in enumerate(candidates) if index in wanted]
 
 
-def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
+def _filter_sets(settings: AuditSettings, runs: Sequence[Run]) -> list[_Set]:
     """A sample of what the filter judged, for every system and |L| over all seeds together."""
     corpus, sets = settings.corpus, []
     for (labelled, system), group in groupby(runs, key=lambda run: (run.labelled, run.system)):
@@ -179,14 +179,14 @@ def _filter_sets(settings: Audit, runs: Sequence[Run]) -> list[_Set]:
     return sets
 
 
-def _scored(name: str, run: Run) -> Iterator[Scored]:
+def _scored(name: str, run: Run) -> Iterator[ScoredCandidate]:
     for row in read_rows(run.folder / "scored.parquet", SCORED):
         # Self-training judges boundaries of its own, in generation's sentences.
         extent = Span(row["start"], row["end"]) if run.mode == "self-train" else None
-        yield Scored(name, row["candidate_id"], row["accepted"], extent)
+        yield ScoredCandidate(name, row["candidate_id"], row["accepted"], extent)
 
 
-def _cases(corpus: Path, drawn: Sequence[Scored], runs: Mapping[str, Run]) -> list[_Case]:
+def _cases(corpus: Path, drawn: Sequence[ScoredCandidate], runs: Mapping[str, Run]) -> list[_Case]:
     """The drawn judgements with their candidates, looked up in each run's folder."""
     shards = {name: candidates_at_hand(run, corpus) or corpus for name, run in runs.items()}
     found = find_candidates({(shards[one.run], one.candidate_id) for one in drawn})

@@ -19,7 +19,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CorpusDescription:
     """A corpus, as ``conjoin corpora`` describes it.
 
     Attributes:
@@ -48,7 +48,7 @@ _DOW_JONES = (
     "Pennsylvania. Available to licensees of the Linguistic Data Consortium (LDC99T42)."
 )
 _ALL = (
-    Corpus(
+    CorpusDescription(
         reader="world",
         name="the embedded miniature world, English-like sentences from a grammar",
         source="comes with conjoin (data/raw/world/lexicon.yaml); generated here",
@@ -60,7 +60,7 @@ _ALL = (
             attribution="(c) the conjoin authors, under the Apache License 2.0.",
         ),
     ),
-    Corpus(
+    CorpusDescription(
         reader="genia",
         name="GENIA Treebank v1, 1,999 PubMed abstracts (Tateisi et al., 2005)",
         source="http://www.geniaproject.org/genia-corpus/treebank, GENIA_treebank_v1.tar.gz; "
@@ -78,7 +78,7 @@ _ALL = (
             "sentences by inserting text.",
         ),
     ),
-    Corpus(
+    CorpusDescription(
         reader="ptb",
         name="Penn Treebank 3, Wall Street Journal (Marcus et al., 1993); "
         "coordination found by a heuristic",
@@ -92,7 +92,7 @@ _ALL = (
             _DOW_JONES,
         ),
     ),
-    Corpus(
+    CorpusDescription(
         reader="ptb-ext",
         name="PTB.ext, the Penn Treebank with coordination annotated (Ficler & Goldberg, 2016); "
         "the paper's PTB",
@@ -107,7 +107,7 @@ _ALL = (
             _DOW_JONES,
         ),
     ),
-    Corpus(
+    CorpusDescription(
         reader="gum",
         name="GUM, 237 documents of 12 genres and more of English, and GENTLE's 26 (Zeldes, 2017)",
         source="https://gucorpling.org/gum/, constituency trees (folder const); GUM's own split, shipped as "
@@ -125,7 +125,7 @@ _ALL = (
             "inserting text.",
         ),
     ),
-    Corpus(
+    CorpusDescription(
         reader="treebank",
         name="your own treebank, in Penn Treebank brackets",
         source="yours: a folder, an archive (.tar, also packed, or .zip) or a file, of any extension",
@@ -135,7 +135,7 @@ _ALL = (
         "says",
         notice=Notice("a treebank that whoever made the corpus supplied"),
     ),
-    Corpus(
+    CorpusDescription(
         reader="text",
         name="your own text: one sentence per line, or running (--segment punkt, stanza)",
         source="yours",

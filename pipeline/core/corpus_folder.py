@@ -117,7 +117,7 @@ def draw_file(seed: int, size: int | str) -> str:
     return f"{DRAWS_FOLDER}/seed-{seed}/{size}.json"
 
 
-class Draw(TypedDict):
+class DrawFile(TypedDict):
     """The file of a draw: ids of sentences."""
 
     labelled: list[str]

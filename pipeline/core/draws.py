@@ -7,7 +7,7 @@ from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     SENTENCES_FILE,
-    Draw,
+    DrawFile,
     corpus_name,
     draw_file,
     require_ingested,
@@ -31,7 +31,7 @@ def read_draw(corpus: Path, seed: int, labelled: str) -> tuple[list[Sentence], l
     """
     path = corpus / draw_file(seed, labelled)
     require_ingested(corpus, SENTENCES_FILE, draw_file(seed, labelled))
-    draw = read_json(path, Draw, remedy=_remedy(path, seed, labelled))
+    draw = read_json(path, DrawFile, remedy=_remedy(path, seed, labelled))
     wanted = [draw["labelled"], draw["validation"]]
     ids = {sentence_id for part in wanted for sentence_id in part}
     for sentence_id in sorted(set(wanted[0]) & set(wanted[1])):
@@ -57,7 +57,7 @@ def every_draw(corpus: Path) -> dict[str, frozenset[str]]:
     """
     found = {}
     for path in sorted((corpus / DRAWS_FOLDER).glob("seed-*/*.json")):
-        draw = read_json(path, Draw, remedy="run `conjoin ingest` again")
+        draw = read_json(path, DrawFile, remedy="run `conjoin ingest` again")
         found[f"{path.stem}/{path.parent.name}"] = frozenset(
             (*draw["labelled"], *draw["validation"])
         )

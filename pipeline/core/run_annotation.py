@@ -13,7 +13,7 @@ from pipeline.core.annotation import (
     joined,
     unknown,
 )
-from pipeline.core.corpus_folder import Draw, corpus_name, draw_file
+from pipeline.core.corpus_folder import DrawFile, corpus_name, draw_file
 from pipeline.core.documents import read_json
 
 
@@ -31,7 +31,7 @@ def annotation_of_run_card(card: Mapping[str, Any], corpus: Path) -> Annotation:
         return from_json(card["annotation"])
     drawn, seed = str(card.get("draw", card["labelled"])), card["seed"]
     path, name, draw = corpus / draw_file(seed, drawn), corpus_name(corpus), f"{drawn}/seed-{seed}"
-    count = len(read_json(path, Draw)["validation"]) if path.is_file() else 0
+    count = len(read_json(path, DrawFile)["validation"]) if path.is_file() else 0
     size = card["labelled"]
     parts = [
         Part(corpus=name, part=LABELLED, draw=draw, sentences=size, boundaries=size),

@@ -291,7 +291,7 @@ class _Paper(TypedDict, total=False):
     unlike: list[Annotated[list[Any], AfterValidator(_named)]]
 
 
-class Card(TypedDict):
+class RunCard(TypedDict):
     """What is read of ``run.json``; earlier versions lack some of it."""
 
     system: PlaceName
@@ -416,7 +416,7 @@ def not_at_hand(runs: Sequence[Run]) -> str:
 
 
 def _read(folder: Path) -> Run:
-    card: dict[str, Any] = read_json(folder / "run.json", Card, remedy=_REMEDY)
+    card: dict[str, Any] = read_json(folder / "run.json", RunCard, remedy=_REMEDY)
     timing = folder / "timing.json"
     return Run(
         folder=folder,

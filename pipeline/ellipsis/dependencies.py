@@ -25,7 +25,7 @@ Node = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TreebankWord:
     """A line of a word: its ten columns."""
 
     number: int
@@ -99,25 +99,25 @@ class DependencyTree:
         line: the line of the file it begins on.
     """
 
-    words: tuple[Word, ...]
+    words: tuple[TreebankWord, ...]
     tokens: tuple[Token, ...] = ()
     empty: tuple[Empty, ...] = ()
     comments: tuple[str, ...] = ()
     name: str | None = None
     line: int = 0
 
-    def word(self, number: int) -> Word:
+    def word(self, number: int) -> TreebankWord:
         """The word of a number, from 1."""
         return self.words[number - 1]
 
     @cached_property
-    def _below(self) -> dict[int, list[Word]]:
-        below: dict[int, list[Word]] = {}
+    def _below(self) -> dict[int, list[TreebankWord]]:
+        below: dict[int, list[TreebankWord]] = {}
         for word in self.words:
             below.setdefault(word.head, []).append(word)
         return below
 
-    def children(self, number: int) -> Sequence[Word]:
+    def children(self, number: int) -> Sequence[TreebankWord]:
         """The words whose head a word is, in their order."""
         return self._below.get(number, ())
 
@@ -200,7 +200,7 @@ def tree_of(given: Given, path: str) -> DependencyTree:
         InputError: it is no tree.
     """
     comments = [row for row in given.rows if row.startswith("#")]
-    words: list[Word] = []
+    words: list[TreebankWord] = []
     tokens: list[tuple[int, Token]] = []
     empty: list[Empty] = []
     places: list[int] = []  # the line of each word
@@ -244,7 +244,7 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 10
 
 
-def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> Word:
+def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> TreebankWord:
     form, lemma, upos, xpos, feats, head, deprel, deps, misc = rest
     if not is_number(head):
         remedy = (
@@ -255,7 +255,7 @@ def _word(number: str, rest: Sequence[str], line: int, fault: _Fault) -> Word:
         raise fault(line, f"HEAD of word {number} is {head[:20]!r}, no number", remedy)
     if deprel in ("", ABSENT):
         raise fault(line, f"word {number} has no DEPREL", "name its relation to its head")
-    return Word(int(number), form, lemma, upos, xpos, feats, int(head), deprel, deps, misc)
+    return TreebankWord(int(number), form, lemma, upos, xpos, feats, int(head), deprel, deps, misc)
 
 
 def _check_tokens(tokens: Sequence[tuple[int, Token]], words: int, fault: _Fault) -> None:
@@ -275,7 +275,7 @@ def _check_tokens(tokens: Sequence[tuple[int, Token]], words: int, fault: _Fault
         end = token.last
 
 
-def _check_heads(words: Sequence[Word], places: Sequence[int], fault: _Fault) -> None:
+def _check_heads(words: Sequence[TreebankWord], places: Sequence[int], fault: _Fault) -> None:
     """Refuse what is no tree of one root, or is deeper than anything reads."""
     for word, line in zip(words, places, strict=True):
         if word.head > len(words):

@@ -9,10 +9,10 @@ import torch
 from pipeline.core.device import best_device
 from pipeline.core.runs import ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import UNLABELLED, Coordination, Span
-from pipeline.evaluate.settings import VALIDATION, Evaluate
+from pipeline.evaluate.settings import VALIDATION, EvaluateSettings
 from pipeline.tasks.coordination.figures import as_conjuncts, judge
 from pipeline.tasks.coordination.instances import Instance, Row, predicted, row_of
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.with_parser import Said, said
 
 TAUS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -36,7 +36,11 @@ class Beside:
     """
 
     def __init__(
-        self, folder: Path, settings: Evaluate, split: Asked, validation: Callable[[], Asked]
+        self,
+        folder: Path,
+        settings: EvaluateSettings,
+        split: Asked,
+        validation: Callable[[], Asked],
     ) -> None:
         self._folder, self._settings = folder, settings
         self._split, self._validation = split, validation
@@ -62,9 +66,9 @@ class Beside:
         return self._asked(*self._split)
 
     @cached_property
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> CoordinationPredictor:
         torch.set_num_threads(self._settings.threads)
-        return Predictor.load(self._folder / "predictor").to(best_device())
+        return CoordinationPredictor.load(self._folder / "predictor").to(best_device())
 
     def _asked(self, instances: Sequence[Instance], rows: Sequence[Row]) -> list[Said]:
         return said(

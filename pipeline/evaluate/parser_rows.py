@@ -8,8 +8,7 @@ from typing import Any
 
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.console import say, track, warn
-from pipeline.core.corpus_folder import Draw as DrawFile
-from pipeline.core.corpus_folder import draw_file
+from pipeline.core.corpus_folder import DrawFile, draw_file
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
 from pipeline.core.files import digest_of, sha256_of
@@ -27,7 +26,7 @@ from pipeline.evaluate.parsers import (
     structures_of,
 )
 from pipeline.evaluate.scoring import Scored, entry
-from pipeline.evaluate.settings import VALIDATION, Evaluate
+from pipeline.evaluate.settings import VALIDATION, EvaluateSettings
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import corpus_parser, is_taught, parser_identity
 from pipeline.parsing.making import ENCODERS
@@ -60,7 +59,11 @@ class ParserRows:
     """
 
     def __init__(
-        self, settings: Evaluate, instances: Sequence[Instance], kept: Kept, about: Fingerprint
+        self,
+        settings: EvaluateSettings,
+        instances: Sequence[Instance],
+        kept: Kept,
+        about: Fingerprint,
     ) -> None:
         self._settings, self._instances = settings, instances
         self._kept, self._about = kept, about

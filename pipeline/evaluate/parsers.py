@@ -145,7 +145,7 @@ def seen_by(parser: PlacedParser, sentences: Sequence[Sentence]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Structures:
+class ParsedStructures:
     """What a parser finds: of each sentence its structures by their coordinators.
 
     Attributes:
@@ -157,7 +157,7 @@ class Structures:
     unparsed: Mapping[str, int]
 
 
-def structures_of(parser: Parser, sentences: Sequence[Sentence]) -> Structures:
+def structures_of(parser: Parser, sentences: Sequence[Sentence]) -> ParsedStructures:
     """The structures that a parser finds in sentences, as ``harvest`` reads its trees.
 
     One that was trained with the treebank's tags is given those.
@@ -172,7 +172,7 @@ def structures_in(
     parser: Parser,
     sentences: Sequence[Sequence[str]],
     tags: Sequence[Sequence[str]] | None = None,
-) -> Structures:
+) -> ParsedStructures:
     """The same of words.
 
     Raises:
@@ -187,4 +187,4 @@ def structures_in(
         else:
             structures = ptb_coordinations(with_clear_tags(parsed.tree))
             found.append({each.coordinator: each for each in structures})
-    return Structures(found, dict(unparsed))
+    return ParsedStructures(found, dict(unparsed))

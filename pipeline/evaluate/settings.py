@@ -29,7 +29,7 @@ Tau = Annotated[str, BeforeValidator(_tau)]
 """A number, or ``VALIDATION``."""
 
 
-class Evaluate(Settings):
+class EvaluateSettings(Settings):
     """Evaluate all runs of a corpus: accuracy by the four criteria whole, outer, inner and exact."""
 
     stage: ClassVar[str] = "evaluate"

@@ -26,11 +26,11 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
-from pipeline.core.runs import ALONE, Card, System
+from pipeline.core.runs import ALONE, RunCard, System
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parser_rows import ParserRows
 from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.known import task_of
 from pipeline.tasks.protocol import Evaluation, Task
@@ -48,11 +48,11 @@ def _whole(card: dict[str, Any]) -> dict[str, Any]:
     return card
 
 
-_Card = Annotated[Card, AfterValidator(_whole)]
+_Card = Annotated[RunCard, AfterValidator(_whole)]
 """The card of a run of this version; other readers make do with less."""
 
 
-def run(settings: Evaluate) -> None:
+def run(settings: EvaluateSettings) -> None:
     """Predict and score all evaluable coordinations of the split with every run's predictor.
 
     All figures in ``metrics.json`` are fractions in [0, 1], or null where there is no instance (a
@@ -97,7 +97,7 @@ def run(settings: Evaluate) -> None:
 
 
 def _metrics(
-    settings: Evaluate,
+    settings: EvaluateSettings,
     evaluation: Evaluation[Any],
     instances: Sequence[Any],
     scored: Sequence[Scored],
@@ -176,7 +176,9 @@ def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
             )
 
 
-def _predict(task: Task[Any], folder: Path, instances: Sequence[Any], settings: Evaluate) -> Made:
+def _predict(
+    task: Task[Any], folder: Path, instances: Sequence[Any], settings: EvaluateSettings
+) -> Made:
     """What a run's predictor says of every instance."""
     torch.set_num_threads(settings.threads)
     model = task.load(folder / "predictor").to(best_device())

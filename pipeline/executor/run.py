@@ -26,7 +26,7 @@ Make = Callable[[int, OnBatch], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """What a run did.
 
     Attributes:
@@ -74,7 +74,7 @@ def run_units(
     what: str,
     items: str,
     store: Store | None = None,
-) -> Report | None:
+) -> RunReport | None:
     """Make every unit that is not finished, with the other workers, and then the manifest.
 
     Args:
@@ -111,7 +111,7 @@ def run_units(
     if worker.rank:
         return None
     folder.write_manifest()
-    return Report(display.seconds, monitor.statuses, resumed)
+    return RunReport(display.seconds, monitor.statuses, resumed)
 
 
 def _agree(worker: Worker, folder: UnitFolder, store: Store) -> tuple[list[int], str | None]:

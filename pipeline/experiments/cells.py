@@ -20,7 +20,7 @@ from dvc.stage.cache import RunCacheNotFoundError
 from pipeline.core.documents import read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.settings import Settings
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.text.segmentation import text_files
 
 
@@ -242,7 +242,7 @@ def check_texts(cells: Iterable[Cell]) -> None:
     for cell in cells:
         if cell.stage != "pretrain" or not cell.command.startswith("conjoin "):
             continue
-        settings = settings_of(cell.command, Pretrain)
+        settings = settings_of(cell.command, PretrainSettings)
         if settings.ready is not None or settings.objective == "twins":
             continue  # neither reads raw text, though the corpus's `texts` are its settings too
         if (place := next((p for p in settings.texts if not _holds_text(p)), None)) is not None:

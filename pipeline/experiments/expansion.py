@@ -23,11 +23,11 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.names import PLAIN_NAME, is_plain_name, nearest
 from pipeline.core.settings import require_entry, shown
 from pipeline.experiments.experiment import SOURCES, Experiment, table_of
-from pipeline.generate.settings import Generate
-from pipeline.harvest.settings import Harvest
-from pipeline.pretrain.settings import Pretrain
-from pipeline.select.settings import Select
-from pipeline.train.settings import Train
+from pipeline.generate.settings import GenerateSettings
+from pipeline.harvest.settings import HarvestSettings
+from pipeline.pretrain.settings import PretrainSettings
+from pipeline.select.settings import SelectSettings
+from pipeline.train.settings import TrainSettings
 
 CELLS = Path("cells.yaml")
 
@@ -148,7 +148,7 @@ class _OfCorpus:
         if system not in self._tables["systems"]:
             raise self._unknown("systems", system, self._tables["systems"])
         given = {"corpus": Path("data", self._corpus), "system": system, "seed": seed}
-        settings = self._settings(Train, given)
+        settings = self._settings(TrainSettings, given)
         self._sizes[size] = self._seeds[seed] = None
         entry = self._tables["systems"][system] or {}
         folder = entry.get("candidates")
@@ -181,13 +181,13 @@ class _OfCorpus:
 
     def _generate(self, name: str, seed: int) -> None:
         given = {"corpus": Path("data", self._corpus), "seed": seed}
-        lm = self._settings(Generate, given, name).lm
+        lm = self._settings(GenerateSettings, given, name).lm
         self._language_model(lm)
         self._add("generate", [name, seed], name=name, lm=lm, seed=seed)
 
     def _harvest(self, name: str, seed: int) -> None:
         given = {"corpus": Path("data", self._corpus), "seed": seed}
-        settings = self._settings(Harvest, given, name)
+        settings = self._settings(HarvestSettings, given, name)
         self._sizes[settings.labelled] = None
         base = SENTENCES_FILE
         if settings.parser_lm == "bert":
@@ -206,7 +206,7 @@ class _OfCorpus:
             )
         folders = [self._candidates(each, seed) for each in named]
         given = {"places": folders, "out": name, "seed": seed}
-        settings = self._settings(Select, given, name)
+        settings = self._settings(SelectSettings, given, name)
         asked = [*settings.agree, *([settings.predictor] if settings.predictor else [])]
         beside = folders[1:] + [self._run_of(predictor, seed) for predictor in asked]
         if len(beside) > 1:
@@ -241,7 +241,7 @@ class _OfCorpus:
     def _language_model(self, name: str) -> None:
         for seed in self._experiment.lm_seeds:
             given = {"corpus": Path("data", self._corpus), "lm": name, "seed": seed}
-            settings = self._settings(Pretrain, given)
+            settings = self._settings(PretrainSettings, given)
             base, trees = SENTENCES_FILE, SENTENCES_FILE
             own = settings.base is not None and settings.base.startswith("models/")
             if settings.base is not None and own:

@@ -23,7 +23,7 @@ from pipeline.core.files import folder_lock, write_json, write_text
 from pipeline.experiments.cells import Cell, Cells
 from pipeline.experiments.expansion import CELLS, as_text, cells_of
 from pipeline.experiments.experiment import DEFAULT, FOLDER, LISTS, read_experiment
-from pipeline.experiments.settings import Grid
+from pipeline.experiments.settings import GridSettings
 
 PARAMS = Path("params.yaml")
 _KEPT = Path(".dvc/tmp/params-over.json")
@@ -39,7 +39,7 @@ class _Kept(TypedDict):
 
 
 @contextmanager
-def files_over(settings: Grid, *, keep: bool = False) -> Iterator[dict[str, Any]]:
+def files_over(settings: GridSettings, *, keep: bool = False) -> Iterator[dict[str, Any]]:
     """params.yaml and cells.yaml as the experiment has them inside the block, and as they were after it.
 
     Args:
@@ -84,7 +84,7 @@ def files_over(settings: Grid, *, keep: bool = False) -> Iterator[dict[str, Any]
             _put_back()
 
 
-def _wanted(settings: Grid, before: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+def _wanted(settings: GridSettings, before: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
     """params.yaml, and the text of cells.yaml; None where a project has no experiments."""
     what = f"{settings.stage}.set"
     if not settings.experiment and not (FOLDER / f"{DEFAULT}.yaml").is_file():
@@ -157,7 +157,7 @@ def _put_back() -> None:
 
 
 @contextmanager
-def grid(settings: Grid) -> Iterator[tuple[Cells, list[Cell], dict[str, Any]]]:
+def grid(settings: GridSettings) -> Iterator[tuple[Cells, list[Cell], dict[str, Any]]]:
     """The pipeline, the cells that are not skipped, and params.yaml as it is inside the block.
 
     Raises:

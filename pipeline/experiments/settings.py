@@ -11,7 +11,7 @@ from pipeline.core.settings import (
 )
 
 
-class Grid(Settings):
+class GridSettings(Settings):
     """Which cells: those of an experiment, on its corpora or on others, with more over it."""
 
     corpus_field: ClassVar[str] = ""  # it has no section of its own in params.yaml

@@ -9,7 +9,7 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
 from pipeline.generate.infilling import FillAll, Infilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.infill import load_ranker
 from pipeline.infill.attested_fills import fill_attested, pool_of
 from pipeline.infill.base import Fill
@@ -24,7 +24,7 @@ class AttestedInfilling(Infilling):
         ModelError: as ``Infilling``.
     """
 
-    def __init__(self, settings: Generate) -> None:
+    def __init__(self, settings: GenerateSettings) -> None:
         if settings.spans == "random":
             raise SettingsError(
                 "random spans have no label, so there is no constituent to put beside them",
@@ -53,7 +53,9 @@ class AttestedInfilling(Infilling):
     def load(self, device: torch.device) -> FillAll:
         """Load the language model; returns what fills references with it."""
         settings, dtype = self._settings, getattr(torch, self._settings.dtype)
-        ranker = load_ranker(settings.family, self._where, self._task, dtype=dtype, device=device)
+        ranker = load_ranker(
+            settings.family, self._where, self._request, dtype=dtype, device=device
+        )
 
         def fill_all(references: Sequence[Reference], on_batch: OnBatch) -> list[list[Fill]]:
             return fill_attested(

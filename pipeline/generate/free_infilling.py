@@ -8,7 +8,7 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.types import Reference
 from pipeline.executor.run import OnBatch
 from pipeline.generate.infilling import FillAll, Infilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.infill import fill, load_infiller
 from pipeline.infill.base import Fill
 
@@ -21,7 +21,7 @@ class FreeInfilling(Infilling):
         SettingsError: as ``Infilling``; or a verb is to be left out.
     """
 
-    def __init__(self, settings: Generate) -> None:
+    def __init__(self, settings: GenerateSettings) -> None:
         if settings.gap:
             raise SettingsError(
                 "nobody knows which verb of a free fill could be left out",
@@ -34,7 +34,7 @@ class FreeInfilling(Infilling):
         """Load the language model; returns what fills references with it."""
         settings, dtype = self._settings, getattr(torch, self._settings.dtype)
         infiller = load_infiller(
-            settings.family, self._where, self._task, dtype=dtype, device=device
+            settings.family, self._where, self._request, dtype=dtype, device=device
         )
 
         def fill_all(references: Sequence[Reference], on_batch: OnBatch) -> list[list[Fill]]:

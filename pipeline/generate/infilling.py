@@ -15,10 +15,10 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.types import Candidate, Reference, Reject
 from pipeline.executor.run import OnBatch
 from pipeline.generate.plan import GoldRows, make_plan, seeds_of
-from pipeline.generate.settings import LIKE_L, TREEBANK, Generate
+from pipeline.generate.settings import LIKE_L, TREEBANK, GenerateSettings
 from pipeline.generate.structures import structures_of
 from pipeline.generate.targets import annotation_of_targets
-from pipeline.infill import task_of
+from pipeline.infill import request_of
 from pipeline.infill.attested_fills import parsed_inputs
 from pipeline.infill.base import Fill
 from pipeline.infill.candidates import grown
@@ -58,8 +58,8 @@ class Infilling(ABC):
     called = "pairs"
     gpus = True
 
-    def __init__(self, settings: Generate) -> None:
-        self._settings, self._task = settings, task_of(settings)
+    def __init__(self, settings: GenerateSettings) -> None:
+        self._settings, self._request = settings, request_of(settings)
         self._structures = structures_of(settings)
         self._plan = make_plan(settings)
         self._where = locate_lm(settings.lm, settings.model, settings.corpus, settings.seed)

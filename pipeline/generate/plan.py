@@ -28,7 +28,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Reference, SourceSentence, Span, is_unlabelled_seed
-from pipeline.generate.settings import TREEBANK, Generate
+from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.generate.targets import Targets, read_targets
 from pipeline.text.gapping import CLAUSE, Clause, clauses_in
@@ -162,7 +162,7 @@ class Plan:
         return found, without
 
 
-def make_plan(settings: Generate) -> Plan:
+def make_plan(settings: GenerateSettings) -> Plan:
     """Makes the plan of a run, the same in every process.
 
     Raises:

@@ -22,7 +22,7 @@ PARSED, TREEBANK = "parsed", "treebank"
 """Trees of U without a name: those of ``preparse``, and the treebank's own."""
 
 
-class Generate(SourceSettings, DecodingSettings):
+class GenerateSettings(SourceSettings, DecodingSettings):
     """Fill twins of masked sentences with identical text: candidates in shards."""
 
     stage: ClassVar[str] = "generate"

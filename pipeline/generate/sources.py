@@ -10,16 +10,16 @@ from typing import Any
 
 from pipeline.generate.attested import AttestedInfilling
 from pipeline.generate.free_infilling import FreeInfilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.sources.protocol import CandidateSource
 
-SOURCES: dict[str, Callable[[Generate], CandidateSource[Any]]] = {
+SOURCES: dict[str, Callable[[GenerateSettings], CandidateSource[Any]]] = {
     "free": FreeInfilling,
     "attested": AttestedInfilling,
 }
 
 
-def source_of(settings: Generate) -> CandidateSource[Any]:
+def source_of(settings: GenerateSettings) -> CandidateSource[Any]:
     """The source that ``settings.fills`` names.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.generate.settings import TREEBANK, Generate
+from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
 from pipeline.sources.making import Making, make_candidates
 
@@ -18,7 +18,7 @@ _MAKING = Making(
 )
 
 
-def run(settings: Generate) -> None:
+def run(settings: GenerateSettings) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
     Raises:
@@ -29,11 +29,11 @@ def run(settings: Generate) -> None:
     make_candidates(settings, source_of(settings), out, _MAKING)
 
 
-def default_out(settings: Generate) -> Path:
+def default_out(settings: GenerateSettings) -> Path:
     """Where shards go if no folder is named: dvc.yaml's generations have the same names."""
     kind = f"{settings.lm}-{'sync' if settings.sync else 'no-sync'}"
     if settings.fills != "free":
-        usual = settings.pool == Generate.model_fields["pool"].default
+        usual = settings.pool == GenerateSettings.model_fields["pool"].default
         kind = f"{settings.fills}-{kind}" if usual else f"{settings.fills}-{settings.pool}-{kind}"
     if settings.trees == TREEBANK:
         kind += "-gold"

@@ -13,7 +13,7 @@ from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.structures import COMMA, MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import Coordination, Reference, Sentence, Structure
-from pipeline.generate.settings import LIKE_L, Generate
+from pipeline.generate.settings import LIKE_L, GenerateSettings
 from pipeline.infill.decoding import key_of
 
 _Words = tuple[str, str]
@@ -45,7 +45,7 @@ def structure_in(sentence: Sentence, coordination: Coordination) -> Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Structures:
+class StructureSampler:
     """Draws structures for references.
 
     Attributes:
@@ -89,7 +89,7 @@ def random_of(seed: int, key: str) -> random.Random:
     return random.Random(int.from_bytes(digest[:8], "big"))
 
 
-def structures_of(settings: Generate) -> Structures | None:
+def structures_of(settings: GenerateSettings) -> StructureSampler | None:
     """What a run draws its structures from; None where all are the usual "X and Y".
 
     Raises:
@@ -144,9 +144,9 @@ def structures_of(settings: Generate) -> Structures | None:
             like = [s.conjuncts for s in found if (s.coordinator, s.preconjunction or "") == pair]
             sizes[pair] = sorted(like) or every
     commas = sorted(each.comma for each in found if each.conjuncts > 2)
-    return Structures(settings.seed, tuple(words), sizes, tuple(commas))
+    return StructureSampler(settings.seed, tuple(words), sizes, tuple(commas))
 
 
 def _usual_coordinator() -> str:
-    usual: str = Generate.model_fields["coordinator"].default
+    usual: str = GenerateSettings.model_fields["coordinator"].default
     return usual

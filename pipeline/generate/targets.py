@@ -41,7 +41,7 @@ _REMEDY = "make it with `conjoin diagnose RUN`"
 _Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Cell(TypedDict):
+class TargetKind(TypedDict):
     """Structures of one kind: ``length`` is the number of their bucket, ``share`` what is wanted of them."""
 
     label: str
@@ -62,7 +62,7 @@ class TargetsFile(TypedDict):
     format: Literal[1]
     edges: list[Count]
     commas: Annotated[float, Field(ge=0, le=1)]
-    cells: list[Cell]
+    cells: list[TargetKind]
     annotation: NotRequired[list[Part]]
 
 

@@ -34,9 +34,15 @@ from pipeline.core.types import (
 )
 from pipeline.executor.run import OnBatch
 from pipeline.harvest.parsers import parser_of
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import Card, corpus_parser, learned_from, loaded_from, parser_identity
+from pipeline.parsing.card import (
+    ParserCard,
+    corpus_parser,
+    learned_from,
+    loaded_from,
+    parser_identity,
+)
 from pipeline.parsing.parser import CARD, REMEDY, Parsed, tags_for
 from pipeline.text.coordinations import UNWORDED, is_worded, ptb_coordinations, with_clear_tags
 from pipeline.text.natural import join_words
@@ -53,7 +59,7 @@ _LABEL = re.compile(LABEL)
 Made = tuple[list[Candidate | Reject], dict[str, int]]
 
 
-class NaturalText:
+class NaturalTextSource:
     """Sentences of the training split with a coordinator; see ``sources.protocol.CandidateSource``.
 
     Raises:
@@ -66,7 +72,7 @@ class NaturalText:
     sizes: Sequence[int]
     notes: Mapping[str, int]
 
-    def __init__(self, settings: Harvest) -> None:
+    def __init__(self, settings: HarvestSettings) -> None:
         self._settings, self._source = settings, settings.corpus / SENTENCES_FILE
         draw = read_draw(settings.corpus, settings.seed, settings.labelled)
         drawn = {sentence.sentence_id for part in draw for sentence in part}
@@ -119,7 +125,7 @@ class NaturalText:
 
     def model(self) -> str:
         """The parser's name and checksum."""
-        known = parser_identity(read_json(self._folder / CARD, Card, remedy=REMEDY))
+        known = parser_identity(read_json(self._folder / CARD, ParserCard, remedy=REMEDY))
         return f"{known['name']} sha256:{known['sha256']}"
 
     def annotation(self) -> Annotation:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder, require_tree_set
 from pipeline.core.errors import InputError
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.models.loading import locate_encoder
 from pipeline.parsing.labelled import LabelledParser
 
 
-def parser_of(settings: Harvest) -> Path:
+def parser_of(settings: HarvestSettings) -> Path:
     """The folder of the parser, which is trained if it is one of L's trees and must be.
 
     Raises:
@@ -25,7 +25,7 @@ def parser_of(settings: Harvest) -> Path:
     return parser_folder(settings.corpus, settings.named)
 
 
-def parser_kind(settings: Harvest) -> str:
+def parser_kind(settings: HarvestSettings) -> str:
     """What tells a parser of L's trees, and what it harvests, from others of the seed."""
     tagged = "-tagged" * (settings.tags == "treebank")
     read = ""
@@ -34,7 +34,7 @@ def parser_kind(settings: Harvest) -> str:
     return f"labelled-{settings.labelled}{tagged}{read}"
 
 
-def _of_l(settings: Harvest) -> Path:
+def _of_l(settings: HarvestSettings) -> Path:
     """The folder of the parser of L's trees, trained if it must be."""
     folder = settings.corpus / PARSERS_FOLDER / parser_kind(settings) / f"seed-{settings.seed}"
     encoder = None

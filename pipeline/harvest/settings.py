@@ -9,7 +9,7 @@ from pipeline.core.corpus_folder import tree_set
 from pipeline.core.settings import DrawSize, ParserSettings, SourceSettings, TreesName
 
 
-class Harvest(SourceSettings, ParserSettings):
+class HarvestSettings(SourceSettings, ParserSettings):
     """Take coordinations that a parser finds in training text as candidates."""
 
     stage: ClassVar[str] = "harvest"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.console import warn
-from pipeline.harvest.natural_text import NaturalText
+from pipeline.harvest.natural_text import NaturalTextSource
 from pipeline.harvest.parsers import parser_kind
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.sources.making import Making, make_candidates
 
 ALGORITHM = 2
@@ -20,14 +20,14 @@ _MAKING = Making(
 )
 
 
-def run(settings: Harvest) -> None:
+def run(settings: HarvestSettings) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
     Raises:
-        ConjoinError: as ``NaturalText``.
+        ConjoinError: as ``NaturalTextSource``.
         InputError: another run writes to the output folder.
     """
-    source = NaturalText(settings)
+    source = NaturalTextSource(settings)
     if not source.knows_what_was_learned:
         warn(
             "nothing says which sentences this ready parser learned from: those among these it may know "
@@ -36,7 +36,7 @@ def run(settings: Harvest) -> None:
     make_candidates(settings, source, settings.out or default_out(settings), _MAKING)
 
 
-def default_out(settings: Harvest) -> Path:
+def default_out(settings: HarvestSettings) -> Path:
     """Where shards go if no folder is named."""
     name = settings.labelled if settings.parser == "corpus" else parser_kind(settings)
     if settings.trees is not None:

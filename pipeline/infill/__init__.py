@@ -8,7 +8,7 @@ from pipeline.core.device import best_device
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import DecodingSettings
 from pipeline.infill.attested import Ranker
-from pipeline.infill.base import Fill, Infiller, Task
+from pipeline.infill.base import Fill, Infiller, InfillRequest
 from pipeline.infill.batching import fill
 from pipeline.infill.decoding import Decoding
 from pipeline.infill.families.known import FAMILIES, load_language_model
@@ -22,20 +22,20 @@ __all__ = [
     "BertInfiller",
     "Decoding",
     "Fill",
+    "InfillRequest",
     "Infiller",
     "T5Infiller",
-    "Task",
     "fill",
     "load_infiller",
     "load_ranker",
-    "task_of",
+    "request_of",
 ]
 
 
 def load_infiller(
     lm: str,
     where: str,
-    task: Task,
+    request: InfillRequest,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
@@ -45,7 +45,7 @@ def load_infiller(
     Args:
         lm: the name of the family.
         where: what to hand to ``from_pretrained``.
-        task: coordinator, synchronization and decoding.
+        request: coordinator, synchronization and decoding.
         dtype: number format of the weights.
         device: where the model runs; None: the GPU if there is one.
 
@@ -57,7 +57,7 @@ def load_infiller(
     model, tokenizer = load_language_model(lm, where, dtype)
     try:
         model.to(device)  # type: ignore[arg-type]
-        return FAMILIES[lm].infiller(model, tokenizer, task)
+        return FAMILIES[lm].infiller(model, tokenizer, request)
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f"{where!r} does not fit into the memory of {device}",
@@ -68,17 +68,17 @@ def load_infiller(
 def load_ranker(
     lm: str,
     where: str,
-    task: Task,
+    request: InfillRequest,
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | None = None,
 ) -> Ranker[Any]:
     """The Ranker of a model family: see ``load_infiller``."""
-    return FAMILIES[lm].ranker(load_infiller(lm, where, task, dtype=dtype, device=device))
+    return FAMILIES[lm].ranker(load_infiller(lm, where, request, dtype=dtype, device=device))
 
 
-def task_of(settings: DecodingSettings) -> Task:
-    """The task that the settings of ``generate`` or ``fill`` describe.
+def request_of(settings: DecodingSettings) -> InfillRequest:
+    """What the settings of ``generate`` or ``fill`` ask of a model.
 
     Raises:
         SettingsError: the decoding cannot give so many fills, or there is no such ranking.
@@ -87,4 +87,4 @@ def task_of(settings: DecodingSettings) -> Task:
     decoding = Decoding(settings.decoding, settings.n, **settings.model_dump(include=fields))
     synchronizer = Synchronizer(settings.synchronize, settings.scores)
     ranking = None if settings.ranking is None else ranking_called(settings.ranking)
-    return Task(settings.coordinator, synchronizer, settings.sync, decoding, ranking)
+    return InfillRequest(settings.coordinator, synchronizer, settings.sync, decoding, ranking)

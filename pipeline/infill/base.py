@@ -49,7 +49,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class InfillRequest:
     """What to embed in a sentence, and how to choose the fills.
 
     ``coordinator`` is the word that links the conjuncts, ``synchronizer`` is f of Eq. 1 and 2;
@@ -64,7 +64,7 @@ class Task:
     ranking: Ranking | None = None
 
 
-class Encoded(Protocol):
+class EncodedReference(Protocol):
     """The model's input for one reference."""
 
     @property
@@ -88,22 +88,22 @@ class Encoded(Protocol):
         ...
 
 
-_Encoded = TypeVar("_Encoded", bound=Encoded)
+_Encoded = TypeVar("_Encoded", bound=EncodedReference)
 
 
 class Infiller(ABC, Generic[_Encoded]):
     """A language model that fills the masks of twins with identical text."""
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> None:
-        self.model, self.tokenizer, self.task = model, tokenizer, task
+        self.model, self.tokenizer, self.request = model, tokenizer, request
         self._limit = length_limit(model.config, tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)
         self._reserved = reserved_tokens(tokenizer)
         self._blank = blank_before(tokenizer)
         self._loosens = loosens_punctuation(tokenizer)
-        before = tokenizer(task.coordinator, add_special_tokens=False)["input_ids"]
+        before = tokenizer(request.coordinator, add_special_tokens=False)["input_ids"]
         self._before: list[int] = list(before)
         self._inside_word: dict[int, bool] = {}
 
@@ -168,10 +168,10 @@ class Infiller(ABC, Generic[_Encoded]):
     ) -> list[list[str]]:
         """S′(1) of each reference and, with synchronization, S′(2), with so many masks each."""
         twins = [
-            make_twins(reference, self.task.coordinator, mask, count)
+            make_twins(reference, self.request.coordinator, mask, count)
             for reference, count in zip(references, counts, strict=True)
         ]
-        second = [[each.prepend for each in twins]] if self.task.sync else []
+        second = [[each.prepend for each in twins]] if self.request.sync else []
         return [[each.append for each in twins], *second]
 
     def _text(self, tokens: Sequence[int]) -> tuple[str, str | None]:

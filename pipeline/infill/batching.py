@@ -15,11 +15,11 @@ import torch
 
 from pipeline.core.console import say
 from pipeline.core.errors import ModelError, SettingsError
-from pipeline.infill.base import Encoded, Fill
+from pipeline.infill.base import EncodedReference, Fill
 
 say_once = cache(say)
 _Item_contra = TypeVar("_Item_contra", contravariant=True)
-_Encoded = TypeVar("_Encoded", bound=Encoded)
+_Encoded = TypeVar("_Encoded", bound=EncodedReference)
 
 
 class Filler(Protocol[_Item_contra, _Encoded]):
@@ -107,7 +107,7 @@ def _tried(infiller: Filler[Any, _Encoded], batch: Sequence[_Encoded]) -> list[l
     return None
 
 
-def plan_batches(encoded: Sequence[Encoded], budget: int) -> list[list[int]]:
+def plan_batches(encoded: Sequence[EncodedReference], budget: int) -> list[list[int]]:
     """Indices of what is decoded together: similar costs side by side, the most expensive last.
 
     Args:

@@ -14,7 +14,7 @@ from torch import Tensor
 from pipeline.infill.decoder import COMPACT_AT, Lockstep
 from pipeline.infill.decoding import Limits, Trace
 from pipeline.infill.stepwise import Chooser, top
-from pipeline.infill.synchronize import Scored, Synchronizer
+from pipeline.infill.synchronize import ScoredTokens, Synchronizer
 
 
 class _Log:
@@ -154,7 +154,7 @@ class BeamSearch:
             states = state.advance(beams.tokens, beams.parents if step > 1 else None)
 
     def _advance(
-        self, scored: Scored, sums: Tensor, live: Tensor, step: int, log: _Log
+        self, scored: ScoredTokens, sums: Tensor, live: Tensor, step: int, log: _Log
     ) -> tuple[_Beams, Tensor]:
         """One token more on every beam, and how many fills of each reference ended, ``[live]``."""
         shape = *sums.shape, -1

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.infill.base import Task
+from pipeline.infill.base import InfillRequest
 from pipeline.infill.rankings.protocol import OptionScores
 from pipeline.infill.stepwise import score_blocks
 
@@ -121,7 +121,7 @@ def forced(
     forcing: Forcing[_Read],
     options: Sequence[Sequence[Sequence[int]]],
     stops: Sequence[int],
-    task: Task,
+    request: InfillRequest,
 ) -> OptionScores:
     """Scores of given fills; those beyond a reference's are 0.
 
@@ -129,7 +129,7 @@ def forced(
         forcing: the decoder, with its references.
         options: tokens of the options of each reference; each has at least one.
         stops: tokens that end a fill; the likelier one counts.
-        task: has the synchronizer.
+        request: has the synchronizer.
     """
     kinds = forcing.parts + 1
     shape = len(options), max(map(len, options))
@@ -142,7 +142,7 @@ def forced(
         ]
         for some in _passes(tries, forcing.most // forcing.parts):
             owners, firsts, own = zip(*some, strict=True)
-            scores = _Scores(forcing, own, stops, task).of(forcing.states(read, owners, own))
+            scores = _Scores(forcing, own, stops, request).of(forcing.states(read, owners, own))
             places = [
                 (read.start + owner, first + i)
                 for owner, first, trie in zip(owners, firsts, own, strict=True)
@@ -182,9 +182,13 @@ class _Scores:
     """Scores of the options of some tries, whose nodes are numbered one after the other."""
 
     def __init__(
-        self, forcing: Forcing[_Read], tries: Sequence[Trie], stops: Sequence[int], task: Task
+        self,
+        forcing: Forcing[_Read],
+        tries: Sequence[Trie],
+        stops: Sequence[int],
+        request: InfillRequest,
     ) -> None:
-        self._forcing, self._synchronizer, self._stops = forcing, task.synchronizer, list(stops)
+        self._forcing, self._synchronizer, self._stops = forcing, request.synchronizer, list(stops)
         starts = [0, *accumulate(map(len, tries))]
         self._nodes = starts[-1]
         numbered = list(zip(starts, tries, strict=False))

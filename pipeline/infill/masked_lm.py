@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import NAN_LOGITS, TOO_LONG, Encoded, Fill, Infiller
+from pipeline.infill.base import NAN_LOGITS, TOO_LONG, EncodedReference, Fill, Infiller
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.decoding import Trace, best_ranks, draw, key_of, uniform
 from pipeline.models.language_models import logits_at, positionwise_end
@@ -61,7 +61,7 @@ class MaskedPair:
         return len(self.ids)
 
 
-_Encoded = TypeVar("_Encoded", bound=Encoded)
+_Encoded = TypeVar("_Encoded", bound=EncodedReference)
 
 
 def by_tiles(
@@ -153,8 +153,8 @@ class BertInfiller(Infiller[MaskedPair]):
         return by_tiles(self._decode_tile, batch, self.model.device)
 
     def _decode_tile(self, encoded: Sequence[MaskedPair]) -> list[list[Fill]]:
-        twins = MaskedTwins(self.model, self.tokenizer, encoded, 2 if self.task.sync else 1)
-        scores = self.task.synchronizer.join(*twins.logits())
+        twins = MaskedTwins(self.model, self.tokenizer, encoded, 2 if self.request.sync else 1)
+        scores = self.request.synchronizer.join(*twins.logits())
         scored = scores.of(self._tokens(scores.fused, encoded))
         counts = [pair.count for pair in encoded]
         # Brought from the device once instead of number by number.
@@ -164,7 +164,7 @@ class BertInfiller(Infiller[MaskedPair]):
 
     def _tokens(self, fused: Tensor, encoded: Sequence[MaskedPair]) -> Tensor:
         """Tokens to choose from at each mask, ``[n of all, k]``."""
-        decoding = self.task.decoding
+        decoding = self.request.decoding
         if decoding.kind == "greedy":
             return fused.argmax(-1, keepdim=True)
         if decoding.kind == "n-best":
@@ -184,7 +184,7 @@ class BertInfiller(Infiller[MaskedPair]):
             tokens: to choose from at each of its n masks, ``[n, k]``.
             kinds: their log-probabilities, fused, under S′(1) and S′(2): each ``[n, k]``.
         """
-        decoding = self.task.decoding
+        decoding = self.request.decoding
         if not all(math.isfinite(p) for kind in kinds for row in kind for p in row):
             return [Fill("", reason=NAN_LOGITS)]
         if decoding.kind == "n-best":

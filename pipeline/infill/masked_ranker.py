@@ -12,7 +12,7 @@ from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.masked_lm import BertInfiller, MaskedPair, MaskedTwins, by_tiles
 from pipeline.infill.rankings.mean import mean
-from pipeline.infill.rankings.protocol import Choice, OptionScores
+from pipeline.infill.rankings.protocol import Options, OptionScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class RankedPair:
     """A pair of twins with as many masks as each of the options has tokens."""
 
     pair: MaskedPair
-    choice: Choice
+    choice: Options
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ class BertRanker(Ranker[RankedPair]):
         """Each length alone, the nearest first, of two as near the shorter."""
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Choice]) -> list[RankedPair | str]:
+    def encode(self, choices: Sequence[Options]) -> list[RankedPair | str]:
         """The twins of each choice, or why there are none."""
         references = [choice.reference for choice in choices]
         pairs = self._infiller.encode(references, [len(choice.tokens[0]) for choice in choices])
@@ -73,19 +73,19 @@ class BertRanker(Ranker[RankedPair]):
         return by_tiles(self._decode_tile, batch, self._infiller.model.device)
 
     def _decode_tile(self, batch: Sequence[RankedPair]) -> list[list[Fill]]:
-        infiller, task = self._infiller, self._infiller.task
+        infiller, request = self._infiller, self._infiller.request
         pairs, choices = [each.pair for each in batch], [each.choice for each in batch]
-        twins = MaskedTwins(infiller.model, infiller.tokenizer, pairs, 2 if task.sync else 1)
-        scores = task.synchronizer.join(*twins.logits())
+        twins = MaskedTwins(infiller.model, infiller.tokenizer, pairs, 2 if request.sync else 1)
+        scores = request.synchronizer.join(*twins.logits())
         tokens = torch.from_numpy(_tokens_at_masks(choices)).to(scores.fused.device)
-        scored = scores.of(tokens, task.synchronizer.normalizers(scores))
+        scored = scores.of(tokens, request.synchronizer.normalizers(scores))
         means = _means(torch.stack([*scored.kinds]), [pair.count for pair in pairs])
         # Nothing ends a fill of given length, so the mean is the score of the whole.
         found = OptionScores(means, ended=means[0])
-        return chosen(found, choices, task.decoding, task.ranking or self.own)
+        return chosen(found, choices, request.decoding, request.ranking or self.own)
 
 
-def _tokens_at_masks(choices: Sequence[Choice]) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _tokens_at_masks(choices: Sequence[Options]) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """The tokens of all options at each mask, ``[masks, options]``, a choice's first where it has fewer."""
     width = max(len(choice.tokens) for choice in choices)
     filled = [

@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.core.types import Reference
-from pipeline.infill.base import TOO_LONG, Fill, Infiller, Task
+from pipeline.infill.base import TOO_LONG, Fill, Infiller, InfillRequest
 from pipeline.infill.beam_search import BeamSearch
 from pipeline.infill.decoder import Lockstep, ModelLockstep
 from pipeline.infill.decoding import Limits, draw, key_of, uniform
@@ -60,9 +60,9 @@ class T5Infiller(Infiller[TwinInputs]):
     """
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> None:
-        super().__init__(model, tokenizer, task)
+        super().__init__(model, tokenizer, request)
         self._sentinels = sentinels(tokenizer)
         first, second = self._sentinels.ids[:2]
         self._prompt = [int(model.config.decoder_start_token_id), first]
@@ -75,7 +75,7 @@ class T5Infiller(Infiller[TwinInputs]):
     ) -> list[TwinInputs | str]:
         texts = self._twins(references, self._sentinels.text, [1] * len(references))
         parts = [[each.ids for each in self._tokenized(part)] for part in texts]
-        decoding = self.task.decoding
+        decoding = self.request.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
         return [
             TOO_LONG
@@ -89,7 +89,7 @@ class T5Infiller(Infiller[TwinInputs]):
     @torch.inference_mode()
     def decode(self, batch: Sequence[TwinInputs]) -> list[list[Fill]]:
         """Fills of each pair, all written in lockstep."""
-        decoding, synchronizer = self.task.decoding, self.task.synchronizer
+        decoding, synchronizer = self.request.decoding, self.request.synchronizer
         # The decoder keeps references of similar length together.
         order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
         ordered = [batch[i] for i in order]
@@ -119,7 +119,7 @@ class T5Infiller(Infiller[TwinInputs]):
         return T5Forcing(self._weights, inputs, self._prompt, pad)
 
     def _drawer(self, sources: Sequence[TwinInputs]) -> Draw:
-        decoding = self.task.decoding
+        decoding = self.request.decoding
 
         def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
             numbers = [uniform(decoding.seed, sources[i].key, k, step) for i, k in places]

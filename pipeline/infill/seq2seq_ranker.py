@@ -10,7 +10,7 @@ from pipeline.infill.base import Fill
 from pipeline.infill.decoding import Limits
 from pipeline.infill.forcing import forced
 from pipeline.infill.rankings.ended import ended
-from pipeline.infill.rankings.protocol import Choice
+from pipeline.infill.rankings.protocol import Options
 from pipeline.infill.seq2seq import T5Infiller, TwinInputs
 
 
@@ -19,7 +19,7 @@ class RankedInputs:
     """The encoder's inputs of both twins, and the options that the decoder reads."""
 
     inputs: TwinInputs
-    choice: Choice
+    choice: Options
     written: int
 
     @property
@@ -59,7 +59,7 @@ class T5Ranker(Ranker[RankedInputs]):
         yield range(limits.shortest, limits.longest + 1)
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Choice]) -> list[RankedInputs | str]:
+    def encode(self, choices: Sequence[Options]) -> list[RankedInputs | str]:
         """The twins of each choice, or why there are none."""
         inputs = self._infiller.encode([choice.reference for choice in choices])
         return [
@@ -72,15 +72,15 @@ class T5Ranker(Ranker[RankedInputs]):
     @torch.inference_mode()
     def decode(self, batch: Sequence[RankedInputs]) -> list[list[Fill]]:
         """The chosen options of each pair."""
-        task = self._infiller.task
+        request = self._infiller.request
         # The decoder keeps references of similar length together.
         order = sorted(range(len(batch)), key=lambda i: batch[i].tokens)
         ordered = [batch[i] for i in order]
         choices = [each.choice for each in ordered]
         forcing = self._infiller.forcing([each.inputs for each in ordered])
-        scores = forced(forcing, [c.tokens for c in choices], self._infiller.stops, task)
+        scores = forced(forcing, [c.tokens for c in choices], self._infiller.stops, request)
         fills: list[list[Fill]] = [[]] * len(batch)
-        ranking = task.ranking or self.own
-        for i, found in zip(order, chosen(scores, choices, task.decoding, ranking), strict=True):
+        ranking = request.ranking or self.own
+        for i, found in zip(order, chosen(scores, choices, request.decoding, ranking), strict=True):
             fills[i] = found
         return fills

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pipeline.infill.decoder import COMPACT_AT, Lockstep
 from pipeline.infill.decoding import Limits, Trace
-from pipeline.infill.synchronize import Scored, Scores, Synchronizer
+from pipeline.infill.synchronize import ScoredTokens, Scores, Synchronizer
 
 Pick = Callable[[int, Tensor], Tensor]
 """Tokens ``[rows, k]`` for the hypotheses from the given one on, of fused scores ``[rows, V]``."""
@@ -94,7 +94,7 @@ class Chooser:
     stops: tuple[int, ...]
     one_stop: bool = False
 
-    def choose(self, state: Lockstep, states: Tensor, short: Tensor, pick: Pick) -> Scored:
+    def choose(self, state: Lockstep, states: Tensor, short: Tensor, pick: Pick) -> ScoredTokens:
         """Tokens with their log-probabilities, ``[hypotheses, k]``.
 
         Args:
@@ -103,14 +103,16 @@ class Chooser:
             short: which hypotheses may not end yet, ``[hypotheses]``.
             pick: chooses tokens by the fused scores.
         """
-        found: list[Scored] = []
+        found: list[ScoredTokens] = []
         for first, logits in score_blocks(state, states.flatten(1, 2)):
             may_not = short[first : first + logits.shape[1]]
             found.append(self._of_block(logits, may_not, partial(pick, first)))
         kinds = zip(*(each.kinds for each in found), strict=True)
-        return Scored(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
+        return ScoredTokens(torch.cat([each.tokens for each in found]), list(map(torch.cat, kinds)))
 
-    def _of_block(self, logits: Tensor, short: Tensor, pick: Callable[[Tensor], Tensor]) -> Scored:
+    def _of_block(
+        self, logits: Tensor, short: Tensor, pick: Callable[[Tensor], Tensor]
+    ) -> ScoredTokens:
         scores = self.synchronizer.join(*logits)
         # Of one context these may be its logits themselves, which must stay.
         fused = scores.fused if len(logits) > 1 else scores.fused.clone()
@@ -141,7 +143,9 @@ class _Record:
         self._lengths = torch.zeros(shape[1:], dtype=torch.long, device=device)
         self._broken = torch.zeros(shape[1:], dtype=torch.bool, device=device)
 
-    def add(self, step: int, live: Tensor, scored: Scored, goes_on: Tensor, broken: Tensor) -> None:
+    def add(
+        self, step: int, live: Tensor, scored: ScoredTokens, goes_on: Tensor, broken: Tensor
+    ) -> None:
         """One token more for the live references where the fill goes on, ``[live, fills]``."""
         self._tokens[step, live] = scored.tokens.view(goes_on.shape)
         for kind, each in zip(self._scores, scored.kinds, strict=True):

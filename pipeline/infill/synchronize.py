@@ -12,7 +12,7 @@ _TINY = 1e-20
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredTokens:
     """Chosen tokens with ``kinds`` of log-probabilities, all of one shape.
 
     The first kind is under the softmax of the synchronized scores, the others under S′(1) and, with
@@ -39,7 +39,7 @@ class Scores:
     fused: Tensor
     contexts: Sequence[Tensor]
 
-    def of(self, tokens: Tensor, normalizers: Sequence[Tensor] = ()) -> Scored:
+    def of(self, tokens: Tensor, normalizers: Sequence[Tensor] = ()) -> ScoredTokens:
         """Log-probabilities of some tokens at each place, ``[places, k]``.
 
         Args:
@@ -49,7 +49,7 @@ class Scores:
         kinds = (self.fused, *self.contexts)
         known = normalizers or [each.logsumexp(-1, keepdim=True) for each in kinds]
         found = [each.gather(-1, tokens) - z for each, z in zip(kinds, known, strict=True)]
-        return Scored(tokens, found)
+        return ScoredTokens(tokens, found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def _place(name: object) -> Path:
     return Path("data", name) if isinstance(name, str) and is_plain_name(name) else Path("data")
 
 
-class Ingest(Settings):
+class IngestSettings(Settings):
     """Read a treebank or raw text into sentences.parquet and print its counts."""
 
     stage: ClassVar[str] = "ingest"

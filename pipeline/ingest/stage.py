@@ -32,7 +32,7 @@ from pipeline.core.types import (
 )
 from pipeline.ingest.draws import SMALLEST, Draw, Size, draw, drawable
 from pipeline.ingest.readers import READERS, more_text, unlabelled
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.text.natural import join_words
 
 ALGORITHM = 1
@@ -42,7 +42,7 @@ _TABLE_1 = {"genia", "ptb", "ptb-ext"}  # the paper's corpora
 _MIN_WORDS = 10  # footnote 3; preparse has it as a setting
 
 
-def run(settings: Ingest) -> None:
+def run(settings: IngestSettings) -> None:
     """Read ``settings.source`` and write ``settings.out``.
 
     Nothing is written before everything has been read and drawn, so an error leaves no trace. The counts
@@ -96,7 +96,7 @@ def _require_files(source: Path) -> None:
         raise InputError("no file in this folder", path=source, remedy="is it the right one?")
 
 
-def _fingerprint(settings: Ingest) -> Fingerprint:
+def _fingerprint(settings: IngestSettings) -> Fingerprint:
     """What the files are made of but for the source, which is read again whenever ingest runs."""
     apart = {"source", "out", "split_lists", "licenses", "largest_unpacked", "unlabelled"}
     return Fingerprint(
@@ -106,7 +106,7 @@ def _fingerprint(settings: Ingest) -> Fingerprint:
     )
 
 
-def _write_text(settings: Ingest, sentences: list[Sentence]) -> int:
+def _write_text(settings: IngestSettings, sentences: list[Sentence]) -> int:
     """Write the raw text that language models may learn from; returns the number of its lines.
 
     Held-out sentences, on which models are later judged, are not taken from the corpus; a short one
@@ -147,7 +147,7 @@ def _why(tally: Tally) -> str:
     return f"; refused: {'; '.join(reasons)}" if reasons else ""
 
 
-def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size], Draw]:
+def _draws(sentences: list[Sentence], settings: IngestSettings) -> dict[tuple[int, Size], Draw]:
     """Draws by (seed, size); none at all from a corpus without coordination.
 
     Where nobody has named sizes and the usual ones are too large, all that there is is drawn.
@@ -163,7 +163,7 @@ def _draws(sentences: list[Sentence], settings: Ingest) -> dict[tuple[int, Size]
     return {(s, n): draw(ids, n, s, settings.validation) for s in settings.seeds for n in sizes}
 
 
-def _enough(ids: Sequence[str], size: int, settings: Ingest) -> bool:
+def _enough(ids: Sequence[str], size: int, settings: IngestSettings) -> bool:
     return len(ids) >= size + (settings.validation or size // 5)
 
 
@@ -218,7 +218,7 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
 
 
 def _show(
-    settings: Ingest,
+    settings: IngestSettings,
     counts: dict[str, Any],
     tallies: dict[str, Tally],
     draws: dict[tuple[int, Size], Draw],

@@ -31,7 +31,7 @@ _TOKENIZER = "tokenizer.json"
 _LONGEST = 200  # characters of what pip says
 
 
-class Record(TypedDict):
+class CheckpointRecord(TypedDict):
     """The form of ``checkpoint.json``: ``source`` is what was asked for, ``files`` are digests."""
 
     name: str
@@ -81,7 +81,7 @@ def fetch(name: str, checkpoint: Checkpoint, origin: Origin, out: Path) -> bool:
             for file in (*checkpoint.weights, *checkpoint.files):
                 shutil.copyfile(found / file, folder / file)
             _read_whole(folder / _TOKENIZER)
-            record: Record = {
+            record: CheckpointRecord = {
                 "name": name,
                 "origin": origin,
                 "source": source,
@@ -97,8 +97,8 @@ def _fault(name: str, checkpoint: Checkpoint, folder: Path) -> str | None:
     """Why a folder is not what ``fetch`` made of the checkpoint, or None if it is."""
     if not (folder / CHECKPOINT_RECORD).is_file():
         return f"it has no {CHECKPOINT_RECORD}"
-    record: Record = read_json(
-        folder / CHECKPOINT_RECORD, Record, remedy="remove the folder, and fetch it again"
+    record: CheckpointRecord = read_json(
+        folder / CHECKPOINT_RECORD, CheckpointRecord, remedy="remove the folder, and fetch it again"
     )
     if record["name"] != name:
         return f"it is {record['name']}"

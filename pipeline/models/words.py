@@ -31,7 +31,7 @@ _KEPT = 1 << 14  # sentences remembered: training asks for the same ones again a
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedSentence:
     """A sentence as the encoder reads it: subword ``ids`` and ``last``, each word's last subword."""
 
     ids: tuple[int, ...]
@@ -49,9 +49,9 @@ class WordEncoding:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, positions: int) -> None:
         self.tokenizer = tokenizer
         self.positions = positions
-        self._kept: dict[tuple[str, ...], Encoded] = {}
+        self._kept: dict[tuple[str, ...], EncodedSentence] = {}
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[EncodedSentence]:
         """Tokenize sentences of words, of any length; recent ones are remembered.
 
         Raises:
@@ -68,7 +68,7 @@ class WordEncoding:
 
     def batches(
         self, sentences: Iterable[tuple[str, ...]], budget: int
-    ) -> Iterator[list[tuple[tuple[str, ...], Encoded]]]:
+    ) -> Iterator[list[tuple[tuple[str, ...], EncodedSentence]]]:
         """Cut what the encoder can read into batches, shortest sentences first.
 
         A batch has at most ``budget`` subwords, padding included, or is one sentence. Which
@@ -76,7 +76,7 @@ class WordEncoding:
         """
         asked = list(sentences)
         encoded = zip(asked, self.encode(asked), strict=True)
-        batch: list[tuple[tuple[str, ...], Encoded]] = []
+        batch: list[tuple[tuple[str, ...], EncodedSentence]] = []
         for pair in sorted(encoded, key=lambda pair: len(pair[1].ids)):
             if not self.fits(pair[1]):
                 break
@@ -92,7 +92,7 @@ class WordEncoding:
         """Drop remembered sentences, where none is expected to come again."""
         self._kept.clear()
 
-    def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+    def _tokenize(self, sentences: Sequence[Sequence[str]]) -> list[EncodedSentence]:
         if not sentences:
             return []
         output = self.tokenizer(
@@ -106,10 +106,10 @@ class WordEncoding:
 
     def _checked(
         self, words: Sequence[str], ids: Sequence[int], word_of: Sequence[int | None]
-    ) -> Encoded:
+    ) -> EncodedSentence:
         last = {word: place for place, word in enumerate(word_of) if word is not None}
         if len(last) == len(words):
-            return Encoded(tuple(ids), tuple(last[index] for index in range(len(words))))
+            return EncodedSentence(tuple(ids), tuple(last[index] for index in range(len(words))))
         unknown = self.tokenizer.unk_token
         lost = [index for index in range(len(words)) if index not in last]
         if unknown is None or all(words[index] == unknown for index in lost):
@@ -120,7 +120,7 @@ class WordEncoding:
         mended = [unknown if index in lost else word for index, word in enumerate(words)]
         return self._tokenize([mended])[0]
 
-    def fits(self, encoded: Encoded) -> bool:
+    def fits(self, encoded: EncodedSentence) -> bool:
         """Whether the encoder can read the sentence whole."""
         return len(encoded.ids) <= self.positions
 
@@ -140,7 +140,10 @@ def pass_cost(width: int, *, learning: bool) -> int:
 
 
 def represent(
-    encoder: nn.Module, encoding: WordEncoding, batch: Sequence[Encoded], device: torch.device
+    encoder: nn.Module,
+    encoding: WordEncoding,
+    batch: Sequence[EncodedSentence],
+    device: torch.device,
 ) -> Tensor:
     """Encode sentences, on a CPU in groups of similar length.
 

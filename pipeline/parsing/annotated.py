@@ -22,7 +22,7 @@ from pipeline.core.draws import draw_name, every_draw
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.models.annotated import annotation_of_model
-from pipeline.parsing.card import LEARNED, Card, Learned, learned_from, parser_identity
+from pipeline.parsing.card import LEARNED, Learned, ParserCard, learned_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
 from pipeline.parsing.training import MODEL
 
@@ -89,7 +89,7 @@ def annotation_of_parser(folder: Path) -> Annotation:
     Raises:
         InputError: there is no parser, or a file beside it is not as its card says.
     """
-    card: dict[str, Any] = read_json(folder / CARD, Card, remedy=REMEDY)
+    card: dict[str, Any] = read_json(folder / CARD, ParserCard, remedy=REMEDY)
     if "annotation" in card:
         return from_json(card["annotation"])
     if "files" not in card:

@@ -32,7 +32,7 @@ class _Training(TypedDict, total=False):
     taught: Count
 
 
-class Card(TypedDict):
+class ParserCard(TypedDict):
     """What is read of ``parser.json``."""
 
     source: PlaceName
@@ -109,18 +109,18 @@ def is_taught(folder: Path) -> bool:
     return bool(card and (card["training"] or {}).get("taught"))
 
 
-def _trained(folder: Path) -> tuple[Path, Card | None]:
+def _trained(folder: Path) -> tuple[Path, ParserCard | None]:
     """Where the parser of a folder was trained, the folder itself or a lender's, and the card there.
 
     No card: it is a ready one.
     """
-    card: Card = read_json(folder / CARD, Card, remedy=REMEDY)
+    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
     if "files" in card:
         return folder, card
     place = Path(card["source"]).parent
     if not card["source"].endswith(".pt") or not (place / CARD).is_file():
         return folder, None
-    lender: Card = read_json(place / CARD, Card, remedy=REMEDY)
+    lender: ParserCard = read_json(place / CARD, ParserCard, remedy=REMEDY)
     return place, lender
 
 
@@ -154,7 +154,7 @@ def loaded_from(folder: Path, *, lent: bool = False) -> str:
         InputError: preparse has not run, or the card names what it may not.
         ModelError: it took the treebank's own trees.
     """
-    card = read_json(folder / CARD, Card, remedy=REMEDY)
+    card = read_json(folder / CARD, ParserCard, remedy=REMEDY)
     source = str(card["source"])
     if source == TREEBANK:
         raise ModelError(
@@ -211,12 +211,12 @@ def tagger_sum(folder: Path) -> str | None:
     Raises:
         InputError: preparse has not run.
     """
-    card = read_json(folder / CARD, Card, remedy=REMEDY)
+    card = read_json(folder / CARD, ParserCard, remedy=REMEDY)
     source = str(card["source"])
     place = folder if "files" in card else Path(source).parent
     if not source.endswith(".pt") or not all((place / name).is_file() for name in (CARD, TAGGER)):
         return None
-    own = read_json(place / CARD, Card, remedy=REMEDY)
+    own = read_json(place / CARD, ParserCard, remedy=REMEDY)
     read = (own["training"] or {}).get("tags") == "treebank"
     return None if read else sha256_of(place / TAGGER)
 

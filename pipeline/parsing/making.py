@@ -17,7 +17,7 @@ from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
-from pipeline.parsing.card import LEARNED, Card, Learned
+from pipeline.parsing.card import LEARNED, Learned, ParserCard
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.tagging import TAGGER, train_tagger
@@ -111,7 +111,7 @@ def ensure_trained(
         output.finish(
             files | beside, facts | tagged | {"annotation": as_json(annotated(train, dev))}
         )
-    return dict(read_json(folder / CARD, Card, remedy=REMEDY))
+    return dict(read_json(folder / CARD, ParserCard, remedy=REMEDY))
 
 
 def _write_beside(

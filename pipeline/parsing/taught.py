@@ -23,7 +23,7 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_candidates
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import Card, corpus_parser, loaded_from, parser_identity
+from pipeline.parsing.card import ParserCard, corpus_parser, loaded_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
 
 
@@ -52,7 +52,7 @@ class Taught:
         """
         shards = [sha256_of(path) for path in self._shards()]
         loaded_from(self.teacher)
-        teacher = parser_identity(read_json(self.teacher / CARD, Card, remedy=REMEDY))
+        teacher = parser_identity(read_json(self.teacher / CARD, ParserCard, remedy=REMEDY))
         # A package that stanza has yet to load has no digest.
         return {"also": digest_of(shards), "teacher": str(teacher["sha256"] or teacher["name"])}
 

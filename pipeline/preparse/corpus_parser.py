@@ -20,12 +20,12 @@ from pipeline.parsing.labelled import LabelledParser
 from pipeline.parsing.making import ALGORITHM, ENCODERS, ensure_trained
 from pipeline.parsing.parser import CARD
 from pipeline.parsing.taught import Taught
-from pipeline.preparse.settings import LABELLED, TRAIN, Preparse
+from pipeline.preparse.settings import LABELLED, TRAIN, PreparseSettings
 
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: Preparse, gold: Callable[[], Annotation]) -> dict[str, Any]:
+def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) -> dict[str, Any]:
     """Make the corpus's parser, unless the one that is there was made from the same inputs.
 
     Args:
@@ -62,7 +62,7 @@ def ensure_parser(settings: Preparse, gold: Callable[[], Annotation]) -> dict[st
     )  # fmt: skip
 
 
-def _taught(settings: Preparse) -> Taught | None:
+def _taught(settings: PreparseSettings) -> Taught | None:
     """What the parser is to learn from another one, by the names that were given."""
     if settings.also is None or settings.teacher is None or settings.labelled is None:
         return None
@@ -70,7 +70,7 @@ def _taught(settings: Preparse) -> Taught | None:
     return Taught(settings.also, parser_folder(settings.corpus, named))
 
 
-def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:
+def _fingerprint(settings: PreparseSettings, encoder: str | None) -> Fingerprint:
     fields = {"min_words", "seed", "tags", "threads"}
     fields |= {"parser_epochs", "parser_hidden", "parser_trees"}
     inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
@@ -90,7 +90,7 @@ def _fingerprint(settings: Preparse, encoder: str | None) -> Fingerprint:
     )
 
 
-def _examples(settings: Preparse) -> tuple[list[Sentence], list[Sentence]]:
+def _examples(settings: PreparseSettings) -> tuple[list[Sentence], list[Sentence]]:
     """Training trees outside U, so that the trees of U are predictions; and trees to score on.
 
     Of a draw that is named the labelled and validation sentences are left out.

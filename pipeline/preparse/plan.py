@@ -17,7 +17,7 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 
 _Wanted = Callable[[Sentence], bool]
 
@@ -45,7 +45,7 @@ class ParsePlan:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
+def unlabelled_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
     """The sentences of U (§5.1), in their order.
 
     Raises:
@@ -74,7 +74,7 @@ def unlabelled_plan(source: Path, settings: Preparse) -> ParsePlan:
     return ParsePlan(TREES_FOLDER, "unlabelled sentences", wanted, rows, sizes, fields, left_out)
 
 
-def coordinated_plan(source: Path, settings: Preparse) -> ParsePlan:
+def coordinated_plan(source: Path, settings: PreparseSettings) -> ParsePlan:
     """``settings.coordinated`` training sentences outside U with one of the five coordinators.
 
     Raw text has them too: it is in U only where it holds no coordinator.

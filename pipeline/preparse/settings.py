@@ -14,7 +14,7 @@ LABELLED, TRAIN = "labelled", "train"
 _LABELLED_EPOCHS = 30  # over L's few trees; beside more trees the usual number will do
 
 
-class Preparse(ParserSettings):
+class PreparseSettings(ParserSettings):
     """Parse the unlabelled sentences U into constituency trees."""
 
     stage: ClassVar[str] = "preparse"

@@ -25,7 +25,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
 from pipeline.executor.monitor import Store
-from pipeline.executor.run import Make, OnBatch, Report, run_units
+from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder
 from pipeline.parsing.annotated import annotation_of_parser, gold_part
 from pipeline.parsing.card import TREEBANK, corpus_parser, parser_identity, tagger_sum
@@ -34,7 +34,7 @@ from pipeline.parsing.parser import Parser, tags_to_write
 from pipeline.preparse.corpus_parser import ensure_parser
 from pipeline.preparse.learned import show_learned
 from pipeline.preparse.plan import ParsePlan, coordinated_plan, unlabelled_plan
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.text.trees import leaves, one_line, parse_tree
 
 ALGORITHM = 3
@@ -48,7 +48,7 @@ _POOR = 0.2
 """A trained parser's F1 below which hardly any of its constituents is one."""
 
 
-def run(settings: Preparse) -> None:
+def run(settings: PreparseSettings) -> None:
     """Write ``trees/``, ``coordinated/``, ``preparse.json`` and ``parser/`` into the corpus folder.
 
     With a name only trees of U are written, to a folder of their own with their ``preparse.json``, and their
@@ -97,14 +97,14 @@ def run(settings: Preparse) -> None:
 
 
 def _parse(
-    settings: Preparse,
+    settings: PreparseSettings,
     card: Mapping[str, Any],
     plan: ParsePlan,
     worker: launch.Worker,
     *,
     store: Store,
     parser: Callable[[], Parser | None],
-) -> tuple[Tally, Report] | None:
+) -> tuple[Tally, RunReport] | None:
     """Make the units of one plan; returns what came of them to worker 0.
 
     Raises:
@@ -146,14 +146,14 @@ def _parse(
     return tally, report
 
 
-def _mark_empty(settings: Preparse, source: Path) -> None:
+def _mark_empty(settings: PreparseSettings, source: Path) -> None:
     """A folder of coordinated sentences that says there are none: DVC wants every output."""
     with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
         manifest = {"inputs": {"sentences": sha256_of(source)}, "settings": {"coordinated": 0}}
         write_json(folder / MANIFEST, manifest | {"shards": []})
 
 
-def _parser_card(settings: Preparse, plans: Sequence[ParsePlan]) -> dict[str, Any]:
+def _parser_card(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> dict[str, Any]:
     """The corpus's parser, made if it must be, by one process for all."""
     folder = parser_folder(settings.corpus, settings.named)
 
@@ -164,7 +164,7 @@ def _parser_card(settings: Preparse, plans: Sequence[ParsePlan]) -> dict[str, An
 
 
 def _annotation(
-    settings: Preparse, card: Mapping[str, Any], plans: Sequence[ParsePlan]
+    settings: PreparseSettings, card: Mapping[str, Any], plans: Sequence[ParsePlan]
 ) -> Annotation:
     """What people had annotated for the trees of some plans."""
     if card["source"] == TREEBANK:
@@ -172,7 +172,7 @@ def _annotation(
     return annotation_of_parser(parser_folder(settings.corpus, settings.named))
 
 
-def _gold(settings: Preparse, plans: Sequence[ParsePlan]) -> Annotation:
+def _gold(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> Annotation:
     """The record of the treebank's own trees of the sentences of some plans."""
     source = settings.corpus / SENTENCES_FILE
     return joined(
@@ -185,7 +185,9 @@ def _gold(settings: Preparse, plans: Sequence[ParsePlan]) -> Annotation:
     )
 
 
-def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -> Fingerprint:
+def _fingerprint(
+    settings: PreparseSettings, card: Mapping[str, Any], plan: ParsePlan
+) -> Fingerprint:
     """Everything the trees depend on."""
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
     inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
@@ -203,7 +205,7 @@ def _fingerprint(settings: Preparse, card: Mapping[str, Any], plan: ParsePlan) -
 
 
 def _finish(
-    settings: Preparse,
+    settings: PreparseSettings,
     card: Mapping[str, Any],
     tallies: Sequence[Tally],
     plans: Sequence[ParsePlan],

@@ -27,7 +27,7 @@ from pipeline.models.language_models import logits_at
 from pipeline.models.optim import decay_groups
 from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
 from pipeline.pretrain.corruption import IGNORED
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def pretrain(
     training: Sequence[Any],
     validation: Sequence[Any],
     *,
-    settings: Pretrain,
+    settings: PretrainSettings,
     device: Accelerator,
     checkpoints: Checkpoints | None = None,
     made_by: Mapping[str, Any] | None = None,
@@ -214,7 +214,7 @@ class _Run:
         self,
         model: PreTrainedModel,
         objective: Objective,
-        settings: Pretrain,
+        settings: PretrainSettings,
         device: Accelerator,
         body_share: float,
     ) -> None:

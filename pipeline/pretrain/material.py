@@ -33,8 +33,8 @@ from pipeline.models.loading import length_limit, load_tokenizer
 from pipeline.pretrain.batches import Objective
 from pipeline.pretrain.raw_text import REASONS, Overlap, Prepared, prepare, prepared_in
 from pipeline.pretrain.recipes import RECIPES
-from pipeline.pretrain.settings import Pretrain
-from pipeline.pretrain.token_store import Selection, TokenStore, build_store, packed
+from pipeline.pretrain.settings import PretrainSettings
+from pipeline.pretrain.token_store import SelectedTexts, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import read_twins
 from pipeline.text.unpacking import Allowance
 
@@ -45,7 +45,7 @@ _TOKENIZER = "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class PretrainingMaterial:
     """``objective`` hides parts of ``training`` and ``validation``, which are ``unit``.
 
     ``tokenizer`` is the base's, or was trained here; ``tally`` counts units kept and refused, by
@@ -72,7 +72,7 @@ def held_out_sentences(corpus: Path) -> Overlap | None:
     return Overlap(s.words for s in read_sentences(path) if s.split != "train")
 
 
-def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared:
+def read_text(settings: PretrainSettings, folder: Path, device: Accelerator) -> Prepared:
     """The corpus's own raw text and the settings' ``texts``, filtered, in a working file.
 
     Raises:
@@ -89,8 +89,8 @@ def read_text(settings: Pretrain, folder: Path, device: Accelerator) -> Prepared
 
 
 def text_material(
-    settings: Pretrain, prepared: Prepared, base: LanguageModel | None, device: Accelerator
-) -> Material:
+    settings: PretrainSettings, prepared: Prepared, base: LanguageModel | None, device: Accelerator
+) -> PretrainingMaterial:
     """Tokens of the prepared text, an own tokenizer where there is no base, and what is hidden.
 
     Raises:
@@ -116,11 +116,11 @@ def text_material(
     if (settings.corpus / SENTENCES_FILE).is_file():  # else there was no split to compare with
         counts = prepared.noted + prepared.tally.refused
         overlap = {reason: counts[reason] for reason in REASONS if counts[reason]}
-    return Material(
+    return PretrainingMaterial(
         tokenizer=tokenizer,
         objective=objective,
-        training=Selection(texts, training),
-        validation=Selection(texts, validation),
+        training=SelectedTexts(texts, training),
+        validation=SelectedTexts(texts, validation),
         unit="sentences",
         tally=tally,
         overlap=overlap,
@@ -128,7 +128,7 @@ def text_material(
     )
 
 
-def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
+def _parted(texts: int, own: int, settings: PretrainSettings) -> tuple[Any, Any]:
     """Indices to learn from, the corpus's own ``repeat`` times, and those held out of its own."""
     measured = own or texts  # where there is no own text, some of the other is held out
     held = np.zeros(measured, dtype=bool)
@@ -140,7 +140,7 @@ def _parted(texts: int, own: int, settings: Pretrain) -> tuple[Any, Any]:
     return np.concatenate([np.tile(kept, times), more]), np.flatnonzero(held)
 
 
-def say_overlap(material: Material, settings: Pretrain) -> None:
+def say_overlap(material: PretrainingMaterial, settings: PretrainSettings) -> None:
     """Says how many raw sentences hold a dev or test sentence, and what was done about it."""
     found = material.overlap
     if found is None:
@@ -153,7 +153,7 @@ def say_overlap(material: Material, settings: Pretrain) -> None:
         table("dev or test in raw text", ("how", "sentences"), list(found.items()))
 
 
-def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenizerBase:
+def _new_tokenizer(settings: PretrainSettings, prepared: Prepared) -> PreTrainedTokenizerBase:
     # Weighted as an epoch is, or a narrow field's words would be spelt in pieces of everyday ones.
     repeat = settings.repeat if prepared.total > prepared.own else 1
     sample = prepared.sample(_TOKENIZER_SENTENCES, repeat)
@@ -162,7 +162,7 @@ def _new_tokenizer(settings: Pretrain, prepared: Prepared) -> PreTrainedTokenize
 
 
 def _objective(
-    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
+    settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
 ) -> tuple[Objective, int]:
     """What to learn, and the most tokens a sentence may have for it."""
     limit = _most_tokens(settings, tokenizer, base)
@@ -170,14 +170,14 @@ def _objective(
 
 
 def _most_tokens(
-    settings: Pretrain, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
+    settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase, base: LanguageModel | None
 ) -> int:
     """Tokens of a sequence: what the settings ask for, as far as the model takes it."""
     most = length_limit(base[0].config, tokenizer) if base else int(tokenizer.model_max_length)
     return min(settings.max_length, most)
 
 
-def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
+def twin_material(settings: PretrainSettings, base: LanguageModel) -> PretrainingMaterial:
     """Twins of the corpus's parsed coordinations; those of the last sentences are held out.
 
     Raises:
@@ -199,7 +199,7 @@ def twin_material(settings: Pretrain, base: LanguageModel) -> Material:
     # A sentence's twins stay together: one shows what the other hides.
     while 0 < start < len(twins.items) and twins.sentences[start] == twins.sentences[start - 1]:
         start -= 1
-    return Material(
+    return PretrainingMaterial(
         tokenizer=tokenizer,
         objective=RECIPES[settings.family].of_twins(tokenizer, base),
         training=twins.items[:start],

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from pipeline.core.errors import SettingsError
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.token_store import Text, lengths_of
 from pipeline.text.word_vectors import ppmi_svd
 
@@ -47,8 +47,8 @@ _FIRMNESS = 5.0  # of T5's heads: what is added to their scores there
 
 
 def new_model(
-    make: Callable[[Pretrain, PreTrainedTokenizerBase], PreTrainedModel],
-    settings: Pretrain,
+    make: Callable[[PretrainSettings, PreTrainedTokenizerBase], PreTrainedModel],
+    settings: PretrainSettings,
     tokenizer: PreTrainedTokenizerBase,
     training: Sequence[Text],
 ) -> PreTrainedModel:
@@ -72,7 +72,7 @@ def new_model(
     return model
 
 
-def new_bert(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> BertForMaskedLM:
+def new_bert(settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase) -> BertForMaskedLM:
     """A BERT with random weights drawn from torch's global generator.
 
     A small model with little text spends most of it on learning where to attend. It learns sooner
@@ -137,7 +137,9 @@ def _look_to_neighbours(attention: Any, heads: int) -> None:
         key[rows] = _SHARPNESS * query[rows] @ turn
 
 
-def new_t5(settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> T5ForConditionalGeneration:
+def new_t5(
+    settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase
+) -> T5ForConditionalGeneration:
     """A T5 (the original: ReLU, tied embeddings) with random weights from torch's generator.
 
     Its heads, too, look at the neighbouring tokens from the beginning: 400 updates on the miniature

@@ -14,7 +14,7 @@ from pipeline.models.tokenizers import train_unigram, train_wordpiece
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, Objective
 from pipeline.pretrain.corruption import Spans
 from pipeline.pretrain.new_model import new_bert, new_t5
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.twin_objective import TwinMasks, TwinSpans
 
 
@@ -34,13 +34,15 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def new_model(self, settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    def new_model(
+        self, settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase
+    ) -> PreTrainedModel:
         """A model with random weights from torch's global generator."""
 
     @abstractmethod
     def of_text(
         self,
-        settings: Pretrain,
+        settings: PretrainSettings,
         tokenizer: PreTrainedTokenizerBase,
         base: LanguageModel | None,
         limit: int,
@@ -59,7 +61,7 @@ class Recipe(ABC):
         """What is hidden of twins, which ``twin_objective`` has encoded."""
 
 
-def _spans(settings: Pretrain, density: float, mean: float) -> Spans:
+def _spans(settings: PretrainSettings, density: float, mean: float) -> Spans:
     """Hidden runs of words, of the lengths that the settings ask for."""
     return Spans(
         lengths=settings.span_lengths, density=density, mean=mean, longest=settings.longest_span
@@ -75,13 +77,15 @@ class MaskedWords(Recipe):
         """WordPiece."""
         return train_wordpiece(texts, vocab_size, max_length)
 
-    def new_model(self, settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    def new_model(
+        self, settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase
+    ) -> PreTrainedModel:
         """A small BERT."""
         return new_bert(settings, tokenizer)
 
     def of_text(
         self,
-        settings: Pretrain,
+        settings: PretrainSettings,
         tokenizer: PreTrainedTokenizerBase,
         base: LanguageModel | None,
         limit: int,
@@ -110,13 +114,15 @@ class CorruptedSpans(Recipe):
         """Unigram, with sentinels."""
         return train_unigram(texts, vocab_size, max_length)
 
-    def new_model(self, settings: Pretrain, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
+    def new_model(
+        self, settings: PretrainSettings, tokenizer: PreTrainedTokenizerBase
+    ) -> PreTrainedModel:
         """A small T5."""
         return new_t5(settings, tokenizer)
 
     def of_text(
         self,
-        settings: Pretrain,
+        settings: PretrainSettings,
         tokenizer: PreTrainedTokenizerBase,
         base: LanguageModel | None,
         limit: int,

@@ -14,7 +14,7 @@ from pipeline.core.settings import (
 from pipeline.text.unpacking import Size
 
 
-class Pretrain(Settings):
+class PretrainSettings(Settings):
     """Train or continue a masked LM (bert) or a text-infilling LM (t5)."""
 
     stage: ClassVar[str] = "pretrain"

@@ -28,7 +28,7 @@ from pipeline.models.loading import READY, identity, load_config, locate
 from pipeline.models.masked_head import set_frequencies
 from pipeline.pretrain.loop import Course, accelerator, dtype_of, pretrain
 from pipeline.pretrain.material import (
-    Material,
+    PretrainingMaterial,
     read_text,
     say_overlap,
     text_material,
@@ -36,7 +36,7 @@ from pipeline.pretrain.material import (
 )
 from pipeline.pretrain.new_model import new_model
 from pipeline.pretrain.recipes import RECIPES
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.token_store import lengths_of
 from pipeline.text.word_vectors import token_counts
 
@@ -47,7 +47,7 @@ finished model is then trained again. A checkpoint is still used, and the run co
 _KEEP = 2  # checkpoints
 
 
-def run(settings: Pretrain) -> None:
+def run(settings: PretrainSettings) -> None:
     """Write ``CORPUS/models/LM/seed-SEED/``: a checkpoint, or ``ready.json`` naming a ready one.
 
     A run that was killed goes on from its last checkpoint, below ``CORPUS/.pretrain``. A model made
@@ -86,11 +86,11 @@ def _require_untrained(out: Path) -> None:
         )  # fmt: skip
 
 
-def _train(settings: Pretrain, work: Path, out: Path) -> None:
+def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
     device = accelerator(settings.dtype)
     where = locate(settings.base, settings.corpus, settings.seed) if settings.base else None
     base, new_head = load_base(settings.family, where) if where else (None, False)
-    gather: Callable[[], Material]
+    gather: Callable[[], PretrainingMaterial]
     if settings.objective == "twins" and base:  # the settings see to a base
         if new_head:  # twins are too few to learn one from
             raise FAMILIES[settings.family].no_head(base[0], str(where))
@@ -137,7 +137,7 @@ def _train(settings: Pretrain, work: Path, out: Path) -> None:
 
 
 def _begin_bias(
-    model: PreTrainedModel, material: Material, where: str, device: Accelerator
+    model: PreTrainedModel, material: PretrainingMaterial, where: str, device: Accelerator
 ) -> None:
     """Begin a new head at the frequencies of the training text's tokens."""
     counts = token_counts(
@@ -155,7 +155,7 @@ _NEW_HEAD_SHARE = 0.2
 """Of a new head's learning rate: what the pretrained rest has, which must not be lost meanwhile."""
 
 
-def _body_share(settings: Pretrain, new_head: bool) -> float:
+def _body_share(settings: PretrainSettings, new_head: bool) -> float:
     """The learning rate of all but the head as a share of the head's."""
     if "body_learning_rate" not in settings.inert() and settings.body_learning_rate:
         return settings.body_learning_rate / settings.learning_rate
@@ -163,7 +163,7 @@ def _body_share(settings: Pretrain, new_head: bool) -> float:
 
 
 def _fingerprint(
-    settings: Pretrain, digest: str, where: str | None, device: Accelerator
+    settings: PretrainSettings, digest: str, where: str | None, device: Accelerator
 ) -> Fingerprint:
     """What the weights depend on; on ``machine`` only their last bits should depend."""
     return Fingerprint(
@@ -181,7 +181,7 @@ def _fingerprint(
     )
 
 
-def _annotation(settings: Pretrain) -> Annotation:
+def _annotation(settings: PretrainSettings) -> Annotation:
     """What people had annotated for the model: for twins, what the parser of their trees learned from."""
     parts: list[Part] = []
     if settings.base:
@@ -193,8 +193,8 @@ def _annotation(settings: Pretrain) -> Annotation:
 
 def _write(  # noqa: PLR0917 - a folder has many sides
     out: Path,
-    settings: Pretrain,
-    material: Material,
+    settings: PretrainSettings,
+    material: PretrainingMaterial,
     model: PreTrainedModel,
     course: Course,
     fingerprint: Fingerprint,

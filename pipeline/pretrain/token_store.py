@@ -77,10 +77,10 @@ class _Texts(Sequence[Text], ABC):
     @overload
     def __getitem__(self, index: int) -> Text: ...
     @overload
-    def __getitem__(self, index: slice) -> "Selection": ...
-    def __getitem__(self, index: int | slice) -> "Text | Selection":
+    def __getitem__(self, index: slice) -> "SelectedTexts": ...
+    def __getitem__(self, index: int | slice) -> "Text | SelectedTexts":
         if isinstance(index, slice):
-            return Selection(self, np.arange(len(self))[index])
+            return SelectedTexts(self, np.arange(len(self))[index])
         return self._at(range(len(self))[index])
 
     @abstractmethod
@@ -194,7 +194,7 @@ def lengths_of(texts: Sequence[Any]) -> NDArray[np.int64]:
     return np.array([len(text.ids) for text in texts], dtype=np.int64)
 
 
-class Selection(_Texts):
+class SelectedTexts(_Texts):
     """Some of ``texts`` in the order of ``indices``, which may repeat; nothing is copied."""
 
     def __init__(self, texts: Sequence[Text], indices: Sequence[int] | NDArray[np.integer]) -> None:

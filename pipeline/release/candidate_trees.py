@@ -304,12 +304,14 @@ class CandidateTrees(ExitStack):
         return self._folders.get(model)
 
     def _parser(self, folder: Path) -> "Parser | None":
-        from pipeline.parsing.card import Card, corpus_parser  # noqa: PLC0415 - as above
+        from pipeline.parsing.card import ParserCard, corpus_parser  # noqa: PLC0415 - as above
         from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
         if folder not in self._parsers:
             found = None
-            if (folder / CARD).is_file() and read_json(folder / CARD, Card)["source"] != TREEBANK:
+            if (folder / CARD).is_file() and read_json(folder / CARD, ParserCard)[
+                "source"
+            ] != TREEBANK:
                 found = corpus_parser(folder)
             self._parsers[folder] = found
         return self._parsers[folder]
@@ -324,7 +326,7 @@ def _replaced(corpus: Path, runs: Iterable[Mapping[str, Any]]) -> bool:
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:
     """The folders of a corpus's parsers, by what manifests of ``harvest`` call them."""
-    from pipeline.parsing.card import Card, parser_identity  # noqa: PLC0415 - as above
+    from pipeline.parsing.card import ParserCard, parser_identity  # noqa: PLC0415 - as above
     from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
     found = {}
@@ -333,7 +335,7 @@ def _parsers_of(corpus: Path) -> dict[str, Path]:
     for card in [parser_folder(corpus) / CARD, *chain.from_iterable(others)]:
         if not card.is_file():
             continue
-        known = parser_identity(read_json(card, Card))
+        known = parser_identity(read_json(card, ParserCard))
         found[f"{known['name']} sha256:{known['sha256']}"] = card.parent
     return found
 

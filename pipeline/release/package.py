@@ -29,7 +29,7 @@ from pipeline.corpus.licences import UNKNOWN, canonical, combined
 from pipeline.corpus.manifest import CHECKSUMS, FORMAT, read_sums
 from pipeline.corpus.rows import WITH_TREES, generations, read_accepted, read_rejects
 from pipeline.release.candidate_trees import CandidateTrees
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.shards import (
     CONFIGS,
     RELEASED,
@@ -49,7 +49,7 @@ def write_release(
     folder: Path,
     shards: Shards,
     survey: Survey,
-    settings: Release,
+    settings: ReleaseSettings,
     sources: Sequence[Mapping[str, Any]],
     *,
     source: Path | None = None,

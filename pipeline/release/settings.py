@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.core.settings import TREES_OF_HELP, Settings, TreesOf
 
 
-class Release(Settings):
+class ReleaseSettings(Settings):
     """Make a dataset repository of candidates: shards, card, manifest, checksums, licences."""
 
     stage: ClassVar[str] = "release"

@@ -23,14 +23,14 @@ from pipeline.release.package import (
     write_checksums,
     write_release,
 )
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.survey import declared, require_permission, survey
 
 ALGORITHM = 1
 """Raise it when a code change changes the rows made from the same inputs (tests/test_golden.py)."""
 
 
-def run(settings: Release) -> None:
+def run(settings: ReleaseSettings) -> None:
     """Write the release into ``settings.out``, whole or not at all.
 
     Raises:
@@ -73,7 +73,7 @@ def run(settings: Release) -> None:
     _print(settings, manifest, released)
 
 
-def _input(settings: Release) -> Shards:
+def _input(settings: ReleaseSettings) -> Shards:
     shards = find_shards(settings.candidates)
     if shards.kind == "file":
         raise InputError(
@@ -88,7 +88,7 @@ def _input(settings: Release) -> Shards:
     return shards
 
 
-def _licenses(settings: Release, found: Survey) -> dict[str, int]:
+def _licenses(settings: ReleaseSettings, found: Survey) -> dict[str, int]:
     """Rows by licence, with the declared one where they say unknown."""
     if settings.license is not None and not terms(settings.license).known:
         raise SettingsError(
@@ -100,7 +100,7 @@ def _licenses(settings: Release, found: Survey) -> dict[str, int]:
     return declared(found.licenses, settings.license)
 
 
-def _source(settings: Release, shards: Shards) -> Path | None:
+def _source(settings: ReleaseSettings, shards: Shards) -> Path | None:
     """The corpus folder of the source, if it is at hand and the rows are of it."""
     corpus = find_corpus(settings.candidates, settings.corpus)
     if corpus is None:
@@ -123,7 +123,7 @@ def _source(settings: Release, shards: Shards) -> Path | None:
     return corpus
 
 
-def _print(settings: Release, manifest: Mapping[str, Any], released: Survey) -> None:
+def _print(settings: ReleaseSettings, manifest: Mapping[str, Any], released: Survey) -> None:
     rows, shards = manifest["rows"], manifest["shards"]
     table(
         f"{manifest['name']} {manifest['version']} in {settings.out}",

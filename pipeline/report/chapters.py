@@ -35,7 +35,7 @@ from pipeline.report.sections import ExampleList, Part, Section
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ReportMaterial:
     """What a report is made from: everything read of one corpus folder.
 
     ``audit`` is None where there is none, and ``no_audit`` says why. ``generated`` are examples of each
@@ -66,7 +66,7 @@ class Material:
         return self.metrics.phrase(self.size)
 
 
-def accuracy(found: Material) -> Iterator[Part]:
+def accuracy(found: ReportMaterial) -> Iterator[Part]:
     """The findings, Table 2, and accuracies, gains and their intervals as a picture."""
     metrics, block = found.metrics, found.metrics.block(found.size)
     gains = metrics.gains(block)
@@ -77,7 +77,7 @@ def accuracy(found: Material) -> Iterator[Part]:
         yield Fact("missing.gains")
 
 
-def ablation(found: Material) -> Iterator[Part]:
+def ablation(found: ReportMaterial) -> Iterator[Part]:
     """Table 3 at every |L|, that of the report first, with what each variation changes."""
     name = "ablation"
     for size in sorted(found.metrics.sizes, key=lambda size: (size != found.size, size)):
@@ -88,7 +88,7 @@ def ablation(found: Material) -> Iterator[Part]:
         yield Fact("missing.ablation")
 
 
-def sizes(found: Material) -> Iterator[Part]:
+def sizes(found: ReportMaterial) -> Iterator[Part]:
     """Figure 4 and its numbers: accuracy and gain over |L|."""
     metrics = found.metrics
     if table := sizes_table(metrics):
@@ -102,7 +102,7 @@ def sizes(found: Material) -> Iterator[Part]:
         yield Fact("missing.sizes", size=metrics.label(found.size))
 
 
-def comparisons(found: Material) -> Iterator[Part]:
+def comparisons(found: ReportMaterial) -> Iterator[Part]:
     """Every comparison, and whether it is more than noise."""
     if table := comparisons_table(found.metrics):
         doubt = caveat(found.metrics)
@@ -111,18 +111,18 @@ def comparisons(found: Material) -> Iterator[Part]:
         yield Section(table.title, tables=[table])
 
 
-def criteria(found: Material) -> Iterator[Part]:
+def criteria(found: ReportMaterial) -> Iterator[Part]:
     """The field's four criteria."""
     table = criteria_table(found.metrics, found.size)
     yield Section(table.title, tables=[table], named=list(DEFINITIONS.items()))
 
 
-def training(found: Material) -> Iterator[Part]:
+def training(found: ReportMaterial) -> Iterator[Part]:
     """Acceptance, candidates read and learning curves."""
     return training_curves.training(found.runs, found.size, found.about, found.corpus)
 
 
-def annotations(found: Material) -> Iterator[Part]:
+def annotations(found: ReportMaterial) -> Iterator[Part]:
     """The audit of generation: shares of right annotations."""
     if not found.audit:
         if found.no_audit:
@@ -141,7 +141,7 @@ def annotations(found: Material) -> Iterator[Part]:
         )
 
 
-def filtering(found: Material) -> Iterator[Part]:
+def filtering(found: ReportMaterial) -> Iterator[Part]:
     """The audit of the filter: what it accepted against what it rejected."""
     if not found.audit:
         return
@@ -156,7 +156,7 @@ def filtering(found: Material) -> Iterator[Part]:
         yield Fact("missing.filter_audit")
 
 
-def generated(found: Material) -> Iterator[Part]:
+def generated(found: ReportMaterial) -> Iterator[Part]:
     """Candidates of each generation as they were made, with nobody's choice among them."""
     if found.generated:
         words = [Fact("examples.of_generations", seed=found.seed)]
@@ -165,7 +165,7 @@ def generated(found: Material) -> Iterator[Part]:
         yield Fact("missing.unfinished", folder=folder)
 
 
-def examples(found: Material) -> Iterator[Part]:
+def examples(found: ReportMaterial) -> Iterator[Part]:
     """What each system accepted and rejected, for people to judge."""
     if found.examples:
         words = [Fact("examples.of_systems", seed=found.seed), *found.judging]
@@ -173,7 +173,7 @@ def examples(found: Material) -> Iterator[Part]:
     yield from found.unshown
 
 
-def language_models(found: Material) -> Iterator[Part]:
+def language_models(found: ReportMaterial) -> Iterator[Part]:
     """What each language model is and read, how well it fills, and what its training took."""
     if found.models:
         yield Section("Language models", tables=model_tables(found.models))
@@ -182,13 +182,13 @@ def language_models(found: Material) -> Iterator[Part]:
         yield Fact("missing.models")
 
 
-def from_paper(found: Material) -> Iterator[Part]:
+def from_paper(found: ReportMaterial) -> Iterator[Part]:
     """Differences from the paper."""
     if facts := differences(found.corpus, found.runs):
         yield Section("What differs from the paper", facts=facts)
 
 
-def times(found: Material) -> Iterator[Part]:
+def times(found: ReportMaterial) -> Iterator[Part]:
     """Run times."""
     if table := provenance.times_table(found.corpus):
         yield _of(table)
@@ -196,7 +196,7 @@ def times(found: Material) -> Iterator[Part]:
         yield Fact("missing.times")
 
 
-def counts(found: Material) -> Iterator[Part]:
+def counts(found: ReportMaterial) -> Iterator[Part]:
     """Counts of the corpus and of generation, the settings, and all runs."""
     for table in (provenance.corpus_table(found.corpus), provenance.generation_table(found.corpus)):
         if table:
@@ -212,7 +212,7 @@ def counts(found: Material) -> Iterator[Part]:
             yield Fact("missing.card", file=name)
 
 
-CONTENTS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
+CONTENTS: Mapping[str, Callable[[ReportMaterial], Iterable[Part]]] = {
     "Accuracy": accuracy,
     "Ablation": ablation,
     "Sizes of L": sizes,

@@ -16,10 +16,10 @@ from pipeline.core.schema import CANDIDATES, SCORED
 from pipeline.core.types import Candidate, Span, bracketed
 from pipeline.report.audit import read_verdicts
 from pipeline.report.findings import better_generator
-from pipeline.report.judgements import Judgement, wilson
+from pipeline.report.judgements import HandJudgement, wilson
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, system_key, system_phrase
-from pipeline.report.sections import Example, ExampleList
+from pipeline.report.sections import ExampleList, ShownCandidate
 
 _OPEN, _CLOSE = "\x02", "\x03"  # cannot occur in XML text, and no tokenizer makes them
 _FILLS = pa.schema([CANDIDATES.field(name) for name in ("fill", "conjuncts", "reference")])
@@ -82,9 +82,9 @@ def _known(verdicts: Mapping[tuple[Path, str], str], folder: Path) -> dict[str, 
     return {name: verdict for (place, name), verdict in verdicts.items() if place == folder}
 
 
-def _example(candidate: Candidate, known: Mapping[str, str]) -> Example:
+def _example(candidate: Candidate, known: Mapping[str, str]) -> ShownCandidate:
     """A candidate with its conjuncts in brackets and the oracle's verdict, if there is one."""
-    return Example(
+    return ShownCandidate(
         candidate_id=candidate.candidate_id,
         label=candidate.label,
         pieces=marked(candidate.words, candidate.conjuncts, candidate.reference),
@@ -99,7 +99,7 @@ def example_lists(
     *,
     count: int,
     seed: int,
-    judgements: Mapping[str, Judgement],
+    judgements: Mapping[str, HandJudgement],
 ) -> tuple[list[ExampleList], list[Fact]]:
     """Examples of each system that filters at the main |L|, from its first run.
 
@@ -149,7 +149,7 @@ def example_lists(
     return found, missing
 
 
-def _judged(accepted: Sequence[Example], rejected: Sequence[Example]) -> Fact:
+def _judged(accepted: Sequence[ShownCandidate], rejected: Sequence[ShownCandidate]) -> Fact:
     """What people judged of one system's examples: (side, sensible, judged, 95 % interval) of each side."""
     sides = []
     for name, examples in (("accepted", accepted), ("rejected", rejected)):
@@ -196,7 +196,7 @@ def draw_examples(
     count: int,
     seed: int,
     verdicts: Mapping[tuple[Path, str], str] | None = None,
-) -> tuple[list[Example], list[Example]]:
+) -> tuple[list[ShownCandidate], list[ShownCandidate]]:
     """``count`` accepted and ``count`` rejected candidates from what one run examined.
 
     A candidate counts once, as the run judged it last. Those of each kind that come first by
@@ -230,7 +230,7 @@ def draw_examples(
         {(shards, str(row["candidate_id"])) for rows in drawn.values() for row in rows}
     )
 
-    def example(row: Mapping[str, Any]) -> Example:
+    def example(row: Mapping[str, Any]) -> ShownCandidate:
         return replace(
             _example(found[shards, row["candidate_id"]], known),
             probability=row["probability"],

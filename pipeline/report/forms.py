@@ -55,7 +55,7 @@ class _ParserTraining(TypedDict, total=False):
     trees: Count
 
 
-class Parsed(TypedDict, total=False):
+class PreparseRecord(TypedDict, total=False):
     """``preparse.json``."""
 
     parser: str
@@ -99,7 +99,7 @@ class _Input(TypedDict):
     kept: _Counts
 
 
-class Selection(TypedDict):
+class SelectionRecord(TypedDict):
     """How candidates were chosen, once for a folder."""
 
     command: str
@@ -108,15 +108,15 @@ class Selection(TypedDict):
     sample: NotRequired[_Sample]
 
 
-class Generated(TypedDict):
+class CandidatesManifest(TypedDict):
     """``manifest.json`` of a folder of candidates: what made them, or how they were chosen."""
 
     settings: NotRequired[_Made]
     inputs: NotRequired[_MadeOf]
-    selection: NotRequired[Selection]
+    selection: NotRequired[SelectionRecord]
 
 
-class Counted(Generated):
+class Counted(CandidatesManifest):
     """The same document: what came of it."""
 
     tally: TallyForm
@@ -153,7 +153,7 @@ class PretrainingTime(TypedDict, total=False):
     dtype: str | None
 
 
-class Look(TypedDict):
+class LookLine(TypedDict):
     """A line of a language model's ``history.jsonl``."""
 
     step: Count

@@ -21,14 +21,14 @@ _REMEDY = f"write {','.join(_COLUMNS)} in the first line and yes or no in the se
 _Z = NormalDist().inv_cdf(0.975)
 
 
-class Judgement(NamedTuple):
+class HandJudgement(NamedTuple):
     """A verdict by hand: whether a candidate is sensible English, and what was noted."""
 
     sensible: bool
     note: str
 
 
-def read_judgements(path: Path) -> dict[str, Judgement]:
+def read_judgements(path: Path) -> dict[str, HandJudgement]:
     """Candidate → verdict, of a CSV file with the columns ``candidate_id,sensible,note``.
 
     ``sensible`` is yes, no, or empty: not judged. A fourth column ``text`` is for whoever judges and
@@ -37,7 +37,7 @@ def read_judgements(path: Path) -> dict[str, Judgement]:
     Raises:
         InputError: another header, a verdict that is neither, no id, or an id twice.
     """
-    found: dict[str, Judgement] = {}
+    found: dict[str, HandJudgement] = {}
 
     def wrong(what: str, line: int, remedy: str = _REMEDY) -> InputError:
         return InputError(what, path=path, line=line, remedy=remedy)
@@ -65,7 +65,7 @@ def read_judgements(path: Path) -> dict[str, Judgement]:
                 if candidate in found:
                     raise wrong(f"candidate {candidate} is judged twice", line, "keep one line")
                 if verdict:
-                    found[candidate] = Judgement(verdict == "yes", note)
+                    found[candidate] = HandJudgement(verdict == "yes", note)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"not a readable CSV file: {error}", path=path) from error
     return found
@@ -82,7 +82,7 @@ def wilson(count: int, total: int) -> tuple[float, float]:
 def offer_sheet(
     path: Path,
     examples: Sequence[ExampleList],
-    judgements: Mapping[str, Judgement],
+    judgements: Mapping[str, HandJudgement],
     *,
     given: Path | None,
     order: Callable[[str], str],
@@ -121,7 +121,7 @@ def offer_sheet(
     return facts
 
 
-def _loses(path: Path, kept: Mapping[str, Judgement]) -> bool:
+def _loses(path: Path, kept: Mapping[str, HandJudgement]) -> bool:
     """Whether writing over a sheet would lose work: a verdict or a note that is not among the ``kept``.
 
     A sheet that cannot be read counts as work.

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name
 from pipeline.core.runs import read_records
-from pipeline.report.forms import Look, Pretrained, PretrainingTime
+from pipeline.report.forms import LookLine, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import generator_name, model_system
@@ -89,7 +89,7 @@ def _read(path: Path, models: Path) -> LanguageModel | None:
     about = read_json(timing, PretrainingTime, remedy=_REMEDY) if timing.is_file() else {}
     if path.name == "ready.json":
         return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
-    looks = read_records(folder / "history.jsonl", Look, "a look of pretraining", _REMEDY)
+    looks = read_records(folder / "history.jsonl", LookLine, "a look of pretraining", _REMEDY)
     return LanguageModel(name, seed, None, card, about, looks)
 
 

@@ -11,8 +11,8 @@ from pipeline.core.candidates import HARVESTED
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.runs import ELSE, NO_TWINS, TOGETHER, Run, candidates_at_hand
-from pipeline.report.forms import Generated
-from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Verdict
+from pipeline.report.forms import CandidatesManifest
+from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Headline
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, Metrics, read_generation
 
@@ -30,7 +30,7 @@ class Step:
 
 
 def next_steps(
-    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path
+    metrics: Metrics, found: Sequence[Headline], runs: Sequence[Run], corpus: Path
 ) -> list[Step]:
     """The first three that apply: whose candidates and predictor to use, and what the figures leave open.
 
@@ -45,7 +45,7 @@ def next_steps(
 
 
 def _steps(
-    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
+    metrics: Metrics, found: Sequence[Headline], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
     if (good := _good(metrics, found)) and good.best:
         wanted = good.labelled, good.best.system.predictor
@@ -61,7 +61,7 @@ def _steps(
         )
 
 
-def _good(metrics: Metrics, found: Sequence[Verdict]) -> Verdict | None:
+def _good(metrics: Metrics, found: Sequence[Headline]) -> Headline | None:
     """Where generation helps: at the report's |L|, else where it gains most."""
     helped = [verdict for verdict in found if verdict.kind == HELPS]
     return max(
@@ -71,7 +71,7 @@ def _good(metrics: Metrics, found: Sequence[Verdict]) -> Verdict | None:
     )
 
 
-def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterator[Step]:
+def _use(good: Headline, runs: Sequence[Run], corpus: Path, root: str) -> Iterator[Step]:
     """Read the candidates of the best system, and find coordinations with its predictor.
 
     Those of the first seed: to choose one by its test figures would be to fit them.
@@ -98,7 +98,7 @@ def _use(good: Verdict, runs: Sequence[Run], corpus: Path, root: str) -> Iterato
             return
 
 
-def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
+def _parser(good: Headline, run: Run, corpus: Path, root: str) -> str:
     """The option that puts the best system's parser beside a run's predictor, if it has one that is there."""
     system = good.best.system if good.best else None
     if system is None or system.combined not in (ELSE, TOGETHER):
@@ -110,7 +110,7 @@ def _parser(good: Verdict, run: Run, corpus: Path, root: str) -> str:
     return f" --parser {shlex.quote(root)}{lets}" if system.parser == "corpus" else ""
 
 
-def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -> str | None:
+def _parser_of_candidates(verdict: Headline, runs: Sequence[Run], corpus: Path) -> str | None:
     """What ``evaluate --parser`` calls the parser whose trees the best system's candidates rest on.
 
     None where that is not known: they are not at hand, or their manifest leaves it open.
@@ -120,7 +120,7 @@ def _parser_of_candidates(verdict: Verdict, runs: Sequence[Run], corpus: Path) -
     folders = [folder for run in own if (folder := candidates_at_hand(run, corpus))]
     if not folders or not (manifest := folders[0] / "manifest.json").is_file():
         return None
-    settings = read_json(manifest, Generated).get("settings", {})
+    settings = read_json(manifest, CandidatesManifest).get("settings", {})
     trees = settings.get("trees")
     if settings.get("fills") == HARVESTED and trees is None:
         if settings.get("parser") == "corpus":
@@ -142,7 +142,7 @@ def _trees_are_gold(corpus: Path) -> bool:
 
 
 def _more(
-    metrics: Metrics, found: Sequence[Verdict], runs: Sequence[Run], corpus: Path, root: str
+    metrics: Metrics, found: Sequence[Headline], runs: Sequence[Run], corpus: Path, root: str
 ) -> Iterator[Step]:
     """What is left open: more seeds where they may tell, L alone where nothing is to be gained."""
     open_ = [v for v in found if v.gain and _may_tell(v.kind, v.gain)]
@@ -170,7 +170,7 @@ def _more(
 
 
 def _to_compare(
-    metrics: Metrics, verdict: Verdict, runs: Sequence[Run], corpus: Path, root: str
+    metrics: Metrics, verdict: Headline, runs: Sequence[Run], corpus: Path, root: str
 ) -> Step:
     """What makes something of equal annotation where there is nothing."""
     if not any(result.system.is_baseline for result in metrics.block(verdict.labelled)):
@@ -188,7 +188,7 @@ def _to_compare(
     )
 
 
-def _alone(metrics: Metrics, verdict: Verdict, root: str) -> str:
+def _alone(metrics: Metrics, verdict: Headline, root: str) -> str:
     """The command that trains on L alone."""
     draw = FULL if verdict.labelled in metrics.full else str(verdict.labelled)
     return _command("conjoin train", root, f"--mode baseline --labelled {draw}")

@@ -33,7 +33,7 @@ _DRAWN = 5  # systems of the picture, so that its lines can be told apart
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Headline:
     """What generation does at one |L| and level of annotation: the ``kind`` of the answer, and the figures.
 
     Attributes:
@@ -67,7 +67,7 @@ class Verdict:
         return len(self.gain.seeds if self.gain else scored)
 
 
-def verdicts(metrics: Metrics) -> list[Verdict]:
+def verdicts(metrics: Metrics) -> list[Headline]:
     """The answers at every |L| in order, one for each level of annotation of systems with generation."""
     found = []
     for size in metrics.sizes:
@@ -78,7 +78,7 @@ def verdicts(metrics: Metrics) -> list[Verdict]:
             plain = next((r for r in known if r.system == metrics.baseline), None)
             full = size in metrics.full
             found.append(
-                Verdict(size, metrics.phrase(size), ALONE, plain, None, None, 0, full=full)
+                Headline(size, metrics.phrase(size), ALONE, plain, None, None, 0, full=full)
             )
         for level in levels:
             own = [result for result in generated if result.level == level]
@@ -86,7 +86,7 @@ def verdicts(metrics: Metrics) -> list[Verdict]:
     return found
 
 
-def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> Verdict:
+def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> Headline:
     """The answer of the systems with generation of one |L| and level; at least one."""
     size = others[0].labelled
     gains = metrics.gains(others)
@@ -96,7 +96,7 @@ def _verdict(metrics: Metrics, others: Sequence[Result], *, several: bool) -> Ve
     gain, against = gains.get(best.system), metrics.rival(best)
     kind = WITHOUT if against is None else _kind(gain) if gain else NO_INTERVAL
     without = len(metrics.rivals(best)) if best.system.has_candidates else 1
-    return Verdict(
+    return Headline(
         size, metrics.phrase(size), kind, against, best, gain, len(others), without, several,
         size in metrics.full,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def _kind(gain: Comparison) -> str:
     return FEW if len(gain.seeds) < ENOUGH else UNCLEAR
 
 
-def headline(found: Sequence[Verdict]) -> Fact:
+def headline(found: Sequence[Headline]) -> Fact:
     """All answers in one sentence.
 
     As: At equal annotation, generation helps with 50 labelled sentences and shows no gain with 250.
@@ -121,7 +121,7 @@ def headline(found: Sequence[Verdict]) -> Fact:
     )
 
 
-def unhelpful(metrics: Metrics, found: Sequence[Verdict]) -> list[Fact]:
+def unhelpful(metrics: Metrics, found: Sequence[Headline]) -> list[Fact]:
     """Which systems do not help, besides the one that a line is about; or that all help."""
     facts, judged = [], 0
     for verdict in found:
@@ -144,7 +144,7 @@ def unhelpful(metrics: Metrics, found: Sequence[Verdict]) -> list[Fact]:
     return facts
 
 
-def opening_panels(metrics: Metrics, found: Sequence[Verdict]) -> list[Panel]:
+def opening_panels(metrics: Metrics, found: Sequence[Headline]) -> list[Panel]:
     """The one picture: gains over |L| with their intervals, of the best systems and the paper's method.
 
     With one |L| they are rows, without gains accuracies.

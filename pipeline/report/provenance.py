@@ -15,7 +15,13 @@ from pipeline.core.tally import Tally
 from pipeline.core.times import Times
 from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
-from pipeline.report.forms import Counted, Generated, Ingested, Parsed, Selection
+from pipeline.report.forms import (
+    CandidatesManifest,
+    Counted,
+    Ingested,
+    PreparseRecord,
+    SelectionRecord,
+)
 from pipeline.report.markdown import Row, Table, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, short_name, system_key
@@ -110,7 +116,9 @@ def selections(corpus: Path) -> list[tuple[str, Fact]]:
     """
     found = {
         kind: [
-            made for f in folders if (made := read_json(f / MANIFEST, Generated).get("selection"))
+            made
+            for f in folders
+            if (made := read_json(f / MANIFEST, CandidatesManifest).get("selection"))
         ]
         for kind, folders in candidate_folders(corpus).items()
     }
@@ -125,7 +133,7 @@ def candidate_folders(corpus: Path) -> dict[str, list[Path]]:
     return folders
 
 
-def _chosen_of(made: Sequence[Selection]) -> Fact:
+def _chosen_of(made: Sequence[SelectionRecord]) -> Fact:
     sources: dict[str, Counter[str]] = {}
     left_out, distances = Counter[str](), []
     for selection in made:
@@ -171,7 +179,7 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str | Fact]]:
     """How it was made: (what, in words)."""
     facts: list[tuple[str, str | Fact]] = []
     if (corpus / "preparse.json").is_file():
-        card = read_json(corpus / "preparse.json", Parsed)
+        card = read_json(corpus / "preparse.json", PreparseRecord)
         parser = Fact(
             "provenance.parser",
             name=card.get("parser", "unknown"),

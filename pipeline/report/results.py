@@ -13,7 +13,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
 from pipeline.core.types import CRITERIA
-from pipeline.report.forms import Generated, Pretrained
+from pipeline.report.forms import CandidatesManifest, Pretrained
 
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """The paper's variations → their row in Table 3; others are this project's own."""
@@ -194,7 +194,7 @@ class Generation(NamedTuple):
 def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
-        about = read_json(manifest, Generated)
+        about = read_json(manifest, CandidatesManifest)
         settings = about.get("settings", {})
         if settings.get("fills") == HARVESTED:
             ours = settings.get("parser") == "labelled"

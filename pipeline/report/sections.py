@@ -27,7 +27,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ShownCandidate:
     """A candidate, as one run judged it at one step where a run did.
 
     ``pieces`` are the bracketed text before, in and after the reference span. ``verdict`` is the
@@ -61,14 +61,14 @@ class ExampleList:
     """
 
     title: str
-    accepted: Sequence[Example] = field(repr=False, default=())
-    rejected: Sequence[Example] = field(repr=False, default=())
+    accepted: Sequence[ShownCandidate] = field(repr=False, default=())
+    rejected: Sequence[ShownCandidate] = field(repr=False, default=())
     folded: bool = False
     judged: Fact | None = None
-    drawn: Sequence[Example] = field(repr=False, default=())
+    drawn: Sequence[ShownCandidate] = field(repr=False, default=())
 
     @property
-    def groups(self) -> list[tuple[str, Sequence[Example]]]:
+    def groups(self) -> list[tuple[str, Sequence[ShownCandidate]]]:
         """The examples with what they are called."""
         if self.drawn:
             return [("drawn", self.drawn)]

@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline.core.settings import Settings
 
 
-class Report(Settings):
+class ReportSettings(Settings):
     """Write the Markdown and HTML report of a corpus."""
 
     stage: ClassVar[str] = "report"

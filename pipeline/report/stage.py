@@ -14,21 +14,21 @@ from pipeline.core.files import write_text
 from pipeline.core.markdown import points
 from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
-from pipeline.report.chapters import CONTENTS, Material
+from pipeline.report.chapters import CONTENTS, ReportMaterial
 from pipeline.report.examples import example_lists, generation_lists, place_of
 from pipeline.report.forms import Evaluated
-from pipeline.report.judgements import Judgement, offer_sheet, read_judgements
+from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
-from pipeline.report.opening import Verdict, headline, opening_panels, unhelpful, verdicts
+from pipeline.report.opening import Headline, headline, opening_panels, unhelpful, verdicts
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
 from pipeline.report.sections import Chapter, Section, picture, render
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.training_curves import history_files
 
 
-def run(settings: Report) -> None:
+def run(settings: ReportSettings) -> None:
     """Write ``report/`` (report.md, report.html, histories as CSV, pictures) and print what it opens with.
 
     Raises:
@@ -60,7 +60,7 @@ def run(settings: Report) -> None:
     console.say(f"report: {out / 'report.md'}, {out / 'report.html'}")
 
 
-def chapters_of(found: Material) -> tuple[list[Chapter], list[Fact]]:
+def chapters_of(found: ReportMaterial) -> tuple[list[Chapter], list[Fact]]:
     """The chapters that there are, and what is not there."""
     chapters, missing = [], []
     for name, make in CONTENTS.items():
@@ -72,7 +72,7 @@ def chapters_of(found: Material) -> tuple[list[Chapter], list[Fact]]:
     return chapters, missing
 
 
-def read_material(settings: Report) -> Material:
+def read_material(settings: ReportSettings) -> ReportMaterial:
     """Everything that the report is made from; the sheet of examples to judge is written."""
     corpus = settings.corpus
     runs, models = read_runs(corpus), read_models(corpus)
@@ -88,7 +88,7 @@ def read_material(settings: Report) -> Material:
         order=lambda name: place_of(settings.seed, name),
     )  # fmt: skip
     generated = generation_lists(corpus, count=settings.examples, seed=settings.seed)
-    return Material(
+    return ReportMaterial(
         corpus, metrics, runs, audit, no_audit, models, examples, generated, settings.seed, judging,
         [*unshown, *unjudged],
     )  # fmt: skip
@@ -104,7 +104,7 @@ def _write_pictures(folder: Path, sections: Sequence[Section]) -> None:
             write_text(folder / f"{section.name}.svg", picture(section))
 
 
-def _print(answers: Sequence[Verdict], split: str) -> None:
+def _print(answers: Sequence[Headline], split: str) -> None:
     """Print what the report opens with: a row for each |L| and level of annotation, then the headline."""
     rows = [
         (
@@ -131,7 +131,7 @@ def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     return metrics
 
 
-def _judgements(path: Path | None) -> tuple[Mapping[str, Judgement], list[Fact]]:
+def _judgements(path: Path | None) -> tuple[Mapping[str, HandJudgement], list[Fact]]:
     """The verdicts of people, if there are any, and that the file named is not there."""
     if path is None or path.is_file():
         return read_judgements(path) if path else {}, []

@@ -26,12 +26,12 @@ from pipeline.select.choice import Advance, Choice, every_row, kept_rows, rows_s
 from pipeline.select.conditions import conditions_of, verdicts
 from pipeline.select.leakage import COPIED, SAME_HEADS, HeldOut
 from pipeline.select.sampling import thin_out
-from pipeline.select.settings import DELTA, Select
+from pipeline.select.settings import DELTA, SelectSettings
 from pipeline.select.strata import Features
 from pipeline.text.columns import with_text
 
 if TYPE_CHECKING:
-    from pipeline.tasks.coordination.model import Predictor
+    from pipeline.tasks.coordination.model import CoordinationPredictor
 
 PROBABILITIES_FILE = "probabilities.parquet"
 
@@ -55,8 +55,8 @@ class Inputs:
         labelled: the coordinations of the draw that rows are to be like.
     """
 
-    predictor: "Predictor | None" = None
-    agreeing: "Sequence[Predictor]" = ()
+    predictor: "CoordinationPredictor | None" = None
+    agreeing: "Sequence[CoordinationPredictor]" = ()
     held_out: HeldOut | None = None
     labelled: Sequence[Features] = ()
 
@@ -68,7 +68,7 @@ class Inputs:
 
 def choose(
     corpora: Sequence[Shards],
-    settings: Select,
+    settings: SelectSettings,
     given: Inputs,
     folder: Path,
     advance: Advance,
@@ -224,7 +224,7 @@ def _keep_apart(
 
 def _ask(
     corpora: Sequence[Shards],
-    settings: Select,
+    settings: SelectSettings,
     given: Inputs,
     choice: Choice,
     *,

@@ -20,7 +20,7 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.names import nearest
 from pipeline.corpus.engine import sealed
 from pipeline.corpus.rows import RELEASED
-from pipeline.select.settings import NO_SCORE, Select, bounds
+from pipeline.select.settings import NO_SCORE, SelectSettings, bounds
 
 VIEW = {
     "fill_words": """conjuncts[-1]."end"::BIGINT - conjuncts[-1]."start\"""",
@@ -46,7 +46,7 @@ class Condition:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def conditions_of(settings: Select) -> list[Condition]:
+def conditions_of(settings: SelectSettings) -> list[Condition]:
     """What the settings ask of the columns of a row, in the order in which it is asked.
 
     Raises:

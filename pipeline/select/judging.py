@@ -3,7 +3,8 @@
 A predictor tells one boundary of a coordinator: the first word of the first conjunct and the last word of
 the last one; nothing of what lies between. It *agrees* with a candidate if, of all pairs of a word before and
 a word after the candidate's coordinator, the most probable is the very pair that the candidate has
-(``Predictor.predict``; of equally probable ones the first). The label does not count, nor how probable it is.
+(``CoordinationPredictor.predict``; of equally probable ones the first). The label does not count, nor how
+probable it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,25 +19,25 @@ from pipeline.core.device import best_device
 from pipeline.core.schema import PROBABILITIES, SHARES
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Opinion
 
 UNSCORED = "predictor gives no probability"
 
 
-def loaded(folder: Path) -> Predictor:
+def loaded(folder: Path) -> CoordinationPredictor:
     """The predictor of a folder, on the best device.
 
     Raises:
         ModelError: no predictor is there, or a damaged one.
     """
-    return Predictor.load(folder).to(best_device())
+    return CoordinationPredictor.load(folder).to(best_device())
 
 
 def judge(
     corpora: Sequence[Shards],
-    predictor: Predictor,
+    predictor: CoordinationPredictor,
     choice: Choice,
     *,
     delta: float | None,
@@ -85,7 +86,7 @@ def judge(
 
 def agree(
     corpora: Sequence[Shards],
-    predictors: Sequence[Predictor],
+    predictors: Sequence[CoordinationPredictor],
     choice: Choice,
     advance: Advance,
 ) -> None:
@@ -107,7 +108,7 @@ def agree(
 
 
 def _opinions(
-    corpora: Sequence[Shards], predictor: Predictor, choice: Choice, advance: Advance
+    corpora: Sequence[Shards], predictor: CoordinationPredictor, choice: Choice, advance: Advance
 ) -> Iterator[tuple[npt.NDArray[np.int64], list[str], list[Opinion | None]]]:
     """Places and ids of some rows at a time, and what the predictor says of each."""
     for places, batch in rows_still_in(corpora, choice, advance):

@@ -21,7 +21,7 @@ from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, require_i
 from pipeline.core.errors import InputError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import SPLITS, Sentence
-from pipeline.select.overlap import Overlap, needed
+from pipeline.select.overlap import NearRepeats, needed
 from pipeline.text.heads import content_word
 from pipeline.text.usual_tags import UsualTags
 
@@ -74,7 +74,7 @@ class HeldOut:
 
     def __init__(self, sentences: Sequence[Sentence], tags: UsualTags) -> None:
         self._ids = [(sentence.sentence_id, len(sentence.words)) for sentence in sentences]
-        self._overlap = Overlap([sentence.words for sentence in sentences])
+        self._overlap = NearRepeats([sentence.words for sentence in sentences])
         self._tags = tags
         self._heads: dict[_Heads, str] = {}
         for sentence in sentences:

@@ -38,7 +38,7 @@ def _above(words: int) -> int:
     return 3 * words // 4 + 1
 
 
-class Overlap:
+class NearRepeats:
     """Held-out sentences, to be asked which of them a sentence nearly repeats.
 
     Args:

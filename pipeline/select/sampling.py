@@ -18,7 +18,7 @@ from pipeline.core.buckets import deciles
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
 from pipeline.select.drawing import Numbers, any_rows, by_strata, chance, first_of_each
-from pipeline.select.settings import NO_SCORE, Select, share_of
+from pipeline.select.settings import NO_SCORE, SelectSettings, share_of
 from pipeline.select.strata import (
     FEATURES,
     Features,
@@ -71,7 +71,7 @@ class _Rows:
 
 def thin_out(
     corpora: Sequence[Shards],
-    settings: Select,
+    settings: SelectSettings,
     labelled: Sequence[Features],
     choice: Choice,
     advance: Advance,
@@ -131,7 +131,7 @@ def _likeness(
 
 
 def _gathered(
-    corpora: Sequence[Shards], settings: Select, choice: Choice, advance: Advance
+    corpora: Sequence[Shards], settings: SelectSettings, choice: Choice, advance: Advance
 ) -> _Rows:
     about: dict[tuple[str | int, ...], int] = {}
     places, words, kinds = (array("q") for _ in range(3))
@@ -152,7 +152,7 @@ def _gathered(
     )  # fmt: skip
 
 
-def _best(rows: _Rows, settings: Select, lengths: Sequence[int], choice: Choice) -> _Rows:
+def _best(rows: _Rows, settings: SelectSettings, lengths: Sequence[int], choice: Choice) -> _Rows:
     """The best share of each label and length; of equal scores, those that come first by chance."""
     scored = np.isfinite(rows.scores)
     choice.verdicts[rows.places[~scored]] = choice.number(NO_SCORE)
@@ -170,7 +170,7 @@ def _best(rows: _Rows, settings: Select, lengths: Sequence[int], choice: Choice)
     return rows.among(taken)
 
 
-def _wanted(rows: _Rows, settings: Select) -> int:
+def _wanted(rows: _Rows, settings: SelectSettings) -> int:
     """How many rows, or words, ``size`` asks for; of a share at least one."""
     size = settings.size or "100%"
     if not size.endswith("%"):

@@ -31,7 +31,7 @@ _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _WORDS = re.compile(r"(\d{0,9})-(\d{0,9})|\d{1,9}", re.ASCII)
 
 
-class Select(Settings):
+class SelectSettings(Settings):
     """Choose candidates by label, length, score, licence, predictors, likeness to L or a condition."""
 
     stage: ClassVar[str] = "select"

@@ -40,7 +40,7 @@ from pipeline.models.loading import identity
 from pipeline.select.choice import Choice, kept_rows
 from pipeline.select.choosing import PROBABILITIES_FILE, Inputs, choose
 from pipeline.select.leakage import HeldOut, held_out_corpus
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.select.strata import Features, annotation_of_like, features_of_draw
 from pipeline.text.columns import with_text
 
@@ -48,7 +48,7 @@ ALGORITHM = 4
 """Raise it when a code change changes what is chosen by the same settings (tests/test_golden.py)."""
 
 
-def run(settings: Select) -> None:
+def run(settings: SelectSettings) -> None:
     """Write the chosen rows, and print why the others are not among them; once, if nothing changed.
 
     Raises:
@@ -90,7 +90,7 @@ def run(settings: Select) -> None:
     say(f"written: {settings.out}: {rows['train']:,} candidates and {rows['rejected']:,} rejects")
 
 
-def _read(settings: Select, labelled: Sequence[Features]) -> Inputs:
+def _read(settings: SelectSettings, labelled: Sequence[Features]) -> Inputs:
     """What the settings name beside the rows, read first: nobody waits for what is not there."""
     held_out = None
     if settings.apart:
@@ -108,7 +108,7 @@ def _read(settings: Select, labelled: Sequence[Features]) -> Inputs:
 
 
 def _made_of(
-    settings: Select, corpora: Sequence[Shards], labelled: Sequence[Features]
+    settings: SelectSettings, corpora: Sequence[Shards], labelled: Sequence[Features]
 ) -> Fingerprint:
     """All that decides which rows are chosen, by the content of each file that is named."""
     files = [[sha256_of(path) for path in (*each.accepted, *each.rejects)] for each in corpora]
@@ -157,7 +157,7 @@ def _is_there(out: Path, made_of: Fingerprint) -> bool:
     return facts | beside == {path.name: sha256_of(path) for path in there if path.is_file()}
 
 
-def _nothing(settings: Select, choice: Choice) -> InputError:
+def _nothing(settings: SelectSettings, choice: Choice) -> InputError:
     """Why nothing is chosen: a label that no row has, or more than any row meets."""
     what, remedy = (
         "no candidate is chosen",
@@ -177,7 +177,7 @@ def _nothing(settings: Select, choice: Choice) -> InputError:
 _NAMED = 30  # labels that a message names
 
 
-def _show(choice: Choice, settings: Select) -> None:
+def _show(choice: Choice, settings: SelectSettings) -> None:
     counts = choice.counts()
     refused = [(reason, count) for reason, count in counts.items() if count]
     table("select: candidates", ("outcome", "count"), [("kept", choice.kept), *refused])
@@ -210,7 +210,7 @@ def _show_sample(told: Mapping[str, Any], *, words: bool) -> None:
 def _write(
     folder: Path,
     corpora: Sequence[Shards],
-    settings: Select,
+    settings: SelectSettings,
     choice: Choice,
     made_of: Fingerprint,
 ) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _write(
     return manifest
 
 
-def _asked(settings: Select) -> Annotation:
+def _asked(settings: SelectSettings) -> Annotation:
     """What people had annotated for those who chose: the predictors, and the draw that rows are like."""
     predictors = [*settings.agree, *filter(None, [settings.predictor])]
     parts = [part for each in predictors for part in annotation_of_predictor(each)]

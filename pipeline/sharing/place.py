@@ -10,7 +10,7 @@ from pipeline.core.settings import (
 )
 
 
-class OfPlace(Settings):
+class PlaceSettings(Settings):
     """What commands have in common that take a corpus of candidates from anywhere."""
 
     arguments: ClassVar[tuple[str, ...]] = ("place",)

@@ -22,7 +22,7 @@ from pipeline.core.settings import SourceSettings
 from pipeline.core.tally import Tally
 from pipeline.corpus.card import write_card
 from pipeline.executor import launch
-from pipeline.executor.run import Make, OnBatch, Report, run_units
+from pipeline.executor.run import Make, OnBatch, RunReport, run_units
 from pipeline.executor.units import UnitFolder
 from pipeline.sources import dry_run
 from pipeline.sources.protocol import SCHEMAS, CandidateSource, tables
@@ -178,7 +178,7 @@ def _write_card(folder: UnitFolder) -> None:
     write_card(folder.folder, "Made by", digests, manifest["command"])
 
 
-def _summary(folder: UnitFolder, report: Report, items: str) -> None:
+def _summary(folder: UnitFolder, report: RunReport, items: str) -> None:
     table(f"candidates in {folder.folder}", ("outcome", "count"), folder.tally().rows())
     _say(folder.notes())
     report.show(items)

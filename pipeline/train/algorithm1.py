@@ -68,7 +68,7 @@ class Trial:
     turn: int
 
 
-class Model(Protocol):
+class TrainableModel(Protocol):
     """M with what it takes to train it: see ``learner.Learner``."""
 
     @property
@@ -87,7 +87,7 @@ class Model(Protocol):
 
 
 def inspect(
-    U: CandidateStream, M: Model, constants: Constants, rule: Acceptance, first: int
+    U: CandidateStream, M: TrainableModel, constants: Constants, rule: Acceptance, first: int
 ) -> list[Trial]:
     """Lines 3-12: draw and score until K examples are accepted or K_max draws have been examined.
 
@@ -140,7 +140,7 @@ def accepted_examples(trials: Sequence[Trial]) -> list[Any]:
 
 
 def algorithm1(
-    M: Model,
+    M: TrainableModel,
     L: LabelledStream,
     U: CandidateStream | None,
     constants: Constants,

@@ -13,11 +13,11 @@ from pipeline.tasks.protocol import Task
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.candidate_location import annotation_of_candidates
 from pipeline.train.data import TrainData
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 
 def annotation_of_run(
-    settings: Train, task: Task[Any], encoder: str, data: TrainData
+    settings: TrainSettings, task: Task[Any], encoder: str, data: TrainData
 ) -> Annotation:
     """The record of a run.
 
@@ -52,7 +52,7 @@ def annotation_of_run(
     return joined(parts)
 
 
-def _gold_of(settings: Train, folder: Path, data: TrainData) -> Annotation:
+def _gold_of(settings: TrainSettings, folder: Path, data: TrainData) -> Annotation:
     """The record of who learns from the gold annotation of the sentences that a parser learned from.
 
     It is the parser's, whose trees candidates may rest on: the same sentences, not two sets of them.

@@ -16,7 +16,7 @@ from pipeline.models.loading import locate
 from pipeline.tasks.protocol import Model, Task
 from pipeline.train.gold import sentences_of_parser
 from pipeline.train.selection import SELECTIONS
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import CandidateStream
 
 OF_L = "of a sentence of L or its validation sentences"
@@ -71,7 +71,9 @@ def _digest(examples: Sequence[Any]) -> str:
     return digest_of([{k: v for k, v in asdict(e).items() if k != "twin"} for e in examples])
 
 
-def fresh_model(settings: Train, task: Task[Any], seed: int, device: torch.device) -> Model[Any]:
+def fresh_model(
+    settings: TrainSettings, task: Task[Any], seed: int, device: torch.device
+) -> Model[Any]:
     """A model with the run's pretrained encoder and a head of its own, drawn with ``seed``.
 
     Raises:
@@ -82,7 +84,10 @@ def fresh_model(settings: Train, task: Task[Any], seed: int, device: torch.devic
 
 
 def read_data(
-    settings: Train, task: Task[Any], model: Model[Any], without: AbstractSet[str] = frozenset()
+    settings: TrainSettings,
+    task: Task[Any],
+    model: Model[Any],
+    without: AbstractSet[str] = frozenset(),
 ) -> TrainData:
     """Read everything before training, so that errors in the data cost no hours.
 

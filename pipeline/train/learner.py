@@ -19,7 +19,7 @@ from pipeline.tasks.protocol import Drawn, Model, Opinion
 from pipeline.train.algorithm1 import Trial, Verdict
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.selection import BestAccuracy, Selection
+from pipeline.train.selection import BestAccuracy, WeightSelection
 from pipeline.train.validation import validate
 from pipeline.train.weighting import loss_shares
 
@@ -185,7 +185,7 @@ class Learner:
         *,
         answers: Sequence[pa.Field] = (),
         group: ProcessGroup | None = None,
-        selection: Selection | None = None,
+        selection: WeightSelection | None = None,
         weight: float | None = None,
         brackets: BracketTask | None = None,
         self_train: bool = False,

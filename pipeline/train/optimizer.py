@@ -13,7 +13,7 @@ from pipeline.models.optim import decay_groups, seed_draws
 from pipeline.tasks.coordination.brackets import Bracketed, Brackets
 from pipeline.tasks.protocol import Model
 from pipeline.train.distributed import ProcessGroup
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 _FOR_DROPOUT = 3  # apart from the streams of the same seed in stream.py
 
@@ -34,7 +34,7 @@ class Schedule:
     brackets: float | None = None
 
     @classmethod
-    def of(cls, settings: Train) -> Self:
+    def of(cls, settings: TrainSettings) -> Self:
         """Those of a run."""
         return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 

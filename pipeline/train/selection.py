@@ -15,7 +15,7 @@ from pipeline.train.optimizer import Schedule
 from pipeline.train.validation import Validation
 
 
-class Selection(ABC):
+class WeightSelection(ABC):
     """The choice among the weights at the validations of a run.
 
     Args:
@@ -79,7 +79,7 @@ class Selection(ABC):
         return step - max(improved, self._schedule.warm_steps) >= self._schedule.patience
 
 
-class BestAccuracy(Selection):
+class BestAccuracy(WeightSelection):
     """The best validation accuracy, the earliest of equals, warm steps included: the paper's rule."""
 
     def look(self, step: int, found: Validation, model: nn.Module) -> None:
@@ -93,7 +93,7 @@ class BestAccuracy(Selection):
         return f"best validation accuracy {self.found.accuracy:.4f} at step {self.step}"
 
 
-class LeastLoss(Selection):
+class LeastLoss(WeightSelection):
     """The least validation loss, the latest of equals; patience waits for a lower one."""
 
     needs_loss: ClassVar[bool] = True
@@ -130,7 +130,7 @@ class LeastLoss(Selection):
         self._improved = state["improved"]
 
 
-class LastWeights(Selection):
+class LastWeights(WeightSelection):
     """The weights after the last update; no criterion, so patience does not apply."""
 
     def look(self, step: int, found: Validation, model: nn.Module) -> None:
@@ -143,7 +143,7 @@ class LastWeights(Selection):
         return f"validation accuracy {self.found.accuracy:.4f} at the last step, {self.step}"
 
 
-class MeanWeights(Selection):
+class MeanWeights(WeightSelection):
     """The mean of the weights at the validations in the second half of the updates after line 1.
 
     Stochastic weight averaging (Izmailov et al. 2018): the mean of weights from along the way lies in
@@ -213,6 +213,6 @@ class MeanWeights(Selection):
         self._types = {name: getattr(torch, kind) for name, kind in state["types"].items()}
 
 
-SELECTIONS: dict[str, type[Selection]] = {
+SELECTIONS: dict[str, type[WeightSelection]] = {
     "accuracy": BestAccuracy, "loss": LeastLoss, "last": LastWeights, "average": MeanWeights,
 }  # fmt: skip

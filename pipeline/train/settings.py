@@ -12,7 +12,7 @@ from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
 
 
-class Train(Settings):
+class TrainSettings(Settings):
     """Train a predictor on L and on the candidates it believes (Algorithm 1)."""
 
     stage: ClassVar[str] = "train"

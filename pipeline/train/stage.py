@@ -23,7 +23,7 @@ from pipeline.executor.checkpoints import Checkpoints, TrainingState
 from pipeline.models.loading import identity, locate
 from pipeline.tasks.augmentation import Augmentation, Labelled, Material
 from pipeline.tasks.coordination.brackets import BracketTask
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.known import TASKS, task_of
 from pipeline.tasks.protocol import Model
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
@@ -37,7 +37,7 @@ from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import retell_run, run_output, write_run
 from pipeline.train.selection import SELECTIONS
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import LabelledStream, TwinnedStream
 
 ALGORITHM = 5
@@ -50,7 +50,7 @@ GONE: dict[str, Any] = {"temperature": "1", "judges": 1, "average": 0.0, "weigh"
 _COURTESY = 3.0  # seconds; the launcher looks after its processes every tenth
 
 
-def run(settings: Train, without: AbstractSet[str] = frozenset()) -> None:
+def run(settings: TrainSettings, without: AbstractSet[str] = frozenset()) -> None:
     """Train a predictor and write its run folder.
 
     Args:
@@ -99,7 +99,7 @@ class _Run:
 
     def __init__(
         self,
-        settings: Train,
+        settings: TrainSettings,
         system: str,
         out: Path,
         group: ProcessGroup,
@@ -290,7 +290,7 @@ class _Run:
 
     def _brackets(self, data: TrainData, model: Model[Any]) -> BracketTask | None:
         """What is learned of L's constituents; None: nothing is."""
-        if self.settings.brackets is None or not isinstance(model, Predictor):
+        if self.settings.brackets is None or not isinstance(model, CoordinationPredictor):
             return None
         return BracketTask.of(model, self.settings.seed, data.sources)
 
@@ -408,8 +408,8 @@ class _Run:
 
 def _beside_the_paper(recorded: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Which settings are the paper's, the defaults, and of the others the paper's value, in order."""
-    papers = Train.model_construct().model_dump(mode="json")
-    known = [name for name in Train.model_fields if name in recorded]
+    papers = TrainSettings.model_construct().model_dump(mode="json")
+    known = [name for name in TrainSettings.model_fields if name in recorded]
     return {
         "alike": [name for name in known if recorded[name] == papers[name]],
         "unlike": [[name, papers[name]] for name in known if recorded[name] != papers[name]],

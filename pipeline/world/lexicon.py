@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError, SettingsError
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class LexiconWord:
     """An open-class word; ``plural`` matters for nouns only."""
 
     lemma: str
@@ -38,7 +38,7 @@ class Modifier:
 class Complement:
     """An adjective with a prepositional phrase of its own (``afraid of animals``)."""
 
-    adjective: Word
+    adjective: LexiconWord
     modifier: Modifier
 
 
@@ -60,14 +60,14 @@ class Lexicon:
     """The tables the grammar draws from. Keys are noun classes unless said otherwise."""
 
     license: str
-    nouns: Mapping[str, tuple[Word, ...]]
-    names: Mapping[str, tuple[Word, ...]]
-    adjectives: Mapping[str, tuple[Word, ...]]
+    nouns: Mapping[str, tuple[LexiconWord, ...]]
+    names: Mapping[str, tuple[LexiconWord, ...]]
+    adjectives: Mapping[str, tuple[LexiconWord, ...]]
     complements: Mapping[str, tuple[Complement, ...]]
     noun_modifiers: Mapping[str, tuple[Modifier, ...]]
     verb_modifiers: Mapping[str, tuple[Modifier, ...]]  # by class of the subject
     ungraded: frozenset[str]  # adjectives that refuse "very"
-    adverbs: Mapping[str, tuple[Word, ...]]  # by kind
+    adverbs: Mapping[str, tuple[LexiconWord, ...]]  # by kind
     subordinators: Mapping[str, tuple[str, ...]]  # by kind
     pronouns: Mapping[str, tuple[str, ...]]  # by number
     determiners: Mapping[str, tuple[str, ...]]  # by number
@@ -119,9 +119,9 @@ class _Reader:
             self.fail(f"{place}: at least {least} word(s) wanted, was {text!r}")
         return words
 
-    def words(self, text: Any, place: str, least: int = 1) -> tuple[Word, ...]:
+    def words(self, text: Any, place: str, least: int = 1) -> tuple[LexiconWord, ...]:
         parts = (form.partition("/") for form in self.forms(text, place, least))
-        return tuple(Word(lemma, plural or f"{lemma}s") for lemma, _, plural in parts)
+        return tuple(LexiconWord(lemma, plural or f"{lemma}s") for lemma, _, plural in parts)
 
     def lists(self, name: str, parent: Any = None) -> dict[str, tuple[str, ...]]:
         section = self.section(name, dict, parent)
@@ -207,7 +207,7 @@ def load_lexicon(path: Path) -> Lexicon:
     for name, text in reader.section("groups", dict).items():
         reader.classes[name] = reader.expand(text, f"groups.{name}")
 
-    def words_by_class(name: str) -> dict[str, tuple[Word, ...]]:
+    def words_by_class(name: str) -> dict[str, tuple[LexiconWord, ...]]:
         return _by_class(
             (reader.expand(key, name), word)
             for key, text in reader.section(name, dict).items()

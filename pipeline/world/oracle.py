@@ -32,7 +32,7 @@ class Judgement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class OracleVerdict:
     """``sensible``: the reading also respects noun classes, as all sentences of the world do."""
 
     kind: Judgement
@@ -66,7 +66,9 @@ class Oracle:
             content_lemmas(lexicon),
         )
 
-    def judge(self, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]) -> Verdict:
+    def judge(
+        self, words: Sequence[str], coordinator: int, conjuncts: Sequence[Span]
+    ) -> OracleVerdict:
         """What the grammar says of a coordination.
 
         The case of the sentence's first word is ignored, and of the conjuncts' first words in a
@@ -82,21 +84,21 @@ class Oracle:
         known = self._normal(words, {0, *first})
         pin = Pin(coordinator, spans)
         if known is None or not _fits(pin, len(known)):
-            return Verdict(Judgement.UNGRAMMATICAL, sensible=False)
+            return OracleVerdict(Judgement.UNGRAMMATICAL, sensible=False)
         for tables, sensible in self._grammars:
             if Recogniser(tables, known, pin).accepts():
-                return Verdict(Judgement.RIGHT, sensible)
+                return OracleVerdict(Judgement.RIGHT, sensible)
             if Recogniser(tables, known, None).accepts():
-                return Verdict(Judgement.OTHER, sensible)
-        return Verdict(Judgement.UNGRAMMATICAL, sensible=False)
+                return OracleVerdict(Judgement.OTHER, sensible)
+        return OracleVerdict(Judgement.UNGRAMMATICAL, sensible=False)
 
-    def reads(self, words: Sequence[str]) -> Verdict:
+    def reads(self, words: Sequence[str]) -> OracleVerdict:
         """Whether a sentence has a reading at all: RIGHT or UNGRAMMATICAL."""
         known = self._normal(words, {0})
         for tables, sensible in self._grammars:
             if known is not None and Recogniser(tables, known, None).accepts():
-                return Verdict(Judgement.RIGHT, sensible)
-        return Verdict(Judgement.UNGRAMMATICAL, sensible=False)
+                return OracleVerdict(Judgement.RIGHT, sensible)
+        return OracleVerdict(Judgement.UNGRAMMATICAL, sensible=False)
 
     def content(self, words: Sequence[str]) -> frozenset[str]:
         """Lemmas of the nouns, verbs, adjectives, manner adverbs and names among the words."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pipeline.world.lexicon import Lexicon, Modifier, Verb, Word
+from pipeline.world.lexicon import Lexicon, LexiconWord, Modifier, Verb
 
 _T = TypeVar("_T")
 
@@ -121,7 +121,7 @@ class _Builder:
             )
         )
 
-    def by_kind(self, table: Mapping[str, Sequence[Word]], numbers: int) -> dict[str, int]:
+    def by_kind(self, table: Mapping[str, Sequence[LexiconWord]], numbers: int) -> dict[str, int]:
         """Agreement sets of words by class: singular, or with two ``numbers`` either."""
         return _united(
             (word.lemma, self.bit[kind] if numbers == 1 else self.both(self.bit[kind]))

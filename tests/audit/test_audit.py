@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tiny
 
-from pipeline.audit.auditor import Scored, draw_scored
-from pipeline.audit.settings import Audit
+from pipeline.audit.auditor import ScoredCandidate, draw_scored
+from pipeline.audit.settings import AuditSettings
 from pipeline.audit.stage import run
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.documents import read_json
@@ -89,7 +89,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def audit(corpus: Path, **given: Any) -> dict[str, Any]:
     """The document the stage writes."""
-    run(Audit(corpus=corpus, source=SOURCE, **given))
+    run(AuditSettings(corpus=corpus, source=SOURCE, **given))
     document: dict[str, Any] = read_json(corpus / "audit" / "audit.json")
     return document
 
@@ -163,8 +163,8 @@ def test_the_sample_is_seeded_and_bounded(corpus: Path) -> None:
 
 def test_every_candidate_is_as_likely_however_often_it_was_drawn() -> None:
     """A candidate that training met a hundred times does not crowd out the others."""
-    often = [Scored("run", "often", accepted=True, extent=None)] * 100
-    rare = [Scored("run", name, accepted=False, extent=None) for name in "abc"]
+    often = [ScoredCandidate("run", "often", accepted=True, extent=None)] * 100
+    rare = [ScoredCandidate("run", name, accepted=False, extent=None) for name in "abc"]
     drawn = [draw_scored([*often, *rare], 1, str(key))[0].candidate_id for key in range(200)]
     assert 20 < drawn.count("often") < 80
 
@@ -173,7 +173,7 @@ def test_a_corpus_without_grammar_is_told_in_one_line(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No lexicon: {"oracle": false} and an empty, well-formed file."""
-    run(Audit(corpus=corpus, source=tmp_path))
+    run(AuditSettings(corpus=corpus, source=tmp_path))
     assert read_json(corpus / "audit" / "audit.json") == {"oracle": False}
     assert not list(read_rows(corpus / "audit" / "verdicts.parquet", VERDICTS))
     assert capsys.readouterr().out.count("\n") == 1
@@ -239,7 +239,7 @@ def test_a_treebank_knows_of_harvested_sentences(
                          [scored(f"c{n}", n % 2 == 0) for n in range(8)])  # fmt: skip
     card = read_json(run_folder / "run.json")
     write_json(run_folder / "run.json", {**card, "settings": settings})
-    run(Audit(corpus=corpus, source=tmp_path))
+    run(AuditSettings(corpus=corpus, source=tmp_path))
     document = read_json(corpus / "audit/audit.json")
     (found,) = document["generation"]
     assert (document["oracle"], document["judge"]) == (True, "treebank")

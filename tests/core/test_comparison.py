@@ -17,7 +17,7 @@ from pipeline.core.comparison import (
 )
 from pipeline.core.runs import System
 from pipeline.report.results import baseline_of
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 
 def _system(rate: float, seeds: range, salt: int = 0) -> dict[int, list[bool]]:
@@ -172,8 +172,8 @@ def test_twins_of_the_labelled_sentences_are_no_baseline() -> None:
     assert not attested.is_compared_across(mask)
     assert baseline_of([mask, baseline]) == baseline
     settings = {"corpus": "data/world", "mode": "baseline"}
-    assert Train.build(settings, None).usual_name == "baseline"
-    assert Train.build(settings | {"augment": "mask"}, None).usual_name == "baseline-mask"
+    assert TrainSettings.build(settings, None).usual_name == "baseline"
+    assert TrainSettings.build(settings | {"augment": "mask"}, None).usual_name == "baseline-mask"
 
 
 def test_systems_of_different_annotation_are_compared_across_or_not_at_all() -> None:

@@ -31,9 +31,9 @@ from pipeline.core.types import (
     is_undecided_seed,
     is_unlabelled_seed,
 )
-from pipeline.ellipsis.gap.settings import Gap
-from pipeline.ingest.settings import Ingest
-from pipeline.pretrain.settings import Pretrain
+from pipeline.ellipsis.gap.settings import GapSettings
+from pipeline.ingest.settings import IngestSettings
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.text.trees import (
     Constituent,
     base_label,
@@ -525,23 +525,23 @@ def test_a_command_without_a_corpus_has_no_entries_by_corpus(tmp_path: Path) -> 
     path = tmp_path / "params.yaml"
     path.write_text("gap: {default: {tier: 1}, tier: 2}")
     with pytest.raises(SettingsError, match=r"params\.yaml: gap\.tier: .* into gap\.default$"):
-        Gap.build({"source": "s", "out": "o"}, path)
+        GapSettings.build({"source": "s", "out": "o"}, path)
     path.write_text("gap: {default: {tier: 1}}")
-    assert Gap.build({"source": "s", "out": "o"}, path).tier == 1
+    assert GapSettings.build({"source": "s", "out": "o"}, path).tier == 1
 
 
 def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> None:
     """A stage without kinds does not pass over a nested section."""
     (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}, o: {}}")
     with pytest.raises(SettingsError, match=r"ingest\.text = .*: no such setting"):
-        Ingest.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
+        IngestSettings.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
 
 
 def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
     """A nested section that is no kind of the stage is a typing error, not somebody else's."""
     (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}, x: {}}")
     with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; a language model"):
-        Pretrain.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
+        PretrainSettings.build({"corpus": "data/x", "lm": "bert"}, tmp_path / "p.yaml")
 
 
 def test_a_command_about_no_corpus_needs_no_entry() -> None:

@@ -17,7 +17,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(
@@ -80,7 +80,7 @@ def test_a_predictor_that_cannot_be_saved_is_one_line(
     tiny_bert: Path, tmp_path: Path, forks: Any
 ) -> None:
     """By the libraries that write it, one after the other; the older one stays."""
-    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1)
+    model = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1)
     out = tmp_path / "predictor"
     model.save(out)
     log = tmp_path / "log"
@@ -88,7 +88,7 @@ def test_a_predictor_that_cannot_be_saved_is_one_line(
     assert forks.end(forks.start(small_files(lambda: model.save(out)), log)) == 2
     assert log.read_text().startswith(f"conjoin: {out}: cannot write: ")
     assert len(log.read_text().splitlines()) == 1
-    Predictor.load(out)
+    CoordinationPredictor.load(out)
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(

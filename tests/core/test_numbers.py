@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.core.documents import parse_json, parse_yaml
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.report.settings import Report
-from pipeline.train.settings import Train
+from pipeline.report.settings import ReportSettings
+from pipeline.train.settings import TrainSettings
 
 
 @pytest.mark.parametrize("number", ["9" * 400, "0x" + "f" * 6000, "-0" + "7" * 99])
@@ -45,11 +45,11 @@ def test_half_a_character_is_refused_in_json() -> None:
 def test_options_are_numbers_that_torch_takes(given: dict[str, object], said: str) -> None:
     """And the line that says so is short, however long the value."""
     with pytest.raises(SettingsError, match=said) as caught:
-        Train.build({"corpus": Path("x"), "mode": "baseline", **given}, None)
+        TrainSettings.build({"corpus": Path("x"), "mode": "baseline", **given}, None)
     assert len(str(caught.value)) < 300
 
 
 def test_a_number_that_cannot_be_printed_is_refused_all_the_same() -> None:
     """Python prints no number of more than 4,300 digits."""
     with pytest.raises(SettingsError, match=r"report.examples = …: "):
-        Report.build({"corpus": Path("x"), "examples": 16**6000}, None)
+        ReportSettings.build({"corpus": Path("x"), "examples": 16**6000}, None)

@@ -23,11 +23,11 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.corpus.annotated import annotation_of_predictor
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.merge.command import merge
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 
 
@@ -82,7 +82,7 @@ def test_one_generation_with_and_without_a_record_is_one(tmp_path: Path) -> None
 def predictor(tiny_bert: Path, tmp_path: Path) -> Path:
     """A predictor that has learned nothing, where a run would leave it."""
     folder = tmp_path / "runs/baseline/4/seed-1/predictor"
-    made = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=0)
+    made = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=0)
     made.save(folder)
     return folder
 
@@ -90,14 +90,14 @@ def predictor(tiny_bert: Path, tmp_path: Path) -> Path:
 def test_a_selection_rests_on_its_judges_too(predictor: Path, tmp_path: Path) -> None:
     """Of a predictor whose run says nothing it is not known what it learned from."""
     folder = with_record(candidate_folder(tmp_path / "toy", 20), of_l())
-    select.run(Select(places=[folder], out=tmp_path / "plain", label=["NP"]))
+    select.run(SelectSettings(places=[folder], out=tmp_path / "plain", label=["NP"]))
     assert record(tmp_path / "plain/manifest.json") == of_l()
     asked = {"places": [folder], "predictor": predictor, "delta": 0.0}
-    select.run(Select(**asked, out=tmp_path / "unknown"))
+    select.run(SelectSettings(**asked, out=tmp_path / "unknown"))
     assert record(tmp_path / "unknown/manifest.json") == joined([*of_l(), *unknown("4")])
     write_json(predictor.parent / "run.json", {"annotation": as_json(of_l(1, trees=False))})
     assert annotation_of_predictor(predictor) == of_l(1, trees=False)
-    select.run(Select(**asked, out=tmp_path / "known"))
+    select.run(SelectSettings(**asked, out=tmp_path / "known"))
     corpus = tiny.build(tmp_path / "tiny")
     earlier = {"mode": "baseline", "labelled": 40, "draw": "40", "seed": 0}
     write_json(corpus / "runs/baseline/40/seed-0/run.json", earlier)
@@ -132,11 +132,11 @@ def test_a_run_rests_on_l_and_on_its_candidates(tmp_path: Path) -> None:
 def test_a_release_says_what_was_annotated_for_it(tmp_path: Path) -> None:
     """In its manifest and, in words, on its card; whoever selects from it carries it on."""
     folder = with_record(candidate_folder(tmp_path / "toy", 20), joined([*of_l(), *OTHERS]))
-    release.run(Release(candidates=folder, out=tmp_path / "out"))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "out"))
     assert record(tmp_path / "out/manifest.json") == joined([*of_l(), *OTHERS])
     card = (tmp_path / "out/README.md").read_text("utf-8")
     assert "| annotated by people for it | trees of 4 + 1; trees of 9 others of gum |" in card
-    select.run(Select(places=[tmp_path / "out"], out=tmp_path / "part", label=["NP"]))
+    select.run(SelectSettings(places=[tmp_path / "out"], out=tmp_path / "part", label=["NP"]))
     assert record(tmp_path / "part/manifest.json") == joined([*of_l(), *OTHERS])
 
 

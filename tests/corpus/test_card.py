@@ -8,7 +8,7 @@ from shared_corpora import candidate_folder
 
 from pipeline.corpus.card import write_card
 from pipeline.corpus.layout import find_shards
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run as select
 from pipeline.sharing.merge.command import merge
 
@@ -29,7 +29,7 @@ def test_a_merged_and_a_selected_folder_load_at_once(home: Path) -> None:
     one, two = (candidate_folder(home / "toy", seed=seed, first=9 * seed) for seed in range(2))
     manifest = merge([find_shards(one), find_shards(two)], home / "both")
     assert len(loaded(home / "both")) == manifest["rows"]["train"]
-    select(Select(places=[home / "both"], out=home / "few", label=["NP"], limit=5))
+    select(SelectSettings(places=[home / "both"], out=home / "few", label=["NP"], limit=5))
     assert len(loaded(home / "few")) == 5
     rejects = load_dataset(str(home / "few"), "rejected", split="train")
     assert {"beyond the first 5", "empty fill"} <= set(rejects["reason"])

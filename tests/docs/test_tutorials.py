@@ -12,11 +12,11 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.experiments.grid import grid
-from pipeline.experiments.repro.settings import Repro
-from pipeline.ingest.settings import Ingest
-from pipeline.preparse.settings import Preparse
-from pipeline.pretrain.settings import Pretrain
-from pipeline.train.settings import Train
+from pipeline.experiments.repro.settings import ReproSettings
+from pipeline.ingest.settings import IngestSettings
+from pipeline.preparse.settings import PreparseSettings
+from pipeline.pretrain.settings import PretrainSettings
+from pipeline.train.settings import TrainSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/tutorials"
@@ -103,11 +103,11 @@ def test_the_settings_for_a_treebank_of_ones_own(
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
     monkeypatch.chdir(tmp_path)
-    with grid(Repro(experiment="table2", corpus=["mine"])) as (_, cells, _):
+    with grid(ReproSettings(experiment="table2", corpus=["mine"])) as (_, cells, _):
         assert sum("conjoin train data/mine" in cell.command for cell in cells) == 7 * 2 * 5
-    Ingest.build({"out": "data/mine", "source": "data/raw/mine"}, tmp_path / "params.yaml")
-    assert Preparse.build({"corpus": "data/mine"}, tmp_path / "params.yaml").tags == "none"
-    for kind, more in ((Pretrain, {}), (Train, {"mode": "baseline"})):
+    IngestSettings.build({"out": "data/mine", "source": "data/raw/mine"}, tmp_path / "params.yaml")
+    assert PreparseSettings.build({"corpus": "data/mine"}, tmp_path / "params.yaml").tags == "none"
+    for kind, more in ((PretrainSettings, {}), (TrainSettings, {"mode": "baseline"})):
         ours, gum = (
             kind.build({"corpus": f"data/{name}"} | more, tmp_path / "params.yaml")
             for name in ("mine", "gum")

@@ -12,7 +12,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.ellipsis.agree.command import run
 from pipeline.ellipsis.agree.drawing import Shape, draw
-from pipeline.ellipsis.agree.settings import Agree
+from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.dependencies import DependencyTree, read_trees
 from pipeline.text.lines import open_lines
 
@@ -37,7 +37,7 @@ def agree(folder: Path, one: str, other: str, **given: Any) -> dict[str, Any]:
         "other": folder / "other.conllu",
         "out": folder / "out",
     }
-    run(Agree.build(settings | given, None))
+    run(AgreeSettings.build(settings | given, None))
     return dict(read_json(folder / "out/manifest.json"))
 
 
@@ -195,4 +195,4 @@ def test_sizes_are_shares_of_the_treebank(size: str, sentences: int, tmp_path: P
 def test_settings_that_do_not_go_together(given: dict[str, str], said: str) -> None:
     """One line says what is missing."""
     with pytest.raises(SettingsError, match=said):
-        Agree.build({"one": "a", "other": "b", "out": "c", **given}, None)
+        AgreeSettings.build({"one": "a", "other": "b", "out": "c", **given}, None)

@@ -17,15 +17,15 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.ellipsis.dependencies import DependencyTree, edges, read_trees
 from pipeline.ellipsis.gap.command import GAPPED, REFUSED, run
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
-from pipeline.ellipsis.gap.rules import Gap, Refused, find_gaps
+from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
 from pipeline.ellipsis.gap.settings import GAP_KINDS
-from pipeline.ellipsis.gap.settings import Gap as GapSettings
+from pipeline.ellipsis.gap.settings import GappedVerb as GapSettings
 from pipeline.text.lines import open_lines
 
 EWT = Path(__file__).resolve().parents[2] / "../shared/data/ud-ewt/en_ewt-ud-train.conllu.xz"
 
 
-def found(text: str) -> Gap | Refused:
+def found(text: str) -> GappedVerb | Refused:
     """What becomes of the only coordinated verb of a sentence."""
     (outcome,) = find_gaps(tree(text), GAP_KINDS)
     return outcome
@@ -34,7 +34,7 @@ def found(text: str) -> Gap | Refused:
 def shortened(text: str) -> DependencyTree:
     """The sentence without its only verb that may be left out."""
     gap = found(text)
-    assert isinstance(gap, Gap), gap
+    assert isinstance(gap, GappedVerb), gap
     return left_out(tree(text), gap)
 
 
@@ -52,7 +52,9 @@ def changed(text: str, old: str, new: str) -> str:
 def test_mary_won_gold_and_peter_bronze() -> None:
     """Subject promoted, object an orphan, coordinator with the subject; the copy has what the verb had."""
     gap = found(WON)
-    assert gap == Gap("gapping", 2, 6, frozenset({6}), 5, (7,), 1, parallel=True, contrast=True)
+    assert gap == GappedVerb(
+        "gapping", 2, 6, frozenset({6}), 5, (7,), 1, parallel=True, contrast=True
+    )
     made = shortened(WON)
     assert made.text == "Mary won gold and Peter bronze."
     assert basic(made) == [
@@ -97,7 +99,7 @@ def test_another_verb_is_of_the_second_tier() -> None:
         "bronze bronze NOUN 7 obj",
     )
     gap = found(will)
-    assert isinstance(gap, Gap)
+    assert isinstance(gap, GappedVerb)
     assert (gap.tier, sorted(gap.gone)) == (1, [6, 7])
     assert shortened(will).text == "Mary won gold and Peter bronze"
     up = conllu(
@@ -112,7 +114,7 @@ def test_another_verb_is_of_the_second_tier() -> None:
         "chess chess NOUN 6 obj",
     )
     gap = found(up)
-    assert isinstance(gap, Gap)
+    assert isinstance(gap, GappedVerb)
     assert (gap.tier, sorted(gap.gone)) == (2, [6, 7])
 
 
@@ -180,7 +182,7 @@ def test_the_verb_before_is_understood_not_the_first() -> None:
     first, last = find_gaps(tree(three), GAP_KINDS)
     assert isinstance(first, Refused)
     assert first.reason == "another conjunct after it"
-    assert isinstance(last, Gap)
+    assert isinstance(last, GappedVerb)
     assert (last.first, last.tier) == (5, 1)
     made = left_out(tree(three), last)
     assert basic(made)[7] == ("C", 2, "conj")
@@ -276,10 +278,10 @@ def test_marks_of_what_english_wants() -> None:
     """Dependents like the first verb's, and no pronoun that cannot be stressed."""
     pronoun = changed(WON, "bronze\tbronze\tNOUN\t_\t_", "it\tit\tPRON\t_\tPronType=Prs")
     gap = found(pronoun)
-    assert isinstance(gap, Gap)
+    assert isinstance(gap, GappedVerb)
     assert (gap.parallel, gap.contrast) == (True, False)
     other = found(changed(WON, "6\tobj\t6:obj", "6\tobl\t6:obl"))
-    assert isinstance(other, Gap)
+    assert isinstance(other, GappedVerb)
     assert (other.parallel, other.contrast) == (False, True)
 
 
@@ -369,7 +371,7 @@ def test_sentences_that_cannot_be_written_are_told(reason: str, words: list[str]
         "s", "Mary Mary PROPN 2 nsubj", "won win VERB 0 root", "gold gold NOUN 2 obj", *head, *words
     )
     gap = found(text)
-    assert isinstance(gap, Gap)
+    assert isinstance(gap, GappedVerb)
     with pytest.raises(Unfit, match=f"^{reason}$"):
         left_out(tree(text), gap)
 
@@ -594,7 +596,7 @@ def test_without_features_and_lemmas_words_tell() -> None:
         assert outcome.reason == "negated"
     bare = re.sub(r"^(\d+\t\S+)\t\S+", r"\1\t_", WON, flags=re.MULTILINE)
     outcome = found(bare)
-    assert isinstance(outcome, Gap)
+    assert isinstance(outcome, GappedVerb)
     assert outcome.tier == 1
 
 
@@ -603,7 +605,7 @@ def test_an_enhanced_layer_of_nonsense_is_a_reason(deps: str) -> None:
     """Numbers of five thousand digits, and a word that is its own head."""
     text = re.sub(r"^(6\t(?:\S+\t){7})\S+", lambda m: m[1] + deps, WON, flags=re.MULTILINE)
     outcome = found(text)
-    assert isinstance(outcome, Gap)
+    assert isinstance(outcome, GappedVerb)
     with pytest.raises(Unfit, match="enhanced layer"):
         left_out(tree(text), outcome)
 

@@ -12,7 +12,7 @@ from udtools import udeval
 
 from pipeline.core.errors import InputError
 from pipeline.ellipsis.orphans.command import COUNTED, by_sentence, intervals, run, score
-from pipeline.ellipsis.orphans.settings import Orphans
+from pipeline.ellipsis.orphans.settings import OrphansSettings
 
 GAPPING = Path(__file__).resolve().parents[2] / "../shared/data/gapping"
 
@@ -107,11 +107,11 @@ def test_it_prints_a_table_or_json(tmp_path: Path, capsys: pytest.CaptureFixture
     gold.write_text(sentence() * 2)
     system.write_bytes(gzip.compress((sentence() + sentence(bronze="2 obl")).encode()))
     out = tmp_path / "figures.json"
-    run(Orphans.build({"gold": gold, "system": system, "out": out}, None))
+    run(OrphansSettings.build({"gold": gold, "system": system, "out": out}, None))
     shown = capsys.readouterr().out
     assert "gold    2 sentences, 14 words, 4 orphans" in shown
     assert "orphans found and attached     │    100.00 │  75.00 │ 85.71" in shown
-    run(Orphans.build({"gold": gold, "system": system, "json_": True}, None))
+    run(OrphansSettings.build({"gold": gold, "system": system, "json_": True}, None))
     whole = json.loads(out.read_text())
     assert whole.pop("counted")[-1] == "found_and_attached"
     assert whole.pop("by_sentence") == [[7, 7, 7, 2, 2, 2], [7, 6, 6, 2, 1, 1]]
@@ -157,7 +157,7 @@ def test_files_that_do_not_fit_are_told(system: str, said: str, tmp_path: Path) 
     (tmp_path / "system.conllu").write_text(system)
     given = {"gold": tmp_path / "gold.conllu", "system": tmp_path / "system.conllu"}
     with pytest.raises(InputError, match=said) as raised:
-        run(Orphans.build(given, None))
+        run(OrphansSettings.build(given, None))
     assert "\n" not in str(raised.value)
 
 
@@ -177,7 +177,9 @@ def test_no_file_is_lost_and_no_work_done_in_vain(
         Path(name).write_text(sentence())
     Path("folder").mkdir()
     with pytest.raises(InputError, match=said):
-        run(Orphans.build({"gold": "gold.conllu", "system": "system.conllu", **given}, None))
+        run(
+            OrphansSettings.build({"gold": "gold.conllu", "system": "system.conllu", **given}, None)
+        )
     assert Path("gold.conllu").read_text() == sentence()
 
 
@@ -186,7 +188,7 @@ def test_no_file_is_lost_and_no_work_done_in_vain(
 def test_sentences_with_gapping_are_read(split: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With empty nodes and without; relations to nodes that are not there do not matter."""
     enhanced, basic = (GAPPING / f"{kind}.{split}.conllu" for kind in ("enhanced", "orphan-basic"))
-    run(Orphans.build({"gold": enhanced, "system": basic, "json_": True}, None))
+    run(OrphansSettings.build({"gold": enhanced, "system": basic, "json_": True}, None))
     found = json.loads(capsys.readouterr().out)
     assert found["gold"]["orphans"] == {"dev": 95, "train": 208}[split]
     assert found["orphans"]["found_and_attached"]["f"] == 1.0

@@ -12,7 +12,7 @@ import pytest
 from tiny import build, ingested, sentence, settings
 
 from pipeline.audit import stage as audit
-from pipeline.audit.settings import Audit
+from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
@@ -20,9 +20,9 @@ from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import PREDICTIONS, SENTENCES, sentence_row
 from pipeline.core.types import Sentence
 from pipeline.evaluate import stage as evaluate
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.report import stage as report
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.train import stage as train
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
     def run(corpus: Path, **given: Any) -> list[str]:
         asked.clear()
-        evaluate.run(Evaluate(corpus=corpus, threads=1, **given))
+        evaluate.run(EvaluateSettings(corpus=corpus, threads=1, **given))
         return sorted(asked)
 
     return run
@@ -139,9 +139,9 @@ def test_a_system_of_any_name_stands_in_every_table(corpus: Path, tmp_path: Path
         write_json(card, {**read_json(card), "system": new})
     found = []
     for folder, names in ((corpus, NONSENSE), (other, {})):
-        evaluate.run(Evaluate(corpus=folder, threads=1))
-        audit.run(Audit(corpus=folder, source=LEXICON, sample=20))
-        report.run(Report(corpus=folder, examples=3))
+        evaluate.run(EvaluateSettings(corpus=folder, threads=1))
+        audit.run(AuditSettings(corpus=folder, source=LEXICON, sample=20))
+        report.run(ReportSettings(corpus=folder, examples=3))
         documents = [read_json(folder / f) for f in ("evaluation/metrics.json", "audit/audit.json")]
         found.append([_rows(document, names) for document in documents])
     assert found[0] == found[1]
@@ -168,11 +168,11 @@ def test_what_runs_got_right_outlives_them(
     outcomes, tables = import_module("outcomes"), import_module("study_tables")
     for module in (outcomes, tables):
         monkeypatch.setattr(module, "FOLDER", tmp_path / "kept")
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     outcomes.main(corpus)
     shutil.rmtree(corpus / "runs/a-baseline")
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     outcomes.main(corpus)
     study = tables.Study(Path("tiny"))
     for run in metrics["runs"]:
@@ -222,7 +222,7 @@ def test_evaluate_scores_every_run(tmp_path: Path, capsys: pytest.CaptureFixture
     (corpus / "runs/filter/40/seed-0").mkdir(parents=True)
     (corpus / "evaluation/predictions").mkdir(parents=True)
     (corpus / "evaluation/predictions/gone-40-0.parquet").touch()
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     assert metrics["split"] == "test"
     assert metrics["instances"] == {
@@ -254,7 +254,7 @@ def test_evaluate_does_not_average_runs_of_different_settings(tmp_path: Path) ->
         card = CARD | {"settings": {"seed": seed, "delta": delta, "candidates": f"c/seed-{seed}"}}
         write_json(corpus / f"runs/filter/40/seed-{seed}/run.json", card)
     with pytest.raises(InputError, match="seed-1: differs from seed-0 in delta, so their mean"):
-        evaluate.run(Evaluate(corpus=corpus, threads=1))
+        evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
 
 
 def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_evaluation_counts_what_cannot_be_scored_as_wrong(trained: Path, tmp_pat
     train_run = corpus / "runs/baseline/40/seed-0"
     train_run.parent.mkdir(parents=True)
     train_run.symlink_to(trained / "runs/a-baseline/40/seed-0")
-    evaluate.run(Evaluate(corpus=corpus, threads=1))
+    evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
     rows = list(read_rows(corpus / "evaluation/predictions/a-baseline-40-0.parquet", PREDICTIONS))
     assert [len(row["predicted"]) for row in rows] == [0, 2]
@@ -303,7 +303,7 @@ def test_a_card_of_another_form_is_one_line(tmp_path: Path, changed: Any) -> Non
     path = tmp_path / "runs/x/40/seed-0/run.json"
     write_json(path, card | changed if changed else changed)
     with pytest.raises(InputError, match=r"run\.json: not ") as caught:
-        evaluate.run(Evaluate(corpus=tmp_path))
+        evaluate.run(EvaluateSettings(corpus=tmp_path))
     assert "\n" not in str(caught.value)
 
 
@@ -313,18 +313,18 @@ def test_the_key_that_is_wrong_is_named(tmp_path: Path, key: str) -> None:
     path = tmp_path / "runs/x/40/seed-0/run.json"
     write_json(path, CARD | {"shown_as": {key: "y"}})
     with pytest.raises(InputError, match=rf"run\.json: .*shown_as\.{key}"):
-        evaluate.run(Evaluate(corpus=tmp_path))
+        evaluate.run(EvaluateSettings(corpus=tmp_path))
 
 
 def test_evaluate_without_anything_to_do(tmp_path: Path) -> None:
     """No run, and a split without coordination, are named."""
     corpus = build(tmp_path / "tiny")
     with pytest.raises(InputError, match="no trained run here; run `conjoin train`"):
-        evaluate.run(Evaluate(corpus=corpus, threads=1))
+        evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     (corpus / "runs/a/40/seed-0").mkdir(parents=True)
     write_json(corpus / "runs/a/40/seed-0/run.json", CARD)
     with pytest.raises(InputError, match="no evaluable coordination in split 'dev'"):
-        evaluate.run(Evaluate(corpus=corpus, split="dev", threads=1))
+        evaluate.run(EvaluateSettings(corpus=corpus, split="dev", threads=1))
 
 
 def test_runs_whose_parser_of_gold_is_of_their_seed_are_alike() -> None:

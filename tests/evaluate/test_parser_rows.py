@@ -24,10 +24,10 @@ from pipeline.evaluate import parser_rows
 from pipeline.evaluate import stage as evaluate
 from pipeline.evaluate.combining import chosen_tau
 from pipeline.evaluate.parsers import find_parsers
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.parsing.parser import Parsed
 from pipeline.tasks.coordination.instances import instances_of
-from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import Said
 from pipeline.train import stage as train
 
@@ -125,7 +125,7 @@ def knowing(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Knowing:
 
 def run(corpus: Path, **given: Any) -> dict[str, Any]:
     """Evaluate; returns the metrics."""
-    evaluate.run(Evaluate(**{"corpus": corpus, "threads": 1, "parser": "corpus"} | given))
+    evaluate.run(EvaluateSettings(**{"corpus": corpus, "threads": 1, "parser": "corpus"} | given))
     metrics: dict[str, Any] = read_json(corpus / "evaluation/metrics.json")
     return metrics
 
@@ -184,7 +184,7 @@ def test_rows_of_a_parser_follow_the_rule(corpus: Path, knowing: Knowing) -> Non
     right = [knowing.kind(sentence) == "right" for sentence in test]
     assert by_name["parser-corpus"]["accuracy"]["overall"] == sum(right) / 30
     assert by_name["parser-corpus"]["unscored"] == 12
-    model = Predictor.load(corpus / "runs/baseline/40/seed-0/predictor")
+    model = CoordinationPredictor.load(corpus / "runs/baseline/40/seed-0/predictor")
     words, ks = [s.words for s in test], [s.coordinations[0].coordinator for s in test]
     best, scores = model.predict(words, ks), dict(model.distributions(words, ks))
     taken = 0
@@ -255,7 +255,7 @@ def test_sentences_are_parsed_once(
     assert knowing.asked == 30
     assert "6 of 30 sentences have no tree (gave up)" in capsys.readouterr().out
     with monkeypatch.context() as patch:
-        patch.setattr(Predictor, "load", None)
+        patch.setattr(CoordinationPredictor, "load", None)
         assert run(corpus) == first
     assert "6 of 30 sentences have no tree (gave up)" in capsys.readouterr().out
     assert knowing.asked == 30
@@ -402,7 +402,7 @@ def test_parsers_are_found_by_name_and_by_folder(tmp_path: Path) -> None:
 def test_tau_is_a_number_or_validation(tau: str) -> None:
     """Anything else is refused, test above all."""
     with pytest.raises(SettingsError, match="must be a number from 0, or 'validation'"):
-        Evaluate.build({"corpus": "data/x", "tau": tau}, None)
+        EvaluateSettings.build({"corpus": "data/x", "tau": tau}, None)
 
 
 def test_two_rows_of_one_name_are_refused(corpus: Path, knowing: Knowing, tmp_path: Path) -> None:

@@ -25,16 +25,16 @@ from pipeline.core.tally import Tally
 from pipeline.executor.launch import Worker
 from pipeline.executor.run import OnBatch, run_units
 from pipeline.executor.units import UnitFolder
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = {".lock", ".workers"}
 
 
-def settings(corpus: Path, out: Path, **more: object) -> Generate:
+def settings(corpus: Path, out: Path, **more: object) -> GenerateSettings:
     given = {"corpus": corpus, "unit": 20, "batch_tokens": 300, "references": 2, "out": out, **more}
-    return Generate.model_validate(given)
+    return GenerateSettings.model_validate(given)
 
 
 def contents(out: Path) -> dict[str, bytes]:

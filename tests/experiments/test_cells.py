@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import InputError, SettingsError
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.experiments.cells import Cells, settings_of
 from pipeline.experiments.grid import grid
-from pipeline.experiments.plan.settings import Plan
+from pipeline.experiments.plan.settings import PlanSettings
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from pipeline.experiments.plan.settings import Plan
 def test_a_command_that_is_none_is_named(command: str) -> None:
     """Half a quote, a word too many, an option without its value."""
     with pytest.raises(SettingsError, match="not a command of conjoin's: conjoin evaluate"):
-        settings_of(command, Evaluate)
+        settings_of(command, EvaluateSettings)
 
 
 def project(folder: Path, stages: str) -> None:
@@ -53,5 +53,5 @@ def test_a_pipeline_that_is_none_is_one_line(
     """DVC would show its own traceback, or read without end."""
     monkeypatch.chdir(tmp_path)
     project(tmp_path, stages)
-    with pytest.raises(InputError, match=said), grid(Plan()):
+    with pytest.raises(InputError, match=said), grid(PlanSettings()):
         pass

@@ -12,7 +12,7 @@ from pipeline.core.errors import ConjoinError
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.experiments.diagnose import command as diagnose
 from pipeline.experiments.diagnose.command import folds_of, targets_of
-from pipeline.experiments.diagnose.settings import Diagnose
+from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.train import stage as train
 
 
@@ -78,7 +78,7 @@ def test_every_sentence_is_judged_by_a_predictor_that_had_not_seen_it(
 ) -> None:
     """Folds train as the run did on the rest of L; again, none is trained, and the file is the same."""
     out = tmp_path / "out"
-    diagnose.run(Diagnose(run=finished, folds=2, out=out))
+    diagnose.run(DiagnoseSettings(run=finished, folds=2, out=out))
     found = json.loads((out / "targets.json").read_text())
     assert found["structures"] == sum(cell["structures"] for cell in found["cells"]) == 40
     assert found["errors"] == sum(cell["errors"] for cell in found["cells"])
@@ -90,7 +90,7 @@ def test_every_sentence_is_judged_by_a_predictor_that_had_not_seen_it(
     assert "errors in 40 structures of L, held out" in capsys.readouterr().out
     first = (out / "targets.json").read_bytes()
     shutil.rmtree(out / "fold-2-of-2")
-    diagnose.run(Diagnose(run=finished, folds=2, out=out))
+    diagnose.run(DiagnoseSettings(run=finished, folds=2, out=out))
     assert capsys.readouterr().out.count("this very run is finished") == 1
     assert (out / "targets.json").read_bytes() == first
     other = finished.parent / "seed-8"
@@ -99,7 +99,7 @@ def test_every_sentence_is_judged_by_a_predictor_that_had_not_seen_it(
     with pytest.raises(
         ConjoinError, match="the targets of another run are here; choose another --out"
     ):
-        diagnose.run(Diagnose(run=other, folds=2, out=out))
+        diagnose.run(DiagnoseSettings(run=other, folds=2, out=out))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_run_that_cannot_be_made_again_is_refused(
     change(card)
     (other / "run.json").write_text(json.dumps(card))
     with pytest.raises(ConjoinError, match=message) as error:
-        diagnose.run(Diagnose(run=other, out=finished.parent / "out"))
+        diagnose.run(DiagnoseSettings(run=other, out=finished.parent / "out"))
     assert "\n" not in str(error.value)
 
 
@@ -130,6 +130,6 @@ def test_folds_of_a_small_l_and_no_run_are_refused(finished: Path, tmp_path: Pat
     with pytest.raises(
         ConjoinError, match="L has 40 sentences for 41 folds; say a smaller --folds"
     ):
-        diagnose.run(Diagnose(run=finished, folds=41))
+        diagnose.run(DiagnoseSettings(run=finished, folds=41))
     with pytest.raises(ConjoinError, match="name a folder that `conjoin train` finished"):
-        diagnose.run(Diagnose(run=tmp_path))
+        diagnose.run(DiagnoseSettings(run=tmp_path))

@@ -19,16 +19,16 @@ from pipeline.experiments.expansion import CELLS, as_text, cells_of
 from pipeline.experiments.experiment import read_experiment
 from pipeline.experiments.grid import files_over, grid
 from pipeline.experiments.plan.command import run as plan
-from pipeline.experiments.plan.settings import Plan
-from pipeline.experiments.repro.settings import Repro
-from pipeline.generate.settings import Generate
+from pipeline.experiments.plan.settings import PlanSettings
+from pipeline.experiments.repro.settings import ReproSettings
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out
-from pipeline.harvest.settings import Harvest
-from pipeline.ingest.settings import Ingest
-from pipeline.pretrain.settings import Pretrain
-from pipeline.release.settings import Release
-from pipeline.select.settings import Select
-from pipeline.train.settings import Train
+from pipeline.harvest.settings import HarvestSettings
+from pipeline.ingest.settings import IngestSettings
+from pipeline.pretrain.settings import PretrainSettings
+from pipeline.release.settings import ReleaseSettings
+from pipeline.select.settings import SelectSettings
+from pipeline.train.settings import TrainSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("table2", "table3", "figure4")
@@ -50,13 +50,15 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[C
         project_in(tmp_path_factory.mktemp("project"), patch)
         found = {}
         for name in ("default", "demo", "quick", *TABLES):
-            with grid(Repro(experiment=name)) as (_, members, _):
+            with grid(ReproSettings(experiment=name)) as (_, members, _):
                 found[name] = members
         yield found
 
 
 def members_of(name: str, *pairs: str, corpus: str = "") -> list[Cell]:
-    with grid(Repro(experiment=name, set=list(pairs), corpus=[corpus] if corpus else [])) as (
+    with grid(
+        ReproSettings(experiment=name, set=list(pairs), corpus=[corpus] if corpus else [])
+    ) as (
         _,
         found,
         _,
@@ -217,12 +219,12 @@ def test_genia_chooses_candidates_by_predictors_of_the_same_seed(project: Path) 
         ("both", "harvest@genia-harvest-labelled-3"),
     ):
         assert need in of[f"{name}-3"].needs
-    agreed = settings_of(of["agreed-3"].command, Select)
+    agreed = settings_of(of["agreed-3"].command, SelectSettings)
     assert [str(each) for each in agreed.places] == ["data/genia/candidates/harvest/seed-3"]
     assert [str(each) for each in agreed.agree] == [
         "data/genia/runs/attested-bert/250/seed-3/predictor"
     ]
-    found = [settings_of(c.command, Harvest) for c in members if c.stage == "harvest"]
+    found = [settings_of(c.command, HarvestSettings) for c in members if c.stage == "harvest"]
     assert {(each.parser, each.parser_lm, each.seed) for each in found} == {
         ("corpus", None, 3), ("labelled", "bert", 3),
     }  # fmt: skip
@@ -235,13 +237,13 @@ def test_an_adapted_model_comes_after_what_it_is_made_of(project: Path) -> None:
     assert of["pretrain@genia-t5-0"].needs == {ingest}
     twins = of["pretrain@genia-t5-twins-0"]
     assert twins.needs == {ingest, preparse, "pretrain@genia-t5-0"}
-    settings = settings_of(twins.command, Pretrain)
+    settings = settings_of(twins.command, PretrainSettings)
     assert (settings.objective, settings.base, settings.seed) == ("twins", "models/t5", 0)
     filled = of["generate@genia-t5-twins-sync-0"]
     assert filled.needs == {ingest, preparse, twins.name}
     assert filled.name in of["train@genia-t5-twins-250-0"].needs
     gold = of["generate@genia-t5-sync-gold-0"]
-    wanted = settings_of(gold.command, Generate)
+    wanted = settings_of(gold.command, GenerateSettings)
     assert (wanted.lm, wanted.sync, wanted.trees) == ("t5", True, "treebank")
     assert default_out(wanted.model_copy(update={"out": None})) == wanted.out
     assert gold.name in of["train@genia-t5-gold-250-0"].needs
@@ -251,7 +253,7 @@ def test_the_control_of_the_twins_differs_from_them_in_what_it_learns_from(proje
     """t5-more: as many updates of the same T5, by T5's own objective, on the corpus's own sentences."""
     of = named(members_of("genia", "seeds=[0]"), "pretrain")
     t5, twins, more = (
-        settings_of(of[f"{name}-0"].command, Pretrain).model_dump()
+        settings_of(of[f"{name}-0"].command, PretrainSettings).model_dump()
         for name in ("t5", "t5-twins", "t5-more")
     )
     assert of["t5-more-0"].needs == {"ingest@genia", "pretrain@genia-t5-0"}
@@ -267,20 +269,20 @@ def test_gum_releases_with_text_what_may_be_shared(project: Path) -> None:
     members = members_of("gum-cpu")
     assert len(named(members, "train")) == 7 * 5
     (chosen,) = named(members, "select").values()
-    settings = settings_of(chosen.command, Select)
+    settings = settings_of(chosen.command, SelectSettings)
     assert [str(each) for each in settings.places] == ["data/gum/candidates/attested-bert/seed-0"]
     assert len(settings.license) == 5
     assert all(terms(each).redistributable and "-NC" not in each for each in settings.license)
     released = named(members, "release")
     assert released["open"].needs == {"ingest@gum", chosen.name}
-    text = {name: settings_of(c.command, Release).stand_off for name, c in released.items()}
+    text = {name: settings_of(c.command, ReleaseSettings).stand_off for name, c in released.items()}
     assert text == {"open": False, "attested-bert": True, "t5-sync": True, "bert-sync": True}
 
 
 def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(project: Path) -> None:
     """Each differs from its like in what makes twins; substitutes wait for the trees of U."""
     members = members_of("augment", "seeds=[0]")
-    trained = {n: settings_of(c.command, Train) for n, c in named(members, "train").items()}
+    trained = {n: settings_of(c.command, TrainSettings) for n, c in named(members, "train").items()}
     twins = {t.system: t for t in trained.values() if t.augment != "none"}
     assert {t.system for t in trained.values()} == {"baseline", "attested-bert", "frozen", *twins}
     chosen = {name: t.alpha for name, t in twins.items() if name.startswith("chosen-")}
@@ -312,8 +314,8 @@ def test_augmentations_of_genia_have_equal_updates_and_a_baseline_with_as_many(
     project: Path,
 ) -> None:
     """Alone, beside the harvest, and with the α that dev chose."""
-    with grid(Repro(experiment="augment-genia", set=["seeds=[0]"])) as (_, members, _):
-        trained = [settings_of(c.command, Train) for c in named(members, "train").values()]
+    with grid(ReproSettings(experiment="augment-genia", set=["seeds=[0]"])) as (_, members, _):
+        trained = [settings_of(c.command, TrainSettings) for c in named(members, "train").values()]
     assert {t.steps for t in trained} == {1000}
     assert {t.system for t in trained if t.augment == "none"} == {"baseline-short", "both-short"}
     assert len([t for t in trained if t.augment != "none"]) == 9 + 5 + 1
@@ -323,12 +325,12 @@ def test_augmentations_of_genia_have_equal_updates_and_a_baseline_with_as_many(
 def test_the_quick_demo_has_settings_of_its_own(project: Path) -> None:
     """What an experiment says of a section goes over params.yaml, key by key, while it runs."""
     before = PATH.read_bytes()
-    with grid(Repro(experiment="quick")) as (_, members, document):
+    with grid(ReproSettings(experiment="quick")) as (_, members, document):
         assert PATH.read_bytes() != before
-        settings = settings_of(named(members, "pretrain")["t5-0"].command, Pretrain)
+        settings = settings_of(named(members, "pretrain")["t5-0"].command, PretrainSettings)
         assert (settings.steps, settings.batch_size) == (500, 64)
         ingested = next(c for c in members if c.stage == "ingest")
-        drawn = settings_of(ingested.command, Ingest)
+        drawn = settings_of(ingested.command, IngestSettings)
         assert (drawn.labelled, drawn.seeds, drawn.raw) == (["100"], [0], 20000)
     assert document["preparse"]["world"]["parser"] == "treebank"
     assert PATH.read_bytes() == before
@@ -372,7 +374,7 @@ def test_sizes_are_the_corpus_own(expanded: Any) -> None:
 def test_what_is_no_experiment_is_refused(project: Path, text: str, said: str) -> None:
     """One line that names the file and the key, and what there is instead."""
     Path("x.yaml").write_text(text)
-    with pytest.raises(SettingsError, match=said), files_over(Repro(experiment="x.yaml")):
+    with pytest.raises(SettingsError, match=said), files_over(ReproSettings(experiment="x.yaml")):
         pass
     assert CELLS.read_text() == (ROOT / CELLS).read_text()
 
@@ -383,7 +385,7 @@ def test_an_unknown_experiment_is_told(project: Path) -> None:
         pytest.raises(
             SettingsError, match=r"no experiment 'table4'; there are: .*did you mean 'table[23]'\?"
         ),
-        files_over(Repro(experiment="table4")),
+        files_over(ReproSettings(experiment="table4")),
     ):
         pass
     Path("experiments/default.yaml").write_text("corpora: [world]\ntrain: {}\n")
@@ -391,7 +393,7 @@ def test_an_unknown_experiment_is_told(project: Path) -> None:
         pytest.raises(
             SettingsError, match=r"train: what the default experiment changes .* stand there"
         ),
-        files_over(Repro()),
+        files_over(ReproSettings()),
     ):
         pass
 
@@ -400,13 +402,13 @@ def test_plain_dvc_gets_the_cells_that_are_written(project: Path) -> None:
     """Conjoin leaves the default's cells, puts those of others back, and `plan --write` lets them stay."""
     usual = CELLS.read_text()
     CELLS.write_text("")
-    with grid(Repro()) as (_, members, _):
+    with grid(ReproSettings()) as (_, members, _):
         assert len(members) == 71 + 4
     assert CELLS.read_text() == usual
-    with grid(Repro(experiment="quick")):
+    with grid(ReproSettings(experiment="quick")):
         assert CELLS.read_text() != usual
     assert CELLS.read_text() == usual
-    plan(Plan(experiment="quick", write=True, probe=False))
+    plan(PlanSettings(experiment="quick", write=True, probe=False))
     assert len([s for s in Repo().index.stages if s.addressing.startswith("train@")]) == 4
     assert yaml.safe_load(PATH.read_text())["ingest"]["world"]["raw"] == 20000
 
@@ -419,11 +421,11 @@ def test_files_survive_a_killed_run(project: Path) -> None:
     for now, then in (("a: 2\n", mine), (f"{mine}# edited\n", f"{mine}# edited\n")):
         PATH.write_text(now)
         write_json(kept, {"params.yaml": {"before": mine, "after": "a: 2\n"}})
-        with files_over(Repro()):
+        with files_over(ReproSettings()):
             assert PATH.read_text() == then
         assert not kept.exists()
     assert Path(".dvc/tmp/before-params.yaml").read_text() == mine
-    with files_over(Repro(set=["train.world.steps=5"])):
+    with files_over(ReproSettings(set=["train.world.steps=5"])):
         PATH.write_text("a: 6\n")
     assert PATH.read_text() == "a: 6\n"
 
@@ -432,11 +434,11 @@ def test_one_grid_at_a_time(project: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """The second is told, not mixed with the first; without a project there is nothing to do."""
     clock = iter([0.0, 1e9])  # its patience is over at the second look
     monkeypatch.setattr("pipeline.core.files.time.monotonic", lambda: next(clock, 2e9))
-    with files_over(Repro()), pytest.raises(InputError, match="another conjoin process"):
-        files_over(Repro()).__enter__()
+    with files_over(ReproSettings()), pytest.raises(InputError, match="another conjoin process"):
+        files_over(ReproSettings()).__enter__()
     shutil.rmtree(".dvc")
     with pytest.raises(InputError, match=r"no usable DVC pipeline: no folder \.dvc here"):
-        files_over(Repro()).__enter__()
+        files_over(ReproSettings()).__enter__()
 
 
 def test_docs_count_the_runs(expanded: Any) -> None:

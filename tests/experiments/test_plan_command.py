@@ -18,10 +18,10 @@ from pipeline.experiments.parallel import makespan
 from pipeline.experiments.plan import estimates
 from pipeline.experiments.plan.command import run
 from pipeline.experiments.plan.estimates import TrainingSpeed, probe_generation, probe_training
-from pipeline.experiments.plan.settings import Plan
-from pipeline.generate.settings import Generate
+from pipeline.experiments.plan.settings import PlanSettings
+from pipeline.generate.settings import GenerateSettings
 from pipeline.sources import dry_run
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAIN = "conjoin train data/{} --system {} --mode {} --labelled 50 --seed {} --params params.yaml"
@@ -96,10 +96,12 @@ def test_commands_are_read_back(tmp_path: Path) -> None:
     params = tmp_path / "params.yaml"
     params.write_text("generate: {default: {references: 3}, x: {}}\n")
     line = f"conjoin generate data/x --lm bert --no-sync --seed 4 --params {params}"
-    settings = settings_of(line, Generate)
-    assert settings == Generate(corpus=Path("data/x"), lm="bert", sync=False, seed=4, references=3)
+    settings = settings_of(line, GenerateSettings)
+    assert settings == GenerateSettings(
+        corpus=Path("data/x"), lm="bert", sync=False, seed=4, references=3
+    )
     with pytest.raises(SettingsError, match=r"generate\.colour"):
-        settings_of("conjoin generate data/x --colour red", Generate)
+        settings_of("conjoin generate data/x --colour red", GenerateSettings)
 
 
 def test_a_runs_time_is_made_of_its_parts() -> None:
@@ -109,10 +111,10 @@ def test_a_runs_time_is_made_of_its_parts() -> None:
         "corpus": Path("x"), "candidates": Path("y"), "steps": 100, "warm_steps": 40,
         "eval_every": 10,
     }  # fmt: skip
-    assert speed.seconds(Train(**given, mode="baseline"), 20) == pytest.approx(100 + 2)
-    assert speed.seconds(Train(**given, mode="no-filter"), 20) == pytest.approx(100 + 2)
-    assert speed.seconds(Train(**given), 20) == pytest.approx(40 + 60 * (0.75 + 0.2) + 2)
-    quantile = Train(**given, accept="quantile")
+    assert speed.seconds(TrainSettings(**given, mode="baseline"), 20) == pytest.approx(100 + 2)
+    assert speed.seconds(TrainSettings(**given, mode="no-filter"), 20) == pytest.approx(100 + 2)
+    assert speed.seconds(TrainSettings(**given), 20) == pytest.approx(40 + 60 * (0.75 + 0.2) + 2)
+    quantile = TrainSettings(**given, accept="quantile")
     assert speed.seconds(quantile, 20) == pytest.approx(40 + 60 * (1 + 0.2) + 2)
 
 
@@ -120,7 +122,7 @@ def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch
     """On a tiny corpus: speeds above 0, the predictor's bytes, all pairs counted, nothing written."""
     monkeypatch.setattr(estimates, "_ENOUGH", 0.0)
     before = sorted(corpus.rglob("*"))
-    tried, pairs = probe_generation(Generate(corpus=corpus, lm="t5", references=2))
+    tried, pairs = probe_generation(GenerateSettings(corpus=corpus, lm="t5", references=2))
     assert pairs == 60
     assert 0 < tried.items <= pairs
     assert tried.seconds > 0
@@ -132,7 +134,7 @@ def test_probes_run_the_real_thing(corpus: Path, monkeypatch: pytest.MonkeyPatch
         for n in range(24)
     ]
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, sentences))
-    settings = Train(corpus=corpus, mode="baseline", mlp_hidden=8)
+    settings = TrainSettings(corpus=corpus, mode="baseline", mlp_hidden=8)
     speed = probe_training(settings)
     assert min(speed.full, speed.least, speed.round, speed.validation) > 0
     weights = (corpus / "models/bert/model.safetensors").stat().st_size
@@ -156,13 +158,13 @@ def test_before_anything_is_there_it_says_what_is_not_known(
 ) -> None:
     """No time of anything; once counted, U says how many pairs."""
     params = (project / "params.yaml").read_bytes()
-    run(Plan(experiment="figure4", jobs=2))
+    run(PlanSettings(experiment="figure4", jobs=2))
     shown = capsys.readouterr().out
     table = rows(shown)
     assert table["train"][:3] == ["175", "0", "175"]
     assert table["train"][3:] == ["unknown", "unknown", "unknown"]
     assert table["generate"][:3] == ["25", "0", "25"]
-    world = Train(
+    world = TrainSettings(
         corpus=Path("data/world"), candidates="any", **yaml.safe_load(params)["train"]["world"]
     )
     examined = f"{world.k_max * (world.steps - world.warm_steps):,}"
@@ -176,12 +178,12 @@ def test_before_anything_is_there_it_says_what_is_not_known(
     write_json(
         project / "data/genia/ingest.json", {"unlabelled_seeds": {"of_10_words_or_more": 5_000}}
     )
-    run(Plan(experiment="table2", corpus=["genia"], jobs=2, probe=False))
+    run(PlanSettings(experiment="table2", corpus=["genia"], jobs=2, probe=False))
     shown = capsys.readouterr().out
     table = rows(shown)
     assert table["train"][3:] == ["unknown", "unknown", "unknown"]
     constants = yaml.safe_load(params)["train"]["genia"]
-    train = Train(corpus=Path("data/genia"), candidates="any", **constants)
+    train = TrainSettings(corpus=Path("data/genia"), candidates="any", **constants)
     examined = train.k_max * (train.steps - train.warm_steps)
     shares = [f"{examined:,}", "5,000", f"{examined / 5_000:.1f}", "pairs, by the sentences of U"]
     assert table["t5 (genia)"] == shares

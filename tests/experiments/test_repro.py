@@ -11,7 +11,7 @@ from pipeline.experiments.cells import Cell, check_texts
 from pipeline.experiments.durations import TIMES
 from pipeline.experiments.grid import grid
 from pipeline.experiments.repro.command import run
-from pipeline.experiments.repro.settings import Repro
+from pipeline.experiments.repro.settings import ReproSettings
 
 DVC = """\
 stages:
@@ -50,10 +50,10 @@ def test_cells_run_in_order_and_only_once(
     with pytest.raises(
         CellError, match=r"train@1 failed: seed 1 broke; its log is data.*train@1\.log"
     ):
-        run(Repro(jobs=2))
+        run(ReproSettings(jobs=2))
     assert not (project / "c.txt").exists()
     (project / "stop1").unlink()
-    run(Repro(jobs=2))
+    run(ReproSettings(jobs=2))
     assert (project / "c.txt").read_text() == "raw\nraw\n"
     times = read_json(project / TIMES)
     assert {"train@1", "report"} <= times.keys()
@@ -62,7 +62,7 @@ def test_cells_run_in_order_and_only_once(
     shown = capsys.readouterr().out
     assert "Time by stage" in shown
     assert "GiB of memory at once" in shown
-    run(Repro(jobs=2, skip="b0"))
+    run(ReproSettings(jobs=2, skip="b0"))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     counts = {line[0]: (line[2], line[4]) for line in lines if len(line) > 4 and line[1] == "│"}
     assert counts["ingest"] == ("0", "1")
@@ -72,17 +72,17 @@ def test_cells_run_in_order_and_only_once(
 def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bad expression, one that leaves nothing, no pipeline: one line each."""
     with pytest.raises(SettingsError, match=r"repro.skip = '\('"):
-        run(Repro(skip="("))
+        run(ReproSettings(skip="("))
     with pytest.raises(SettingsError, match="leaves no cell"):
-        run(Repro(skip="."))
+        run(ReproSettings(skip="."))
     (project / "dvc.yaml").write_text("stages: [")
     with pytest.raises(InputError, match="no usable DVC pipeline"):
-        run(Repro())
+        run(ReproSettings())
     (project / "elsewhere").mkdir()
     monkeypatch.chdir(project / "elsewhere")
     shutil.rmtree(project / ".dvc")
     with pytest.raises(InputError, match="no usable DVC pipeline"):
-        run(Repro())
+        run(ReproSettings())
 
 
 def test_missing_raw_text_is_told_before_anything_runs(project: Path) -> None:
@@ -97,13 +97,13 @@ def test_missing_raw_text_is_told_before_anything_runs(project: Path) -> None:
             InputError,
             match=r"raw/text: no raw text .* \(pretrain.genia.texts\); put .txt, .*genia.texts=\[\]'",
         ):
-            run(Repro(jobs=1))
+            run(ReproSettings(jobs=1))
         (project / "raw/text/more").mkdir(parents=True, exist_ok=True)
         (project / "raw/text" / name).touch()
     assert not (project / "a.txt").exists()
-    with grid(Repro()) as (_, cells, _):
+    with grid(ReproSettings()) as (_, cells, _):
         check_texts(cells)
-    with grid(Repro(skip="conjoin pretrain")) as (_, cells, _):
+    with grid(ReproSettings(skip="conjoin pretrain")) as (_, cells, _):
         check_texts(cells)
 
 
@@ -126,12 +126,12 @@ def test_settings_of_one_run_are_put_back(project: Path) -> None:
     (project / "dvc.yaml").write_text(
         "stages:\n  ingest:\n    cmd: echo ${word.is} > a.txt\n    outs: [a.txt]\n"
     )
-    run(Repro(jobs=1, set=["word.is=new"]))
+    run(ReproSettings(jobs=1, set=["word.is=new"]))
     assert (project / "a.txt").read_text() == "new\n"
     assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"
     for wrong in ("word.is.it=1", "word.is", "ward.is=1"):
         with pytest.raises(SettingsError, match="no such place"):
-            run(Repro(jobs=1, set=[wrong]))
+            run(ReproSettings(jobs=1, set=[wrong]))
     assert (project / "params.yaml").read_text() == "word: {is: old}  # a comment\n"
 
 
@@ -156,18 +156,18 @@ def test_after_a_run_is_deleted_only_it_is_redone(project: Path, persist: bool) 
     (project / "a.txt").write_text("a")
     out = "b${item.seed}.txt" + (": {persist: true}" if persist else "")
     (project / "dvc.yaml").write_text(REDONE.replace("[OUTS]", f"\n      - {out}"))
-    run(Repro(jobs=2))
+    run(ReproSettings(jobs=2))
     made = (project / "log.txt").read_text().split()
     assert sorted(made) == ["report", "train0", "train1"]
     (project / "b1.txt").unlink()
-    with grid(Repro()) as (pipeline, cells, _):
+    with grid(ReproSettings()) as (pipeline, cells, _):
         stale = {cell.name for cell in pipeline.stale(cells)}
     assert stale == ({"train@1", "report"} if again else set())
-    run(Repro(jobs=2))
+    run(ReproSettings(jobs=2))
     assert (project / "b1.txt").read_text() == "run\n"
     assert (project / "log.txt").read_text().split()[3:] == again
     (project / "a.txt").write_text("b")
-    with grid(Repro()) as (pipeline, cells, _):
+    with grid(ReproSettings()) as (pipeline, cells, _):
         assert len(pipeline.stale(cells)) == 3
 
 
@@ -192,12 +192,12 @@ def test_a_grown_grid_makes_stale_only_what_it_adds(project: Path) -> None:
     """Other sizes of L, which a command names, leave the corpus as it is; other settings may change it."""
     (project / "dvc.yaml").write_text(GROWS)
     (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
-    run(Repro(jobs=1))
+    run(ReproSettings(jobs=1))
     for pair, expected in (
         ("sizes=2", {"ingest"}),
         ("ingest.size=2", {"ingest", "train", "report"}),
     ):
-        with grid(Repro(set=[pair])) as (pipeline, cells, _):
+        with grid(ReproSettings(set=[pair])) as (pipeline, cells, _):
             assert {cell.name for cell in pipeline.stale(cells)} == expected
 
 
@@ -207,8 +207,8 @@ def test_how_long_a_run_took_is_no_part_of_it(project: Path) -> None:
     persistent = GROWS.replace("outs: [b]", "outs: [{b: {persist: true}}]")
     (project / "dvc.yaml").write_text(persistent)
     (project / "params.yaml").write_text("sizes: 1\ningest: {size: 1}\n")
-    run(Repro(jobs=1))
+    run(ReproSettings(jobs=1))
     shutil.rmtree(project / "b")
-    run(Repro(jobs=1))
+    run(ReproSettings(jobs=1))
     assert (project / "b/timing.json").is_file()
     assert (project / "log.txt").read_text() == "report\n"

@@ -18,9 +18,9 @@ from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.core.types import Candidate, Sentence
 from pipeline.generate.attested import AttestedInfilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
-from pipeline.infill import load_ranker, pool_building, task_of
+from pipeline.infill import load_ranker, pool_building, request_of
 from pipeline.infill.attested_fills import NO_DONOR
 from pipeline.infill.base import fill_tokens
 from pipeline.text.natural import join_words
@@ -34,9 +34,9 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
 
 
-def settings(corpus: Path, **more: object) -> Generate:
+def settings(corpus: Path, **more: object) -> GenerateSettings:
     usual = {"lm": "bert", "fills": "attested", "pool": 4, "references": 2}
-    return Generate.model_validate(
+    return GenerateSettings.model_validate(
         {"corpus": corpus, "unit": 8, "batch_tokens": 300, **usual, **more}
     )
 
@@ -82,7 +82,7 @@ def test_a_pool_has_the_tokens_that_the_model_scores(corpus: Path, lm: str) -> N
     """Each family's own, of a masked LM all of one length, of a T5 within §3.2.2's limits."""
     given = settings(corpus, lm=lm, pool=16)
     source = AttestedInfilling(given)
-    ranker = load_ranker(given.family, source._where, task_of(given), device=torch.device("cpu"))
+    ranker = load_ranker(given.family, source._where, request_of(given), device=torch.device("cpu"))
     references, _ = source.items(0)
     counted = 0
     for reference, count in zip(references, ranker.counts(references), strict=True):
@@ -307,7 +307,7 @@ def test_bad_input_is_one_line(
 def test_bad_settings_are_one_line(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     """No donors to choose from, and what --fills meant before it meant this."""
     with pytest.raises(SettingsError, match=message):
-        Generate.build({"corpus": tmp_path, **given}, None)
+        GenerateSettings.build({"corpus": tmp_path, **given}, None)
 
 
 def test_folders_have_the_source_in_their_names(tmp_path: Path) -> None:

@@ -17,16 +17,16 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_candidates, sentence_row
 from pipeline.core.types import Candidate, Sentence
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.text.trees import leaves, one_line, parse_tree
 
 UNSCORED: dict[str, Any] = {"score": None, "score_append": None, "score_prepend": None}
@@ -79,9 +79,9 @@ def corpus(
     return corpus_of(folder, [sentence(number) for number in range(15)], write_trees)
 
 
-def settings(corpus: Path, **more: object) -> Generate:
+def settings(corpus: Path, **more: object) -> GenerateSettings:
     given = {"corpus": corpus, "lm": "bert", "fills": "attested", "gap": True, "unit": 4, **more}
-    return Generate.model_validate(given)
+    return GenerateSettings.model_validate(given)
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +146,12 @@ def test_shared_without_the_donors_words_and_put_back(
 ) -> None:
     """A release, its stand-off form and what is rebuilt of it have the same rows."""
     for name, stand_off in (("full", False), ("bare", True)):
-        release.run(Release(candidates=made, out=tmp_path / name, stand_off=stand_off))
-        validate.run(Validate(place=tmp_path / name))
-    rehydrate.run(Rehydrate(release=tmp_path / "bare", source=corpus, out=tmp_path / "again"))
-    validate.run(Validate(place=tmp_path / "again"))
+        release.run(ReleaseSettings(candidates=made, out=tmp_path / name, stand_off=stand_off))
+        validate.run(ValidateSettings(place=tmp_path / name))
+    rehydrate.run(
+        RehydrateSettings(release=tmp_path / "bare", source=corpus, out=tmp_path / "again")
+    )
+    validate.run(ValidateSettings(place=tmp_path / "again"))
     first, second = (
         json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("full", "again")
     )
@@ -159,7 +161,7 @@ def test_shared_without_the_donors_words_and_put_back(
 def test_exports_carry_the_gap(made: Path, tmp_path: Path) -> None:
     """As a field, as a comment, and as a tree of the words that are there."""
     for format_ in ("jsonl", "conllu", "ptb"):
-        export.run(Export(place=made, format=format_, out=tmp_path / f"x.{format_}"))
+        export.run(ExportSettings(place=made, format=format_, out=tmp_path / f"x.{format_}"))
     rows = {row.candidate_id: row for row in rows_of(made)}
     for line in (tmp_path / "x.jsonl").read_text().splitlines():
         told = json.loads(line)
@@ -197,7 +199,7 @@ def test_a_wrong_gap_is_found(
     rows[0]["gap"] = change and rows[0]["gap"] | change
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), path)
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=folder, json_=True))
+        validate.run(ValidateSettings(place=folder, json_=True))
     told = capsys.readouterr().out
     assert kind in told
 
@@ -214,7 +216,7 @@ def test_a_donor_with_other_words_is_found(
     rows[0]["words"][rows[0]["conjuncts"][-1]["end"] - 1] = "moon"
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), path)
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=folder, json_=True))
+        validate.run(ValidateSettings(place=folder, json_=True))
     assert "donor differs from the corpus" in capsys.readouterr().out
 
 

@@ -16,7 +16,7 @@ from pipeline.core.files import folder_lock, sha256_of, write_json
 from pipeline.core.schema import CANDIDATES, REJECTS, read_candidates
 from pipeline.core.types import Candidate, Span
 from pipeline.generate.infilling import CUT, WITHOUT
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
 from pipeline.infill import Fill
 from pipeline.infill.candidates import COORDINATED
@@ -24,9 +24,9 @@ from pipeline.infill.candidates import COORDINATED
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def settings(corpus: Path, **more: object) -> Generate:
+def settings(corpus: Path, **more: object) -> GenerateSettings:
     given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_tokens": 300, "references": 2, **more}
-    return Generate.model_validate(given)
+    return GenerateSettings.model_validate(given)
 
 
 def shard_bytes(folder: Path) -> dict[str, bytes]:
@@ -108,7 +108,7 @@ def test_fills_with_a_coordinator_are_counted_rejects_unless_asked_for(
     entries = f"{{default: {{coordinators_in_fills: true}}, {corpus.name}: {{}}}}"
     params.write_text(f"generate: {entries}\n")
     given = {"corpus": corpus, "lm": "t5", "unit": 8, "batch_tokens": 300, "references": 2}
-    asked = Generate.build(given, params)
+    asked = GenerateSettings.build(given, params)
     assert "--coordinators-in-fills" in asked.command_line()
     run(asked)
     assert read_json(manifest)["tally"] == {"seen": 60, "kept": 60, "refused": {}}
@@ -282,7 +282,9 @@ def test_a_second_run_is_refused_while_one_writes(
 
 def test_a_published_command_shows_what_is_not_usual() -> None:
     """Absolute paths have their last two parts; what is hidden is left out, the arguments never."""
-    made = Generate(corpus=Path("/far/away/data/toy"), lm="bert", model="/models/mine/bert", n=1)
+    made = GenerateSettings(
+        corpus=Path("/far/away/data/toy"), lm="bert", model="/models/mine/bert", n=1
+    )
     hidden = made.usual() - {"sync"}
     shown = "conjoin generate data/toy --sync --lm bert --model mine/bert"
     assert sorted(made.shown_command(hidden).split()) == sorted(shown.split())

@@ -22,9 +22,9 @@ from pipeline.core.errors import ModelError, SettingsError
 from pipeline.core.families import FAMILY_FACTS, FamilyFacts, is_model_name
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate, Reference
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
-from pipeline.infill import Infiller, Task
+from pipeline.infill import Infiller, InfillRequest
 from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.decoding import Trace, key_of
@@ -33,9 +33,9 @@ from pipeline.infill.families.protocol import Family
 from pipeline.infill.masked_lm import MaskedPair
 from pipeline.infill.rankings.known import RANKINGS
 from pipeline.infill.rankings.mean import mean
-from pipeline.infill.rankings.protocol import Choice, OptionScores
+from pipeline.infill.rankings.protocol import Options, OptionScores
 from pipeline.pretrain.recipes import RECIPES
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.report.results import generator_name, model_system
 
 
@@ -45,7 +45,7 @@ class NextToken(Infiller[MaskedPair]):
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
     ) -> list[MaskedPair | str]:
-        texts = [" ".join([*r.words[: r.span.end], self.task.coordinator]) for r in references]
+        texts = [" ".join([*r.words[: r.span.end], self.request.coordinator]) for r in references]
         ids = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
         return [
             MaskedPair(list(own), [], count, key_of(reference))
@@ -79,7 +79,7 @@ class ByFirstToken(Ranker[Any]):
         """Each length alone."""
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Choice]) -> list[Any]:
+    def encode(self, choices: Sequence[Options]) -> list[Any]:
         """The beginning of each sentence."""
         pairs = self._infiller.encode([choice.reference for choice in choices])
         return [
@@ -89,19 +89,19 @@ class ByFirstToken(Ranker[Any]):
     @torch.inference_mode()
     def decode(self, batch: Sequence[Any]) -> list[list[Fill]]:
         """The options whose first token is likeliest."""
-        task, choices = self._infiller.task, [each.choice for each in batch]
+        request, choices = self._infiller.request, [each.choice for each in batch]
         found = torch.zeros(3, len(batch), max(len(c.options) for c in choices))
         for i, each in enumerate(batch):
             scores = self._infiller.scores(each.pair)
             firsts = [tokens[0] for tokens in each.choice.tokens]
             found[:, i, : len(firsts)] = scores[firsts]
         return chosen(
-            OptionScores(found, found[0]), choices, task.decoding, task.ranking or self.own
+            OptionScores(found, found[0]), choices, request.decoding, request.ranking or self.own
         )
 
 
 class _Ranked:
-    def __init__(self, pair: MaskedPair, choice: Choice) -> None:
+    def __init__(self, pair: MaskedPair, choice: Options) -> None:
         self.pair, self.choice = pair, choice
         self.order, self.read, self.rows, self.tokens = pair.order, pair.read, 1, pair.tokens
 
@@ -121,10 +121,10 @@ class Gpt(Family):
         """Nothing stands for a fill."""
 
     def infiller(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> NextToken:
         """One token each."""
-        return NextToken(model, tokenizer, task)
+        return NextToken(model, tokenizer, request)
 
     def ranker(self, infiller: Infiller[Any]) -> ByFirstToken:
         """By the first token."""
@@ -145,7 +145,7 @@ def gpt(corpus: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def rows_of(settings: Generate) -> list[Candidate]:
+def rows_of(settings: GenerateSettings) -> list[Candidate]:
     run(settings)
     out = settings.out or default_out(settings)
     return [c for path in sorted(out.glob("candidates-*.parquet")) for c in read_candidates(path)]
@@ -154,7 +154,9 @@ def rows_of(settings: Generate) -> list[Candidate]:
 @pytest.mark.parametrize("fills", ["free", "attested"])
 def test_a_new_family_fills_and_ranks(corpus: Path, gpt: Path, fills: str) -> None:
     """Its models make candidates of either kind, in a folder of its name."""
-    given = Generate.build({"corpus": corpus, "lm": "gpt", "fills": fills, "references": 2}, None)
+    given = GenerateSettings.build(
+        {"corpus": corpus, "lm": "gpt", "fills": fills, "references": 2}, None
+    )
     rows = rows_of(given)
     assert rows
     assert all((row.donor is not None) == (fills == "attested") for row in rows)
@@ -176,10 +178,13 @@ def test_a_new_family_is_asked_by_everything(corpus: Path, gpt: Path, tiny_bert:
         with pytest.raises(ModelError, match=message):
             check_language_model(lm, str(where))
     with pytest.raises(SettingsError, match=r"bert, t5 or gpt, or like t5-twins; did you mean"):
-        Generate.build({"corpus": corpus, "lm": "gpd"}, None)
+        GenerateSettings.build({"corpus": corpus, "lm": "gpd"}, None)
     with pytest.raises(SettingsError, match="a GPT cannot be trained here; name a ready one"):
-        Pretrain.build({"corpus": corpus, "lm": "gpt"}, None)
-    assert Pretrain.build({"corpus": corpus, "lm": "gpt", "ready": str(gpt)}, None).family == "gpt"
+        PretrainSettings.build({"corpus": corpus, "lm": "gpt"}, None)
+    assert (
+        PretrainSettings.build({"corpus": corpus, "lm": "gpt", "ready": str(gpt)}, None).family
+        == "gpt"
+    )
 
 
 def test_every_family_is_in_both_lists_and_has_its_training() -> None:
@@ -187,20 +192,20 @@ def test_every_family_is_in_both_lists_and_has_its_training() -> None:
     assert list(FAMILIES) == list(FAMILY_FACTS)
     assert list(RECIPES) == [name for name, facts in FAMILY_FACTS.items() if facts.pretraining]
     known = set().union(*(f.pretraining.settings for f in FAMILY_FACTS.values() if f.pretraining))
-    assert known <= Pretrain.model_fields.keys()
+    assert known <= PretrainSettings.model_fields.keys()
 
 
 @pytest.mark.parametrize("lm", ["bert", "t5"])
 def test_a_new_ranking_chooses(corpus: Path, lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that prefers what the model likes least takes the last of the best by the mean."""
 
-    def worst(scores: OptionScores, _: Sequence[Choice]) -> Tensor:
+    def worst(scores: OptionScores, _: Sequence[Options]) -> Tensor:
         return -scores.means[0]
 
     monkeypatch.setitem(RANKINGS, "worst", worst)
     usual = {"corpus": corpus, "lm": lm, "fills": "attested", "pool": 4}
-    least = Generate.build({**usual, "ranking": "worst"}, None)
-    every = Generate.build({**usual, "ranking": "mean", "decoding": "n-best", "n": 4}, None)
+    least = GenerateSettings.build({**usual, "ranking": "worst"}, None)
+    every = GenerateSettings.build({**usual, "ranking": "mean", "decoding": "n-best", "n": 4}, None)
     lowest: dict[str, float] = {}
     for row in rows_of(every):
         lowest[row.sentence_id] = min(row.score or 0.0, lowest.get(row.sentence_id, 0.0))
@@ -216,13 +221,15 @@ def test_a_new_ranking_chooses(corpus: Path, lm: str, monkeypatch: pytest.Monkey
 def test_a_ranking_that_is_not_named_is_the_familys_own(corpus: Path) -> None:
     """Unset it is no setting of the rows; named, the same rows."""
     usual = {"corpus": corpus, "lm": "bert", "fills": "attested", "pool": 4}
-    unset, named = (Generate.build({**usual, **more}, None) for more in ({}, {"ranking": "mean"}))
+    unset, named = (
+        GenerateSettings.build({**usual, **more}, None) for more in ({}, {"ranking": "mean"})
+    )
     assert rows_of(unset) == rows_of(named)
     assert "ranking" not in read_json(default_out(unset) / "manifest.json")["settings"]
 
 
 def test_a_ranking_that_there_is_not_is_one_line(corpus: Path) -> None:
     """Before anything is read or written."""
-    given = Generate.build({"corpus": corpus, "fills": "attested", "ranking": "maen"}, None)
+    given = GenerateSettings.build({"corpus": corpus, "fills": "attested", "ranking": "maen"}, None)
     with pytest.raises(SettingsError, match="no ranking 'maen'; there are: mean, ended; did you"):
         run(given)

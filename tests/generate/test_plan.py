@@ -14,7 +14,7 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, SourceSentence, Span
 from pipeline.generate.plan import make_plan
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.spans import draw_spans
 from pipeline.text.trees import parse_tree
 
@@ -37,7 +37,7 @@ def corpus(tmp_path: Path, write_trees: Callable[..., None]) -> Path:
 
 
 def plan_of(corpus: Path, **more: object):  # type: ignore[no-untyped-def]
-    return make_plan(Generate.model_validate({"corpus": corpus, "references": 2, **more}))
+    return make_plan(GenerateSettings.model_validate({"corpus": corpus, "references": 2, **more}))
 
 
 @pytest.mark.parametrize("unit", [2, 6, 14, 1000])

@@ -13,14 +13,14 @@ from pipeline.core.documents import read_json
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Candidate, Reject, Span, candidate_id
 from pipeline.generate import sources
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
 from pipeline.ingest.readers import READERS
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.sharing.export.formats import FORMATS
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.train.acceptance import RULES
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 
 class Counting:
@@ -32,7 +32,7 @@ class Counting:
     inert: ClassVar[set[str]] = {"beams"}
     notes: ClassVar[dict[str, int]] = {"numbers that nobody has": 5}
 
-    def __init__(self, settings: Generate) -> None:
+    def __init__(self, settings: GenerateSettings) -> None:
         self.word = settings.coordinator
 
     def inputs(self) -> dict[str, Any]:
@@ -75,12 +75,12 @@ def test_a_source_is_a_class_and_a_line(
     """Units, rows, rejects, notes, fingerprint and dry run of a source that is no infilling."""
     monkeypatch.setitem(sources.SOURCES, "free", Counting)
     out = tmp_path / "out"
-    run(Generate(corpus=tmp_path, out=out, dry_run=True))
+    run(GenerateSettings(corpus=tmp_path, out=out, dry_run=True))
     told = capsys.readouterr().out
     assert "3 to make of 3" in told
     assert "5 numbers that nobody has" in told
     assert not out.exists()
-    run(Generate(corpus=tmp_path, out=out))
+    run(GenerateSettings(corpus=tmp_path, out=out))
     manifest = read_json(out / "manifest.json")
     assert manifest["tally"] == {"kept": 4, "refused": {"odd": 3}, "seen": 7}
     assert manifest["notes"] == {
@@ -96,7 +96,7 @@ def test_a_source_is_chosen_and_has_its_own_folder(
 ) -> None:
     """`fills` names the line of the registry; folders of the paper's source are named as ever."""
     monkeypatch.setitem(sources.SOURCES, "counting", Counting)
-    free = Generate(corpus=tmp_path)
+    free = GenerateSettings(corpus=tmp_path)
     counting = free.model_copy(update={"fills": "counting"})
     assert isinstance(sources.source_of(counting), Counting)
     assert default_out(free) == tmp_path / "candidates/t5-sync/seed-0"
@@ -106,10 +106,10 @@ def test_a_source_is_chosen_and_has_its_own_folder(
 @pytest.mark.parametrize(
     ("settings", "field", "registry"),
     [
-        (Ingest, "reader", READERS),
-        (Generate, "fills", sources.SOURCES),
-        (Train, "accept", RULES),
-        (Export, "format", FORMATS),
+        (IngestSettings, "reader", READERS),
+        (GenerateSettings, "fills", sources.SOURCES),
+        (TrainSettings, "accept", RULES),
+        (ExportSettings, "format", FORMATS),
     ],
 )
 def test_choices_are_those_of_the_registry(settings: Any, field: str, registry: Any) -> None:

@@ -20,18 +20,18 @@ from pipeline.core.types import Candidate, Coordination, Sentence, Span, Structu
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise
 from pipeline.generate.free_infilling import FreeInfilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
 from pipeline.generate.structures import observed
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.browse.table import corpus_table, rows_by_number
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 COORDINATED = (
     ("they saw both the lamp and the harbor .", "and", 1, [(3, 5), (6, 8)]),
@@ -95,10 +95,10 @@ def attested(drawn: Path) -> Path:
     return out
 
 
-def settings(corpus: Path, **more: object) -> Generate:
+def settings(corpus: Path, **more: object) -> GenerateSettings:
     usual = {"lm": "bert", "references": 2, "coordinators": "like-L", "arity": "like-L"}
     given = {"corpus": corpus, "unit": 16, "batch_tokens": 300, "labelled": 5, **usual, **more}
-    return Generate.model_validate(given)
+    return GenerateSettings.model_validate(given)
 
 
 def rows_of(out: Path, kind: str = "candidates") -> list[Candidate]:
@@ -163,7 +163,7 @@ def test_structures_are_those_of_l_around_their_references(
         assert {size for _, size in kinds} == {2, 3, 4}
     assert {size for word, size in kinds if word in {"both", "either", "but"}} == {2}
     assert all(row.words[row.coordinator] == "and" for row in rows if len(row.conjuncts) > 2)
-    validate.run(Validate(place=made.out or Path()))
+    validate.run(ValidateSettings(place=made.out or Path()))
 
 
 def test_named_coordinators_are_drawn_evenly(drawn: Path) -> None:
@@ -199,7 +199,7 @@ def test_named_coordinators_are_drawn_evenly(drawn: Path) -> None:
 )
 def test_a_slip_is_no_coordinator(words: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        Generate.build({"corpus": "data/x", "coordinators": words}, None)
+        GenerateSettings.build({"corpus": "data/x", "coordinators": words}, None)
 
 
 def test_what_is_unset_leaves_a_run_as_it_was(drawn: Path) -> None:
@@ -252,7 +252,7 @@ def test_settings_that_do_not_go_together_are_refused(
 def test_a_list_of_coordinators_is_different_words(words: str) -> None:
     """Anything else is refused with the form that it should have."""
     with pytest.raises(ConjoinError, match="must be like-L, or different words"):
-        Generate.build({"corpus": "data/x", "coordinators": words or ","}, None)
+        GenerateSettings.build({"corpus": "data/x", "coordinators": words or ","}, None)
 
 
 def test_structures_with_donors_are_shared_without_their_words(
@@ -261,8 +261,8 @@ def test_structures_with_donors_are_shared_without_their_words(
     """A release, its stand-off form and what is rebuilt of it have the same rows; no donor's word leaks."""
     folder = attested
     for name, stand_off in (("full", False), ("bare", True)):
-        release.run(Release(candidates=folder, out=tmp_path / name, stand_off=stand_off))
-        validate.run(Validate(place=tmp_path / name))
+        release.run(ReleaseSettings(candidates=folder, out=tmp_path / name, stand_off=stand_off))
+        validate.run(ValidateSettings(place=tmp_path / name))
     bare = [
         r
         for f in sorted((tmp_path / "bare").glob("*/train-*.parquet"))
@@ -271,8 +271,10 @@ def test_structures_with_donors_are_shared_without_their_words(
     several = [row for row in bare if row["middle_donors"]]
     assert len(several) > 5
     assert all(row["fill"] is row["fill_words"] is None for row in bare if row["donor"])
-    rehydrate.run(Rehydrate(release=tmp_path / "bare", source=drawn, out=tmp_path / "again"))
-    validate.run(Validate(place=tmp_path / "again"))
+    rehydrate.run(
+        RehydrateSettings(release=tmp_path / "bare", source=drawn, out=tmp_path / "again")
+    )
+    validate.run(ValidateSettings(place=tmp_path / "again"))
     first, second = (
         json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("full", "again")
     )
@@ -288,9 +290,9 @@ def test_free_structures_are_rebuilt_too(drawn: Path, tmp_path: Path) -> None:
     run(made)
     for name, stand_off in (("full", False), ("bare", True)):
         release.run(
-            Release(candidates=made.out or Path(), out=tmp_path / name, stand_off=stand_off)
+            ReleaseSettings(candidates=made.out or Path(), out=tmp_path / name, stand_off=stand_off)
         )
-    validate.run(Validate(place=tmp_path / "bare"))
+    validate.run(ValidateSettings(place=tmp_path / "bare"))
     bare = [
         r
         for f in sorted((tmp_path / "bare/data").glob("train-*.parquet"))
@@ -299,8 +301,10 @@ def test_free_structures_are_rebuilt_too(drawn: Path, tmp_path: Path) -> None:
     for row in bare:
         assert len(row["fill_words"]) == sum(c["end"] - c["start"] for c in row["conjuncts"][1:])
     assert {len(row["conjuncts"]) for row in bare} == {2, 3, 4}
-    rehydrate.run(Rehydrate(release=tmp_path / "bare", source=drawn, out=tmp_path / "again"))
-    validate.run(Validate(place=tmp_path / "again"))
+    rehydrate.run(
+        RehydrateSettings(release=tmp_path / "bare", source=drawn, out=tmp_path / "again")
+    )
+    validate.run(ValidateSettings(place=tmp_path / "again"))
 
 
 def test_browse_and_export_name_every_donor(attested: Path, tmp_path: Path) -> None:
@@ -310,7 +314,7 @@ def test_browse_and_export_name_every_donor(attested: Path, tmp_path: Path) -> N
     with corpus_table(find_shards(folder)) as database:
         shown = {row["id"]: row for row in rows_by_number(database, range(60))}
     for format_ in ("jsonl", "conllu", "brat", "ptb-ext"):
-        export.run(Export(place=folder, format=format_, out=tmp_path / f"x.{format_}"))
+        export.run(ExportSettings(place=folder, format=format_, out=tmp_path / f"x.{format_}"))
     written = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert len(written) == len(rows)
     for row in written:
@@ -356,7 +360,7 @@ def test_a_change_to_a_middle_conjunct_is_found(
         pq.write_table(type(table).from_pylist(rows, schema=table.schema), path)
         capsys.readouterr()
         with pytest.raises(SystemExit):
-            validate.run(Validate(place=folder, json_=True))
+            validate.run(ValidateSettings(place=folder, json_=True))
         found = json.loads(capsys.readouterr().out)
         assert kind in str(found)
         path.write_bytes(kept)

@@ -13,11 +13,11 @@ from pipeline.core.files import write_json
 from pipeline.core.schema import read_candidates
 from pipeline.core.types import Reference, Span, Structure
 from pipeline.generate.free_infilling import FreeInfilling
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import default_out, run
 from pipeline.generate.targets import Targets
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 EDGES = [3, 5, 8]
 
@@ -34,9 +34,9 @@ def written(corpus: Path, *cells: dict[str, Any], **more: object) -> Path:
     return path
 
 
-def settings(corpus: Path, **more: object) -> Generate:
+def settings(corpus: Path, **more: object) -> GenerateSettings:
     usual = {"corpus": corpus, "lm": "bert", "unit": 8, "batch_tokens": 300}
-    return Generate.model_validate({**usual, "targets": corpus / "targets.json", **more})
+    return GenerateSettings.model_validate({**usual, "targets": corpus / "targets.json", **more})
 
 
 def references(corpus: Path, **more: object) -> list[Reference]:
@@ -109,7 +109,7 @@ def test_a_run_by_targets_is_valid_and_named_apart(
     capsys.readouterr()
     out = given.out or Path()
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=out, json_=True))
+        validate.run(ValidateSettings(place=out, json_=True))
     told = json.loads(capsys.readouterr().out)["violations"]
     assert set(told) == {"licence unknown"}
     rows = [c for path in out.glob("candidates-*.parquet") for c in read_candidates(path)]

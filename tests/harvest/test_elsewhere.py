@@ -24,22 +24,22 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import STAND_OFF
 from pipeline.harvest.stage import default_out, run
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stand_off import STRANGE, Repeats, StandOff
 from pipeline.report.results import read_generation
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.browse.corpus import _made
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.train import stage as train
 
 
@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def violations(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     with suppress(SystemExit):
-        validate.run(Validate(place=place, json_=True))
+        validate.run(ValidateSettings(place=place, json_=True))
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["violations"]
     return found
 
@@ -128,8 +128,8 @@ def test_a_stand_off_release_has_no_word_of_the_source_but_coordinators(
 ) -> None:
     """Its documents have no four words of a sentence in a row; with the source all rows come back."""
     full, bare, back = tmp_path / "full", tmp_path / "bare", tmp_path / "back"
-    release.run(Release(candidates=folder, out=full, license=None))
-    release.run(Release(candidates=folder, out=bare, stand_off=True))
+    release.run(ReleaseSettings(candidates=folder, out=full, license=None))
+    release.run(ReleaseSettings(candidates=folder, out=bare, stand_off=True))
     for place in (full, bare):
         assert violations(place, capsys) == {}
     (shard,) = (bare / "data").glob("*.parquet")
@@ -147,7 +147,7 @@ def test_a_stand_off_release_has_no_word_of_the_source_but_coordinators(
     assert "a language model wrote the second" not in (full / "README.md").read_text()
     assert "a parser found the structures" in (full / "README.md").read_text()
     assert "marked the conjuncts of a coordination" in (full / "LICENSE").read_text()
-    rehydrate.run(Rehydrate(release=bare, source=folder.parents[2], out=back))
+    rehydrate.run(RehydrateSettings(release=bare, source=folder.parents[2], out=back))
     assert violations(back, capsys) == {}
     assert (
         read_json(back / "manifest.json")["digests"] == read_json(full / "manifest.json")["digests"]
@@ -187,17 +187,17 @@ def test_other_commands_take_a_harvested_folder(
 ) -> None:
     """It is selected from, merged with generated rows, exported, counted and named in reports."""
     chosen, both = tmp_path / "chosen", tmp_path / "both"
-    select.run(Select(places=[folder], label=["NP"], out=chosen))
+    select.run(SelectSettings(places=[folder], label=["NP"], out=chosen))
     assert violations(chosen, capsys) == {}
-    merge.run(Merge(places=[folder, candidate_folder(tmp_path / "toy")], out=both))
+    merge.run(MergeSettings(places=[folder, candidate_folder(tmp_path / "toy")], out=both))
     assert violations(both, capsys) == {}
-    release.run(Release(candidates=both, out=tmp_path / "release"))
+    release.run(ReleaseSettings(candidates=both, out=tmp_path / "release"))
     assert violations(tmp_path / "release", capsys) == {}
     card = " ".join((tmp_path / "release/README.md").read_text().split())
     assert "but for those that a parser found in the text of the source (harvested)" in card
     assert "into each sentence that was not harvested" in (tmp_path / "release/LICENSE").read_text()
     for name in ("ptb-ext", "conllu", "brat", "jsonl"):
-        export.run(Export(place=folder, format=name, out=tmp_path / name))
+        export.run(ExportSettings(place=folder, format=name, out=tmp_path / name))
     longest = max(
         (c for path in candidate_shards(folder) for c in read_candidates(path)),
         key=lambda c: len(c.conjuncts),
@@ -206,7 +206,7 @@ def test_other_commands_take_a_harvested_folder(
     spans = ",".join(f"{span.start + 1}-{span.end}" for span in longest.conjuncts)
     assert f"CoordConjuncts={spans}" in (tmp_path / "conllu").read_text()
     capsys.readouterr()
-    stats.run(Stats(place=folder))
+    stats.run(StatsSettings(place=folder))
     assert "harvested natural text, parser corpus, labelled 10" in capsys.readouterr().out
     generation = read_generation(folder.parents[2], "harvest-10")
     assert generation.name == "harvested, parser of the corpus's trees"

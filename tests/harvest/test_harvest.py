@@ -25,13 +25,13 @@ from pipeline.core.schema import REJECTS, read_candidates
 from pipeline.core.types import Candidate, Reject, Sentence
 from pipeline.harvest import natural_text
 from pipeline.harvest.natural_text import rows_of
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.harvest.stage import default_out, run
 from pipeline.parsing import making
 from pipeline.parsing.card import LEARNED
 from pipeline.parsing.parser import Parsed, load_parser
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.text.coordinations import UNWORDED
 from pipeline.text.natural import join_words
 from pipeline.text.trees import parse_tree
@@ -163,7 +163,7 @@ SMALL = {"parser_trees": 12, "parser_epochs": 1, "parser_hidden": 8, "limit": 2}
 def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus with a parser that learned from some of the sentences that are to be harvested."""
     corpus = harvested.corpus_of(tmp_path_factory.mktemp("parsed"))
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     return corpus
 
 
@@ -305,7 +305,7 @@ def test_parsers_of_other_kinds_have_folders_of_their_own(corpus: Path) -> None:
     places = {default_out(settings(corpus, parser="labelled", **kind)) for kind in kinds}
     assert len(places) == 4
     with pytest.raises(SettingsError, match="say --parser labelled"):
-        Harvest.build({"corpus": corpus, "parser_lm": "bert"}, None)
+        HarvestSettings.build({"corpus": corpus, "parser_lm": "bert"}, None)
 
 
 def test_input_that_is_missing_is_one_line(

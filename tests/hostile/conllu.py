@@ -12,7 +12,7 @@ from pathlib import Path
 import tiny
 from hostile.case import Case, damaged, piping, writing
 
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 DIGITS = "9" * 5_000
 
@@ -23,7 +23,9 @@ def predictor() -> Path:
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     bert = tiny.build(folder / "tiny") / "models/bert"
-    Predictor.create(str(bert), mlp_hidden=8, dropout=0.0, seed=1).save(folder / "predictor")
+    CoordinationPredictor.create(str(bert), mlp_hidden=8, dropout=0.0, seed=1).save(
+        folder / "predictor"
+    )
     return folder / "predictor"
 
 

@@ -10,7 +10,7 @@ import pytest
 from hostile import flags, model_folders
 from hostile.case import run_all
 
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 MORE = int(os.environ.get("CONJOIN_HOSTILE", "0"))
 
@@ -24,7 +24,7 @@ def test_flags(tmp_path: Path) -> None:
 def test_model_folders(tmp_path: Path, tiny_bert: Path) -> None:
     """Damage of every kind to a predictor's and a language model's folder."""
     predictor = tmp_path / "predictor"
-    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).save(predictor)
+    CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).save(predictor)
     cases = model_folders.cases(MORE or 60, 0, predictor, tiny_bert)
     _, failed = run_all(cases, tmp_path / "cases")
     assert not failed, "\n".join(failed[:20])

@@ -16,14 +16,23 @@ from transformers import (
 )
 
 from pipeline.core.types import Attested, Donor, Reference, Span
-from pipeline.infill import Decoding, Fill, Infiller, Task, fill, forcing, load_infiller, masked_lm
+from pipeline.infill import (
+    Decoding,
+    Fill,
+    Infiller,
+    InfillRequest,
+    fill,
+    forcing,
+    load_infiller,
+    masked_lm,
+)
 from pipeline.infill.attested import Ranker
 from pipeline.infill.base import make_twins
 from pipeline.infill.decoding import Limits, Trace
 from pipeline.infill.forcing import Trie
 from pipeline.infill.masked_ranker import BertRanker
 from pipeline.infill.model_forcing import ModelForcing
-from pipeline.infill.rankings.protocol import Choice
+from pipeline.infill.rankings.protocol import Options
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer
@@ -58,7 +67,7 @@ class Family:
         *, sync: bool = True,
     ) -> Ranker[Any]:  # fmt: skip
         """A ranker of this model."""
-        task = Task("and", synchronizer or Synchronizer(), sync, decoding or Decoding())
+        task = InfillRequest("and", synchronizer or Synchronizer(), sync, decoding or Decoding())
         infiller = load_infiller("bert" if self.name == "bert" else "t5", str(self.where), task)
         if self.name == "bert":
             return BertRanker(infiller)
@@ -68,7 +77,7 @@ class Family:
             infiller = T5Infiller(model, self.tokenizer, task)
         return T5Ranker(infiller)
 
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[Options]:
         """Of BERT's equally long options, of the others' options of several lengths."""
         found = []
         for i, reference in enumerate(REFERENCES):
@@ -82,7 +91,7 @@ class Family:
                 Attested(tuple(text.split()), Donor(f"d{k}", k, k + 2), f"licence {k}")
                 for k, text in enumerate(texts)
             )
-            found.append(Choice(reference, options, tuple(map(tuple, ids))))
+            found.append(Options(reference, options, tuple(map(tuple, ids))))
         return found
 
 
@@ -114,7 +123,7 @@ def fused(synchronizer: Synchronizer, both: Sequence[torch.Tensor]) -> torch.Ten
 
 @torch.inference_mode()
 def brute_force(
-    family: Family, choice: Choice, synchronizer: Synchronizer, *, sync: bool = True
+    family: Family, choice: Options, synchronizer: Synchronizer, *, sync: bool = True
 ) -> list[tuple[float, list[float]]]:
     """Of each option what ranks it, and its scores: no batch, no trie, no padding."""
     model, tokenizer, found = family.model, family.tokenizer, []
@@ -181,7 +190,7 @@ def test_greedy_takes_the_best_and_of_equals_the_first(family: Family) -> None:
         place = choice.options.index(found.attested)
         again = replace(found.attested, donor=Donor("again", 0, 1))
         doubled.append(
-            Choice(
+            Options(
                 choice.reference, (*choice.options, again), (*choice.tokens, choice.tokens[place])
             )
         )
@@ -222,7 +231,7 @@ def test_donors_stay_as_they_are(family: Family) -> None:
     """Words, place and licence of a donor are not touched, and the text is that of its words."""
     (choice, *_) = family.choices()
     donor = Attested(("E2F-1", "'s", "harbor"), Donor("d", 3, 6), "CC-BY-4.0")
-    only = Choice(choice.reference, (donor,), choice.tokens[:1])
+    only = Options(choice.reference, (donor,), choice.tokens[:1])
     ((found,),) = fill(family.ranker(Decoding("n-best", 4)), [only])
     assert found.attested == donor
     assert (found.text, found.reason, found.cut) == ("E2F-1's harbor", None, False)
@@ -243,7 +252,7 @@ def test_free_and_attested_fills_of_the_same_tokens_score_alike(
     for reference in REFERENCES:
         ((free,),) = fill(infiller, [reference])
         option = Attested(("whatever",), Donor("d", 0, 1), "CC0")
-        ((found,),) = fill(ranker, [Choice(reference, (option,), (traces[-1].tokens,))])
+        ((found,),) = fill(ranker, [Options(reference, (option,), (traces[-1].tokens,))])
         assert scores_of(found) == pytest.approx(scores_of(free), abs=1e-4)
 
 
@@ -260,7 +269,7 @@ def test_scores_that_are_nan_reject_their_reference_alone(family: Family) -> Non
     else:
         model.get_encoder().embed_tokens = copy
         if isinstance(ranker, T5Ranker) and family.name == "t5":
-            ranker = T5Ranker(T5Infiller(model, family.tokenizer, Task()))
+            ranker = T5Ranker(T5Infiller(model, family.tokenizer, InfillRequest()))
     clean = fill(family.ranker(), choices)
     found = fill(ranker, choices)
     ids = [family.tokenizer(" ".join(c.reference.words))["input_ids"] for c in choices]

@@ -19,7 +19,7 @@ from pipeline.infill import (
     Decoding,
     Fill,
     Infiller,
-    Task,
+    InfillRequest,
     beam_search,
     fill,
     load_infiller,
@@ -74,7 +74,7 @@ def family(request: pytest.FixtureRequest, tiny_bert: Path, ending_t5: Path) -> 
 
 
 def infiller(family: tuple[str, Path], decoding: Decoding, *, sync: bool = True) -> Infiller:
-    task = Task("and", Synchronizer(), sync, decoding)
+    task = InfillRequest("and", Synchronizer(), sync, decoding)
     return load_infiller(family[0], str(family[1]), task)  # type: ignore[arg-type]
 
 

@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from pipeline.core.types import Reference, Span
-from pipeline.infill import Decoding, T5Infiller, Task, fill
+from pipeline.infill import Decoding, InfillRequest, T5Infiller, fill
 from pipeline.infill.base import NAN_LOGITS, make_twins
 from pipeline.infill.decoder import Lockstep, ModelLockstep
 from pipeline.infill.decoding import Limits, draw, key_of, uniform
@@ -93,7 +93,7 @@ def model(request: pytest.FixtureRequest, tokenizer: PreTrainedTokenizerBase) ->
 
 
 def infiller(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, kind: str) -> T5Infiller:
-    return T5Infiller(model, tokenizer, Task(decoding=DECODINGS[kind]))
+    return T5Infiller(model, tokenizer, InfillRequest(decoding=DECODINGS[kind]))
 
 
 def lockstep(model: PreTrainedModel, sources: list[Any], own: bool) -> Lockstep:

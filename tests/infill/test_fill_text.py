@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from pipeline.core.types import Candidate, Reference, Reject, Span
-from pipeline.infill import Infiller, Task, load_infiller
+from pipeline.infill import Infiller, InfillRequest, load_infiller
 from pipeline.infill.base import Fill, loosens_punctuation
 from pipeline.infill.candidates import SAME, make_candidate
 from pipeline.text.natural import rejoin
@@ -38,7 +38,7 @@ def written(infiller: Infiller, text: str) -> str:
 )
 def test_word_pieces_of_a_word_are_one_word_again(tiny_bert: Path, text: str) -> None:
     """A cased WordPiece tokenizer and back, where its own decoder writes other words."""
-    infiller = load_infiller("bert", str(tiny_bert), Task())
+    infiller = load_infiller("bert", str(tiny_bert), InfillRequest())
     tokens = infiller.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert infiller.tokenizer.decode(tokens) != text
     assert written(infiller, text) == text
@@ -46,7 +46,7 @@ def test_word_pieces_of_a_word_are_one_word_again(tiny_bert: Path, text: str) ->
 
 def test_a_copy_of_a_hyphenated_reference_is_rejected(tiny_bert: Path) -> None:
     """It passed as new while its pieces counted as words."""
-    infiller = load_infiller("bert", str(tiny_bert), Task())
+    infiller = load_infiller("bert", str(tiny_bert), InfillRequest())
     reference = Reference("s", WORDS, Span(1, 4), "NP", "CC0")
     outcome = make_candidate(reference, Fill(written(infiller, " ".join(WORDS[1:4]))), "and")
     assert isinstance(outcome, Reject)
@@ -93,5 +93,5 @@ def test_only_word_pieces_cut_at_punctuation_are_put_together(
     assert loosens_punctuation(AutoTokenizer.from_pretrained(tiny_bert))
     for tokenizer in (_fast(byte_level), _fast(whole), AutoTokenizer.from_pretrained(tiny_t5)):
         assert not loosens_punctuation(tokenizer)
-    infiller = load_infiller("t5", str(tiny_t5), Task())
+    infiller = load_infiller("t5", str(tiny_t5), InfillRequest())
     assert written(infiller, "a - b / c") == "a - b / c"

@@ -12,8 +12,8 @@ from pipeline.infill import (
     BertInfiller,
     Fill,
     Infiller,
+    InfillRequest,
     T5Infiller,
-    Task,
     fill,
     load_infiller,
     masked_lm,
@@ -47,7 +47,7 @@ def infiller(
     lm: str, where: Path, kind: str = "min", scores: str = "logits", *, sync: bool = True
 ) -> Infiller:
     synchronizer = Synchronizer(kind, scores)  # type: ignore[arg-type]
-    task = Task("and", synchronizer, sync)
+    task = InfillRequest("and", synchronizer, sync)
     return load_infiller(lm, str(where), task)  # type: ignore[arg-type]
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.core.types import Reference, Span
-from pipeline.infill import BertInfiller, Decoding, Task, fill, load_infiller
+from pipeline.infill import BertInfiller, Decoding, InfillRequest, fill, load_infiller
 from pipeline.infill.base import NAN_LOGITS, Fill
 
 SENTENCES = [
@@ -31,7 +31,7 @@ def test_logits_that_are_no_numbers_spoil_their_reference_alone(
     tiny_bert: Path, decoding: Decoding
 ) -> None:
     """A reference with NaN logits has that reason and no text or score; the others are as ever."""
-    model = load_infiller("bert", str(tiny_bert), Task(decoding=decoding))
+    model = load_infiller("bert", str(tiny_bert), InfillRequest(decoding=decoding))
     assert isinstance(model, BertInfiller)
     expected = fill(model, REFERENCES)
     spoiled, *others = ({*e.ids} for e in model.encode([REFERENCES[3], *REFERENCES]) if e)  # type: ignore[union-attr]

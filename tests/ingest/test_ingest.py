@@ -19,10 +19,10 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest import stage
 from pipeline.ingest.draws import draw, drawable
 from pipeline.ingest.readers import READERS
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
 from pipeline.sharing.corpora import command as corpora
-from pipeline.sharing.corpora.settings import Corpora
+from pipeline.sharing.corpora.settings import CorporaSettings
 from pipeline.text.natural import join_words
 
 IDS = [f"s{i}" for i in range(100)]
@@ -43,7 +43,7 @@ def treebank(folder: Path) -> Path:
 
 def ingest(source: Path, out: Path, **given: Any) -> None:
     run(
-        Ingest.build(
+        IngestSettings.build(
             {
                 "reader": "ptb", "name": given.get("reader", "ptb"), "source": source, "out": out,
                 "labelled": [5], **given,
@@ -436,7 +436,7 @@ def test_drawn_from_training_sentences_with_evaluable_coordination() -> None:
 
 def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) -> None:
     """Every reader is described, with licence and the command that reads it."""
-    corpora.run(Corpora.build({}, None))
+    corpora.run(CorporaSettings.build({}, None))
     out = capsys.readouterr().out
     for reader in READERS:
         place = "NAME" if reader == "treebank" else reader
@@ -470,7 +470,7 @@ def test_full_takes_all_but_the_validation_sentences(tmp_path: Path) -> None:
 def test_sizes_of_l_are_numbers_or_full() -> None:
     """From the command line and from params.yaml alike; anything else is named."""
     given = {"reader": "ptb", "source": "x", "out": "y"}
-    assert Ingest.build({**given, "labelled": [250, "full"]}, None).sizes == [250, "full"]
-    assert Ingest.build({**given, "labelled": ["250"]}, None).sizes == [250]
+    assert IngestSettings.build({**given, "labelled": [250, "full"]}, None).sizes == [250, "full"]
+    assert IngestSettings.build({**given, "labelled": ["250"]}, None).sizes == [250]
     with pytest.raises(SettingsError, match="numbers of sentences above 0 or 'full', was 'ful'"):
-        Ingest.build({**given, "labelled": ["ful"]}, None)
+        IngestSettings.build({**given, "labelled": ["ful"]}, None)

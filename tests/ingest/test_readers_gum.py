@@ -9,7 +9,7 @@ import pytest
 from pipeline.core.documents import read_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
 
 ARCHIVE = Path(__file__).resolve().parents[2] / "../shared/data/gum/gum-const.tar.xz"
@@ -19,7 +19,9 @@ TREE = "(ROOT\n  (S (NP-SBJ (NNS dogs) (CC and) (NNS cats)) (VP (VBD ran))\n    
 
 
 def ingested(source: Path, out: Path) -> list[Sentence]:
-    run(Ingest.build({"reader": "gum", "source": source, "out": out, "labelled": [5]}, None))
+    run(
+        IngestSettings.build({"reader": "gum", "source": source, "out": out, "labelled": [5]}, None)
+    )
     return list(read_sentences(out / "sentences.parquet"))
 
 

@@ -15,7 +15,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError, SettingsError
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence, is_unlabelled_seed
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.stage import run
 from pipeline.text.bracketings import bracketings
 
@@ -24,7 +24,7 @@ PLAIN = "(S (NP (NN milk)) (VP (VBD fell)))\n"
 
 
 def ingested(source: Path, out: Path, **given: Any) -> list[Sentence]:
-    run(Ingest.build({"reader": "treebank", "source": source, "out": out, **given}, None))
+    run(IngestSettings.build({"reader": "treebank", "source": source, "out": out, **given}, None))
     return list(read_sentences(out / "sentences.parquet"))
 
 
@@ -404,17 +404,17 @@ def test_a_corpus_has_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ({"reader": "craft", "out": Path("e/craft")}, Path("p.yaml"), "e/craft", "craft"),
         ({"reader": "ptb"}, None, "data/ptb", "ptb"),
     ):
-        made = Ingest.build({"source": source, **given}, params)
+        made = IngestSettings.build({"source": source, **given}, params)
         assert (str(made.out), made.name) == (out, name)
-    run(Ingest.build({"source": source, "reader": "craft"}, Path("p.yaml")))
+    run(IngestSettings.build({"source": source, "reader": "craft"}, Path("p.yaml")))
     found = list(read_sentences(Path("data/craft/sentences.parquet")))
     assert {(s.sentence_id.split("/")[0], s.license) for s in found} == {("craft", "MIT")}
     card = read_json(Path("data/craft/ingest.json"))
     assert (card["reader"], card["name"]) == ("treebank", "craft")
     with pytest.raises(SettingsError, match=r"no entry 'crft'; .*did you mean 'craft'"):
-        Ingest.build({"source": source, "reader": "crft"}, Path("p.yaml"))
+        IngestSettings.build({"source": source, "reader": "crft"}, Path("p.yaml"))
     with pytest.raises(SettingsError, match=r"'crft': no such reader; .*world.*--params"):
-        Ingest.build({"source": source, "reader": "crft"}, None)
+        IngestSettings.build({"source": source, "reader": "crft"}, None)
 
 
 RAW = "She saw a big dog near the old river bank .\nHe saw a dog and a cat near the old river bank .\n\n"

@@ -36,7 +36,7 @@ from transformers import (
 )
 
 from pipeline.core.types import Reference, Span
-from pipeline.infill import BertInfiller, T5Infiller, Task, fill, load_infiller
+from pipeline.infill import BertInfiller, InfillRequest, T5Infiller, fill, load_infiller
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPLIT_WORD, make_twins
 from pipeline.models.language_models import positionwise_end
 from pipeline.models.loading import length_limit
@@ -184,7 +184,7 @@ def naive(where: Path, reference: Reference) -> tuple[str, list[int]]:
 
 def test_masked_lm_equals_a_plain_forward_pass(masked_lm: Path) -> None:
     """Batched, padded and with the head at masks only, every architecture fills as without."""
-    model = load_infiller("bert", str(masked_lm), Task())
+    model = load_infiller("bert", str(masked_lm), InfillRequest())
     found = [only for (only,) in fill(model, REFERENCES)]
     expected = [naive(masked_lm, reference) for reference in REFERENCES]
     assert [each.text for each in found] == [text for text, _ in expected]
@@ -217,7 +217,7 @@ def test_mask_takes_the_blank_before_it(tmp_path: Path) -> None:
     more = {"type_vocab_size": 1}
     family: Family = (RobertaConfig, lambda: bytelevel(swallow=False), more)
     save_masked(tmp_path, family)
-    model = load_infiller("bert", str(tmp_path), Task())
+    model = load_infiller("bert", str(tmp_path), InfillRequest())
     assert isinstance(model, BertInfiller)
     for reference, encoded in zip(REFERENCES, model.encode(REFERENCES), strict=True):
         assert not isinstance(encoded, str)
@@ -236,7 +236,7 @@ def test_fill_inside_a_word_is_told_from_one_that_begins_a_word(
     """A bare "s" would make "and" to "ands"; a word with its mark, or a comma, is no fault."""
     tokenizer = make()
     config = BertConfig(**SMALL, vocab_size=len(tokenizer))
-    model = BertInfiller(AutoModelForMaskedLM.from_config(config), tokenizer, Task())
+    model = BertInfiller(AutoModelForMaskedLM.from_config(config), tokenizer, InfillRequest())
     tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     inside = next(
         i for i, token in enumerate(tokens)
@@ -287,7 +287,7 @@ def test_encoder_decoder_equals_a_plain_loop(name: str, tmp_path: Path) -> None:
     ).eval()  # fmt: skip
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    infiller = load_infiller("t5", str(tmp_path), Task())
+    infiller = load_infiller("t5", str(tmp_path), InfillRequest())
     assert isinstance(infiller, T5Infiller)
     found = [each for (each,) in fill(infiller, REFERENCES)]
     mark = "▁" if "mt5" in name else ""

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from pipeline.core.errors import ModelError
-from pipeline.infill import Task, load_infiller
+from pipeline.infill import InfillRequest, load_infiller
 from pipeline.infill.families.known import check_language_model
 from pipeline.models import language_models
 from pipeline.models.language_models import warn_of_slow_bf16
@@ -195,7 +195,7 @@ def test_weights_that_do_not_fit_are_one_line(
     damage(folder)
     capfd.readouterr()
     with pytest.raises(ModelError, match=message) as caught:
-        load_infiller("bert", str(folder), Task())
+        load_infiller("bert", str(folder), InfillRequest())
     assert "\n" not in str(caught.value)
     assert "LOAD REPORT" not in capfd.readouterr().err
 

@@ -18,7 +18,7 @@ from pipeline.models.loading import load_encoder, load_tokenizer
 from pipeline.models.masked_head import set_frequencies
 from pipeline.models.tokenizers import train_wordpiece
 from pipeline.models.words import WordEncoding
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 
 
@@ -167,7 +167,7 @@ def test_a_predictor_begins_from_the_untouched_encoder(encoder: Path, tmp_path: 
     corpus = build(tmp_path / "tiny")
     run = tmp_path / "run"
     train.run(settings(corpus, mode="baseline", encoder=str(encoder), steps=4, out=run))
-    tokenizer = Predictor.load(run / "predictor").encoding.tokenizer
+    tokenizer = CoordinationPredictor.load(run / "predictor").encoding.tokenizer
     saved = json.loads((run / "predictor/tokenizer.json").read_text())
     assert (saved["truncation"], saved["padding"]) == (None, None)
     assert len(tokenizer.backend_tokenizer.encode("a dog saw the old man").ids) > 6

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.models import words as encoding
 from pipeline.models.words import pass_cost, represent, similar
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 
 def cost(groups: list[list[int]], lengths: list[int], overhead: int) -> int:
@@ -46,7 +46,7 @@ def test_a_small_encoder_takes_fewer_passes() -> None:
 
 def test_groups_change_no_word(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One pass for all, or one for each length: the same h and gradients but for rounding."""
-    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=1).eval()
+    model = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=1).eval()
     batch = model.encoding.encode([("man", "and", *["dog"] * count) for count in (9, 2, 5, 9)])
     passes: list[int] = []
     model.encoder.register_forward_hook(lambda _, __, output: passes.append(len(output[0])))

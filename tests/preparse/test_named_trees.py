@@ -21,17 +21,17 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row
 from pipeline.core.types import Candidate, Sentence, candidate_id, is_unlabelled_seed
 from pipeline.generate import stage as generate
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.harvest import stage as harvest
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing import labelled, making, taught
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import LEARNED, parser_identity
 from pipeline.parsing.labelled import LabelledParser
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import natural_columns
 from pipeline.text.trees import parse_tree, unescape
 
@@ -54,7 +54,7 @@ def _threads() -> Iterator[None]:
 def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus with the trees of a parser of L, and no others."""
     corpus = harvested.corpus_of(tmp_path_factory.mktemp("made") / "corpus")
-    preparse.run(Preparse(corpus=corpus, **OF_L, coordinated=5))
+    preparse.run(PreparseSettings(corpus=corpus, **OF_L, coordinated=5))
     return corpus
 
 
@@ -95,7 +95,7 @@ def test_trees_and_parser_of_l_have_folders_of_their_own(
     ):
         assert parts(record(document)) == OF_L_ALONE
         assert all(p.corpus == "corpus" and p.among["10/seed-0"] for p in record(document))
-    preparse.run(Preparse(corpus=corpus, **OF_L, coordinated=5))
+    preparse.run(PreparseSettings(corpus=corpus, **OF_L, coordinated=5))
     told = capsys.readouterr().out
     assert "the parser is already there and current" in told
     assert "coordinated sentences go with the trees without a name" in told
@@ -119,7 +119,7 @@ def learned_by(corpus: Path, **more: Any) -> dict[str, list[str]]:
         for module in ("pipeline.parsing.labelled", "pipeline.preparse.corpus_parser"):
             patch.setattr(f"{module}.ensure_trained", spy)
         with pytest.raises(InterruptedError):
-            preparse.run(Preparse(corpus=corpus, **SMALL | more))
+            preparse.run(PreparseSettings(corpus=corpus, **SMALL | more))
     return seen
 
 
@@ -135,12 +135,12 @@ def test_more_trees_are_outside_the_draw_and_fewer_are_part_of_more(corpus: Path
     assert other == many
     line = f"{len(OUTSIDE)} trees are left outside the draw and U, and 5,000 more are asked for"
     with pytest.raises(InputError, match=f"{line}; say --more-trees {len(OUTSIDE)} or fewer"):
-        preparse.run(Preparse(corpus=corpus, **OF_L | {"more_trees": 5000}))
+        preparse.run(PreparseSettings(corpus=corpus, **OF_L | {"more_trees": 5000}))
 
 
 def test_more_trees_stand_in_the_record_apart(corpus: Path) -> None:
     """A parser of L and five others is of another level, and of no draw's sentences but L's."""
-    preparse.run(Preparse(corpus=corpus, **OF_L | {"more_trees": 5, "name": "l-and-5"}))
+    preparse.run(PreparseSettings(corpus=corpus, **OF_L | {"more_trees": 5, "name": "l-and-5"}))
     found = record(corpus / "parsers/l-and-5/10/seed-0/parser.json")
     assert parts(found) == [
         OF_L_ALONE[0], ("others", None, "learned", 5, 5), OF_L_ALONE[1],
@@ -160,13 +160,13 @@ def test_a_named_parser_of_the_treebank_leaves_the_draw_out(corpus: Path) -> Non
     assert set(learned_by(corpus, **given | {"parser_trees": 999})["trees"]) & DRAWN
     with pytest.raises(InputError, match=f"trees are left .* say --parser-trees {len(OUTSIDE)} or"):
         preparse.run(
-            Preparse(corpus=corpus, **SMALL, parser_trees=999, name="others", labelled="10")
+            PreparseSettings(corpus=corpus, **SMALL, parser_trees=999, name="others", labelled="10")
         )
     assert not (corpus / "trees/others").exists()
 
 
 def generated(corpus: Path, **more: Any) -> Path:
-    settings = Generate(
+    settings = GenerateSettings(
         corpus=corpus, lm="bert", fills="attested", pool=1, batch_tokens=300, **more
     )
     generate.run(settings)
@@ -174,7 +174,7 @@ def generated(corpus: Path, **more: Any) -> Path:
 
 
 def exported(place: Path, out: Path, **more: Any) -> str:
-    export.run(Export(place=place, format="ptb", out=out, overwrite=True, **more))
+    export.run(ExportSettings(place=place, format="ptb", out=out, overwrite=True, **more))
     return out.read_text("utf-8")
 
 
@@ -197,9 +197,9 @@ def test_candidates_keep_their_trees_whatever_is_parsed_since(
     out = tmp_path / "out.mrg"
     before = exported(place, out, trees_of="parser")
     assert before
-    preparse.run(Preparse(corpus=corpus, parser="treebank", **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", **SMALL))
     preparse.run(
-        Preparse(corpus=corpus, **OF_L | {"parser": "treebank", "name": "gold-trees"})
+        PreparseSettings(corpus=corpus, **OF_L | {"parser": "treebank", "name": "gold-trees"})
     )  # fmt: skip
     gold = generated(corpus)
     named = generated(corpus, trees="gold-trees", labelled="10")
@@ -227,11 +227,11 @@ def test_who_parses_again_without_a_name_is_told_of(
 ) -> None:
     """The trees that candidates without a name were made of are replaced, and an export warns."""
     corpus = with_bert
-    preparse.run(Preparse(corpus=corpus, parser="treebank", **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", **SMALL))
     place = generated(corpus)
     exported(place, tmp_path / "out.mrg")
     assert "other trees than preparse has" not in capsys.readouterr().err
-    preparse.run(Preparse(corpus=corpus, parser="treebank", **SMALL | {"limit": 9}))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", **SMALL | {"limit": 9}))
     exported(place, tmp_path / "out.mrg")
     assert "other trees than preparse has without a name now" in capsys.readouterr().err
 
@@ -239,7 +239,7 @@ def test_who_parses_again_without_a_name_is_told_of(
 def test_drawing_like_l_reads_its_boundaries(with_bert: Path) -> None:
     """Gold trees of U and coordinators like L's: the record has both, L without validation sentences."""
     corpus = with_bert
-    preparse.run(Preparse(corpus=corpus, parser="treebank", **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", **SMALL))
     place = generated(corpus, coordinators="like-L", labelled="10")
     assert parts(record(place / "manifest.json")) == [
         ("labelled", "10/seed-0", "learned", len(LABELLED), 0), ("others", None, "learned", 8, 8),
@@ -269,7 +269,7 @@ def test_another_corpus_s_parser_brings_its_record(
     (corpus / "parsers" / NAMED).rename(corpus / "parser")
     other = harvested.corpus_of(tmp_path / "borrower")
     given = {"name": "of-corpus", "labelled": "10", "parser": str(corpus)}
-    preparse.run(Preparse(corpus=other, **SMALL | given))
+    preparse.run(PreparseSettings(corpus=other, **SMALL | given))
     found = record(other / "trees/of-corpus/10/seed-0/manifest.json")
     assert found == record(corpus / "parser/parser.json")
     assert {part.corpus for part in found} == {"corpus"}
@@ -306,7 +306,7 @@ def test_what_an_earlier_version_made_is_not_stale(
     assert annotation_of_trees(trees) == unknown(name)
     monkeypatch.setattr(making, "train_parser", None)
     capsys.readouterr()
-    preparse.run(Preparse(corpus=corpus, **OF_L))
+    preparse.run(PreparseSettings(corpus=corpus, **OF_L))
     generated(corpus, trees="l-trees", labelled="10")
     assert capsys.readouterr().out.count("1 of 1 shards are current\n") >= 2
     assert record(trees / "manifest.json") == wanted == record(place / "manifest.json")
@@ -320,15 +320,18 @@ def test_what_an_earlier_version_made_is_not_stale(
 
 def test_a_parser_of_l_is_what_it_was(corpus: Path) -> None:
     """Settings that came later leave the fingerprint of one of L's trees alone as it was."""
-    settings = Preparse(corpus=corpus, **OF_L)
+    settings = PreparseSettings(corpus=corpus, **OF_L)
     parser = LabelledParser(corpus / "p", corpus, "10", settings)
     assert set(parser.fingerprint.settings) == {
         "labelled", "parser_epochs", "parser_hidden", "seed", "tags", "threads",
     }  # fmt: skip
     assert parser.fingerprint.inputs.keys() == {"sentences", "draw", "encoder"}
-    assert Preparse(corpus=corpus, parser="labelled", name="x", labelled="10").parser_epochs == 30
+    assert (
+        PreparseSettings(corpus=corpus, parser="labelled", name="x", labelled="10").parser_epochs
+        == 30
+    )
     more = {"parser": "labelled", "name": "x", "labelled": "10", "more_trees": 9}
-    assert Preparse(corpus=corpus, **more).parser_epochs == 5
+    assert PreparseSettings(corpus=corpus, **more).parser_epochs == 5
 
 
 def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Path) -> None:
@@ -338,7 +341,7 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
     told = [twins.model_dump(mode="json", exclude_defaults=True)]
     write_json(encoder / "pretrain.json", {"objective": "twins", "annotation": told})
     given = OF_L | {"parser_lm": str(encoder), "name": "reads"}
-    preparse.run(Preparse(corpus=corpus, **given))
+    preparse.run(PreparseSettings(corpus=corpus, **given))
     card = read_json(corpus / "parsers/reads/10/seed-0/parser.json")
     assert "encoder/model.safetensors" in card["files"]
     assert str(encoder) not in str(card)
@@ -350,7 +353,7 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
     )
     assert kind.parent.name == "harvest-labelled-10-minilm"
     with pytest.raises(ModelError, match="no such model folder"):
-        preparse.run(Preparse(corpus=corpus, **given | {"parser_lm": "./nowhere"}))
+        preparse.run(PreparseSettings(corpus=corpus, **given | {"parser_lm": "./nowhere"}))
 
 
 @pytest.mark.parametrize(
@@ -371,7 +374,7 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
 )
 def test_options_that_do_not_go_together_are_one_line(given: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        Preparse.build({"corpus": Path("data/x"), **given}, None)
+        PreparseSettings.build({"corpus": Path("data/x"), **given}, None)
 
 
 def test_who_reads_trees_with_a_name_says_of_which_draw(corpus: Path, tmp_path: Path) -> None:
@@ -381,10 +384,12 @@ def test_who_reads_trees_with_a_name_says_of_which_draw(corpus: Path, tmp_path: 
     for given in ({"trees": "l-trees"}, {"trees": "l-trees", "labelled": "10", "format": "conllu"}):
         with pytest.raises(SettingsError, match=r"name it with --labelled|in the format ptb"):
             export.run(
-                Export(**{"format": "ptb", "place": corpus / "x", "out": tmp_path / "o", **given})
+                ExportSettings(
+                    **{"format": "ptb", "place": corpus / "x", "out": tmp_path / "o", **given}
+                )
             )
     with pytest.raises(SettingsError, match="leave --parser or --trees out"):
-        Harvest.build(
+        HarvestSettings.build(
             {"corpus": corpus, "trees": "l-trees", "parser": "labelled"}, None
         )  # fmt: skip
 
@@ -427,7 +432,7 @@ def teacher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def again(corpus: Path, also: Path) -> None:
     given = OF_L | {"name": "again", "also": also, "teacher": "l-trees"}
-    preparse.run(Preparse(corpus=corpus, **given))
+    preparse.run(PreparseSettings(corpus=corpus, **given))
 
 
 @pytest.mark.usefixtures("teacher")
@@ -529,7 +534,7 @@ def test_what_a_parser_is_to_learn_from_another_is_said_whole(
 ) -> None:
     """Candidates and who reads them go together, beside L's trees, under another name, without tags."""
     with pytest.raises(SettingsError):
-        Preparse.build({"corpus": tmp_path, **OF_L, "name": "again", **given}, None)
+        PreparseSettings.build({"corpus": tmp_path, **OF_L, "name": "again", **given}, None)
 
 
 @pytest.mark.parametrize("sentences", [None, [], LABELLED[:1]], ids=["none", "empty", "of L"])

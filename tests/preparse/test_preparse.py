@@ -25,7 +25,7 @@ from pipeline.parsing.parser import Parser, load_parser
 from pipeline.parsing.tagging import TAGGER, Tagger, train_tagger
 from pipeline.parsing.training import training_tree
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.text.trees import leaves, parse_tree
 from pipeline.world import generate_sentences
 
@@ -61,7 +61,7 @@ def tree_rows(corpus: Path) -> list[dict[str, Any]]:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus after a tiny `--parser train`."""
     corpus = _corpus(tmp_path_factory.mktemp("made") / "corpus")
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     return corpus
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_learned_from_u_dev_or_test(
 
     monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
-        preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=1000))
+        preparse.run(PreparseSettings(corpus=_corpus(tmp_path, sentences), parser_trees=1000))
 
     def texts(chosen: list[Sentence]) -> set[str]:
         return {training_tree(parse_tree(s.tree or ""), s.words, None) for s in chosen}
@@ -159,7 +159,7 @@ def test_treebank_takes_gold_trees_and_counts_what_it_refuses(tmp_path: Path) ->
     good = _sentence(1, "a b c", "(S1 (S (X a) (X b) (X c)))")
     rest = [_sentence(2, "a b c", None), _sentence(3, "a b c", "(S1 (S (X a) (X b) (X d)))")]
     corpus = _corpus(tmp_path, [good, *rest, _sentence(4, "a b c", good.tree, "test")])
-    preparse.run(Preparse(corpus=corpus, parser="treebank", min_words=3))
+    preparse.run(PreparseSettings(corpus=corpus, parser="treebank", min_words=3))
     assert tree_rows(corpus) == [
         {
             "sentence_id": "t/1",
@@ -190,18 +190,18 @@ def test_raw_text_with_a_coordinator_is_parsed_as_coordinated_only(
     texts = ["the cook slept .", "the cook and baker slept .", "sailors saw Rome .", "Or a cook ."]
     corpus = _corpus(tmp_path, [_raw(n, text) for n, text in enumerate(texts)])
     options = {"parser": str(trained / "parser" / "parser.pt"), "min_words": 4, "coordinated": 9}
-    preparse.run(Preparse(corpus=corpus, **options))
+    preparse.run(PreparseSettings(corpus=corpus, **options))
     assert [row["sentence_id"] for row in tree_rows(corpus)] == ["t/0", "t/2"]
     (coordinated,) = (corpus / "coordinated").glob("trees-*.parquet")
     assert [row["sentence_id"] for row in read_rows(coordinated, TREES)] == ["t/1", "t/3"]
     assert read_json(corpus / "preparse.json")["left_out"] == {"coordinator in raw text": 2}
     assert "unlabelled sentences: 2 (coordinator in raw text)" in capsys.readouterr().out
-    preparse.run(Preparse(corpus=corpus, **options, limit=2))
+    preparse.run(PreparseSettings(corpus=corpus, **options, limit=2))
     assert read_json(corpus / "preparse.json")["left_out"] == {"coordinator in raw text": 1}
     with pytest.raises(
         InputError, match=r"6 words or more \(left out: 1, coordinator in raw text\)"
     ):
-        preparse.run(Preparse(corpus=corpus, **options | {"min_words": 6}))
+        preparse.run(PreparseSettings(corpus=corpus, **options | {"min_words": 6}))
 
 
 def _shards(corpus: Path) -> dict[str, bytes]:
@@ -212,7 +212,7 @@ def test_units_do_not_change_the_trees(trained: Path, tmp_path: Path) -> None:
     """However U is cut, the trees are the same; and a unit holds so many sentences of U."""
     corpus = _corpus(tmp_path)
     options = {"parser": str(trained / "parser" / "parser.pt"), "limit": 20}
-    preparse.run(Preparse(corpus=corpus, **options))
+    preparse.run(PreparseSettings(corpus=corpus, **options))
     trees = [(row["sentence_id"], row["tree"]) for row in tree_rows(corpus)]
     assert trees == [(row["sentence_id"], row["tree"]) for row in tree_rows(trained)]
     kept = read_json(trained / "trees" / "manifest.json")["shards"]
@@ -224,17 +224,17 @@ def test_another_corpus_lends_its_parser(trained: Path, tmp_path: Path) -> None:
     words = "The old man near the harbor sold the small lamp yesterday ."
     text = Sentence("n/1", "n", "train", tuple(words.split()), None, None, (), "CC0-1.0")
     corpus = _corpus(tmp_path / "notes", [text])
-    preparse.run(Preparse(corpus=corpus, parser=str(trained)))
+    preparse.run(PreparseSettings(corpus=corpus, parser=str(trained)))
     (row,) = tree_rows(corpus)
     assert row["words"] == words.split()
     assert row["parser"] == tree_rows(trained)[0]["parser"]
     (tmp_path / "bare").mkdir()
     with pytest.raises(InputError, match="bare: this corpus has no parser"):
-        preparse.run(Preparse(corpus=corpus, parser=str(tmp_path / "bare")))
+        preparse.run(PreparseSettings(corpus=corpus, parser=str(tmp_path / "bare")))
     gold = _corpus(tmp_path / "gold")
-    preparse.run(Preparse(corpus=gold, parser="treebank", limit=5))
+    preparse.run(PreparseSettings(corpus=gold, parser="treebank", limit=5))
     with pytest.raises(ModelError, match="took its trees from the treebank and has no parser"):
-        preparse.run(Preparse(corpus=corpus, parser=str(gold)))
+        preparse.run(PreparseSettings(corpus=corpus, parser=str(gold)))
 
 
 def _lender(trained: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -285,7 +285,7 @@ def test_the_card_of_another_corpus_names_its_own_file_or_a_package(
     (other / "parser" / "parser.json").write_text(json.dumps(card | {"source": source}))
     corpus = _corpus(tmp_path / "notes", [_sentence(1, "a b c", None)])
     with pytest.raises(InputError, match=r"parser\.json: this corpus's parser is "):
-        preparse.run(Preparse(corpus=corpus, parser=str(other), min_words=3))
+        preparse.run(PreparseSettings(corpus=corpus, parser=str(other), min_words=3))
     assert not (corpus / "parser" / "parser.json").exists()
 
 
@@ -296,7 +296,7 @@ def test_the_temporary_folder_may_have_any_name(
     (tmp_path / "two__underscores").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "two__underscores"))
     corpus = _corpus(tmp_path)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     assert (corpus / "parser" / "parser.pt").is_file()
 
 
@@ -305,7 +305,7 @@ def test_what_is_current_is_not_made_again(
 ) -> None:
     """A second run trains and parses nothing; a damaged shard alone is parsed again; a change says so."""
     corpus = _corpus(tmp_path)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     before, made = _shards(corpus), []
     outcomes = Parser.outcomes
 
@@ -315,15 +315,15 @@ def test_what_is_current_is_not_made_again(
 
     monkeypatch.setattr(Parser, "outcomes", spy)
     monkeypatch.setattr(making, "train_parser", None)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     assert made == []
     path = corpus / "trees" / "trees-00001-of-00003.parquet"
     path.write_bytes(path.read_bytes()[:-7])
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     assert made == [8]
     assert _shards(corpus) == before
     assert "truncated" in capsys.readouterr().out
-    preparse.run(Preparse(corpus=corpus, **SMALL | {"batch_size": 5}))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL | {"batch_size": 5}))
     assert "batch_size 256 → 5" in capsys.readouterr().out
 
 
@@ -348,7 +348,7 @@ def test_the_parser_says_what_it_learned_from(
     with pytest.raises(InputError, match=r"learned from; run `conjoin preparse` again"):
         learned_from(corpus / "parser")
     monkeypatch.setattr(making, "train_parser", None)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     assert read_json(card) == about
     assert learned_from(corpus / "parser") == learned_from(trained / "parser")
     (corpus / "parser" / LEARNED).write_text('{"trees": [], "dev": []}')
@@ -380,7 +380,7 @@ def test_a_parser_that_reads_no_tags_writes_some(
     write_json(card, old | {"digest": digest_of(old)})
     (corpus / "parser" / TAGGER).unlink()
     monkeypatch.setattr(making, "train_parser", None)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
     assert read_json(card) == about
     assert tagger_sum(corpus / "parser") == about["files"][TAGGER]["sha256"]
     (corpus / "parser" / TAGGER).write_text("{}")
@@ -422,17 +422,17 @@ def test_another_treebank_trains_another_parser(
 ) -> None:
     """The parser that is there counts only if it was made of the same sentences and settings."""
     corpus = _corpus(tmp_path)
-    preparse.run(Preparse(corpus=corpus, **SMALL))
+    preparse.run(PreparseSettings(corpus=corpus, **SMALL))
 
     def spy(*_: Any, **__: Any) -> int:
         raise InterruptedError
 
     monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
-        preparse.run(Preparse(corpus=corpus, **SMALL | {"seed": 1}))
+        preparse.run(PreparseSettings(corpus=corpus, **SMALL | {"seed": 1}))
     _corpus(tmp_path, list(generate_sentences(SOURCE, 170, 0)))
     with pytest.raises(InterruptedError):
-        preparse.run(Preparse(corpus=corpus, **SMALL))
+        preparse.run(PreparseSettings(corpus=corpus, **SMALL))
 
 
 def test_bad_input_is_one_line_and_writes_nothing(
@@ -440,7 +440,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
 ) -> None:
     """No U, no trees to learn from, no parse at all, a missing file, an unknown package."""
     with pytest.raises(InputError, match=r"no corpus here: .* run `conjoin ingest`"):
-        preparse.run(Preparse(corpus=tmp_path))
+        preparse.run(PreparseSettings(corpus=tmp_path))
     corpus = _corpus(tmp_path, [_sentence(1, "a b c", None), _sentence(2, "a b c", None)])
     cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({}, InputError, "lower --min-words"),
@@ -452,7 +452,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     ]
     for options, error, message in cases:
         with pytest.raises(error, match=message):
-            preparse.run(Preparse(corpus=corpus, **options))
+            preparse.run(PreparseSettings(corpus=corpus, **options))
     assert not (corpus / "preparse.json").exists()
     (tmp_path / "broken.pt").write_bytes(b"not a model")
     with pytest.raises(ModelError, match="cannot load this parser"):
@@ -473,7 +473,7 @@ def test_a_corpus_without_dev_holds_training_trees_out(
 
     monkeypatch.setattr(making, "train_parser", spy)
     with pytest.raises(InterruptedError):
-        preparse.run(Preparse(corpus=_corpus(tmp_path, sentences), parser_trees=50))
+        preparse.run(PreparseSettings(corpus=_corpus(tmp_path, sentences), parser_trees=50))
     assert len(seen["trees"]) == 50
     assert seen["dev"]
     assert not set(seen["trees"]) & set(seen["dev"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.pretrain.new_model import embed_by_cooccurrence
-from pipeline.pretrain.token_store import Selection, Text, lengths_of
+from pipeline.pretrain.token_store import SelectedTexts, Text, lengths_of
 from pipeline.text import word_vectors
 
 VOCABULARY = 12
@@ -72,7 +72,7 @@ def test_ids_of_stored_text_count_as_if_they_were_a_list() -> None:
     plain = cooccurrences(texts, 9, most=70)
     looked: list[int] = []
 
-    class Watched(Selection):
+    class Watched(SelectedTexts):
         def __getitem__(self, index: int) -> Text:  # type: ignore[override]
             looked.append(index)
             return super().__getitem__(index)

@@ -17,7 +17,7 @@ from pipeline.core.types import CATEGORIES, Coordination, Sentence, Span
 from pipeline.infill import Fill
 from pipeline.infill.base import SPLIT_WORD
 from pipeline.ingest import stage as ingest
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.text.natural import join_words
 from pipeline.text.word_vectors import Senses
 
@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded world, ingested: 1,800 sentences and 2,000 more as text."""
     out = tmp_path_factory.mktemp("world")
     wanted = {"reader": "world", "source": WORLD, "out": out, "sentences": 1800, "raw": 2000}
-    ingest.run(Ingest.build(wanted, None))
+    ingest.run(IngestSettings.build(wanted, None))
     return out
 
 

@@ -15,10 +15,10 @@ from transformers import BertModel
 from pipeline.core.errors import ModelError
 from pipeline.core.schema import read_candidates, read_sentences
 from pipeline.generate import stage as generate
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.infill.families.known import load_base, load_language_model
 from pipeline.pretrain import loop
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.stage import run
 from pipeline.pretrain.token_store import Text, lengths_of
 from pipeline.text.word_vectors import token_counts
@@ -57,7 +57,7 @@ def test_an_encoder_becomes_a_masked_lm_that_ranks_and_fills(
     raw: Path, encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its loss falls below that of token frequencies, which it says; either kind of fills runs on it."""
-    run(Pretrain(corpus=raw, base=str(encoder), **TINY))
+    run(PretrainSettings(corpus=raw, base=str(encoder), **TINY))
     said = re.search(
         r"given one; frequencies of tokens .* loss of ([0-9.]+),", capsys.readouterr().out
     )
@@ -71,7 +71,7 @@ def test_an_encoder_becomes_a_masked_lm_that_ranks_and_fills(
     for fills in ("attested", "free"):
         out = raw / fills
         generate.run(
-            Generate(corpus=raw, lm="bert", model=str(made), fills=fills, out=out, unit=40)
+            GenerateSettings(corpus=raw, lm="bert", model=str(made), fills=fills, out=out, unit=40)
         )
         rows = [row for shard in out.glob("candidates-*.parquet") for row in read_candidates(shard)]
         rejects = [row for shard in out.glob("rejects-*.parquet") for row in read_candidates(shard)]
@@ -83,7 +83,7 @@ def test_a_killed_run_ends_as_one_that_was_not(
     raw: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Byte for byte, with the rates of head and body apart."""
-    settings = Pretrain(
+    settings = PretrainSettings(
         corpus=raw, base=str(encoder), **{**TINY, "steps": 8, "checkpoint_every": 3}
     )
     out = raw / "models/bert-adapted/seed-0"
@@ -126,7 +126,7 @@ def test_the_body_learns_at_a_rate_of_its_own(  # noqa: PLR0917 - fixtures and p
 
     monkeypatch.setattr(loop._Run, "update", noted)
     short = {**TINY, "steps": 1, "warmup": 0.0}
-    run(Pretrain(corpus=raw, base=str(encoder), **short, **given))
+    run(PretrainSettings(corpus=raw, base=str(encoder), **short, **given))
     assert len(rates) == len(list(load_base("bert", str(encoder))[0][0].parameters()))
     for name, rate in rates.items():
         assert rate == pytest.approx(head if name.startswith("cls.") else body)
@@ -134,9 +134,14 @@ def test_the_body_learns_at_a_rate_of_its_own(  # noqa: PLR0917 - fixtures and p
 
 def test_a_rate_of_the_body_that_is_not_given_is_no_setting() -> None:
     """So models that were made before it was there are current; nor does a T5 know it."""
-    assert "body_learning_rate" in Pretrain(corpus=Path()).inert()
-    assert "body_learning_rate" not in Pretrain(corpus=Path(), body_learning_rate=1e-4).inert()
-    assert "body_learning_rate" in Pretrain(corpus=Path(), lm="t5", body_learning_rate=1e-4).inert()
+    assert "body_learning_rate" in PretrainSettings(corpus=Path()).inert()
+    assert (
+        "body_learning_rate" not in PretrainSettings(corpus=Path(), body_learning_rate=1e-4).inert()
+    )
+    assert (
+        "body_learning_rate"
+        in PretrainSettings(corpus=Path(), lm="t5", body_learning_rate=1e-4).inert()
+    )
 
 
 def test_a_base_with_a_head_learns_at_one_rate(tiny_bert: Path) -> None:
@@ -149,7 +154,7 @@ def test_a_base_with_a_head_learns_at_one_rate(tiny_bert: Path) -> None:
 
 def test_twins_need_a_head(raw: Path, encoder: Path) -> None:
     """They are few: a head is learnt of raw text first."""
-    settings = Pretrain(corpus=raw, base=str(encoder), **TINY, objective="twins")
+    settings = PretrainSettings(corpus=raw, base=str(encoder), **TINY, objective="twins")
     shutil.rmtree(raw / "trees")
     with pytest.raises(ModelError, match=r"without the head of a masked LM; give it one.*--base"):
         run(settings)

@@ -28,7 +28,7 @@ from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import READY, locate
 from pipeline.models.tokenizers import SENTINELS, sentinel_ids, train_unigram, train_wordpiece
 from pipeline.preparse import stage as preparse
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.pretrain import loop
 from pipeline.pretrain.batches import CorruptedSentence, MaskedPairs, steps_of
 from pipeline.pretrain.corruption import (
@@ -42,7 +42,7 @@ from pipeline.pretrain.corruption import (
 from pipeline.pretrain.loop import _loss_sum
 from pipeline.pretrain.new_model import new_t5
 from pipeline.pretrain.raw_text import CONTAINS, EQUAL
-from pipeline.pretrain.settings import Pretrain
+from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.stage import run
 from pipeline.pretrain.token_store import encode_texts
 from pipeline.text.natural import NaturalText, join_words
@@ -435,7 +435,7 @@ def test_a_tiny_model_learns_and_repeats(lm: str, tmp_path: Path) -> None:
     a, b = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
     cards = {}
     for corpus, steps in ((a, 1), (a, 30), (b, 30)):
-        run(Pretrain(corpus=corpus, lm=lm, **{**TINY, "steps": steps}))
+        run(PretrainSettings(corpus=corpus, lm=lm, **{**TINY, "steps": steps}))
         cards[corpus.name, steps] = json.loads(
             (corpus / f"models/{lm}/seed-0/pretrain.json").read_text()
         )
@@ -463,16 +463,16 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(
     """Taken up from a checkpoint, with dropout and Adam's memory: the same bytes as in one go."""
     whole, broken = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
     asked = {**TINY, "lm": lm, "dropout": 0.2, "checkpoint_every": 8}
-    run(Pretrain(corpus=whole, **asked))
+    run(PretrainSettings(corpus=whole, **asked))
     _kill_after(24, monkeypatch)
     for _ in range(3):  # of thirty updates: killed after 24, at once again, and then 14 later
         with pytest.raises(KeyboardInterrupt):
-            run(Pretrain(corpus=broken, **asked))
+            run(PretrainSettings(corpus=broken, **asked))
         _kill_after(0, monkeypatch)
         assert not (broken / "models").exists()
     monkeypatch.undo()
     capsys.readouterr()
-    run(Pretrain(corpus=broken, **asked))
+    run(PretrainSettings(corpus=broken, **asked))
     assert "taken up at step 24\n" in capsys.readouterr().out
     assert _weights(whole) == _weights(broken)
     assert _looks(whole, lm) == _looks(broken, lm)
@@ -487,7 +487,7 @@ def test_a_finished_model_is_trained_again_only_if_something_changed(
 
     def trained(**more: Any) -> bool:
         capsys.readouterr()
-        run(Pretrain(corpus=corpus, **{**asked, **more}))
+        run(PretrainSettings(corpus=corpus, **{**asked, **more}))
         return "already there and current" not in capsys.readouterr().out
 
     assert trained()
@@ -522,7 +522,7 @@ def _twin_corpus(folder: Path) -> Path:
     write_rows(folder / "sentences.parquet", SENTENCES, map(sentence_row, rows))
     lines = [join_words(row.words).text for row in rows if row.split == "train"]
     write_text(folder / "text.txt", "".join(f"{line}\n" for line in lines))
-    preparse.run(Preparse(corpus=folder, parser="treebank", coordinated=500, min_words=3))
+    preparse.run(PreparseSettings(corpus=folder, parser="treebank", coordinated=500, min_words=3))
     return folder
 
 
@@ -538,8 +538,8 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
         "steps": 40, "checkpoint_every": 16,
     }  # fmt: skip
     for corpus in corpora:
-        run(Pretrain(corpus=corpus, **{**TINY, "lm": family, "steps": 4}))
-    run(Pretrain(corpus=corpora[0], **asked))
+        run(PretrainSettings(corpus=corpus, **{**TINY, "lm": family, "steps": 4}))
+    run(PretrainSettings(corpus=corpora[0], **asked))
     said = capsys.readouterr().out
     assert "1 raw sentences hold a dev or test sentence: left out" in said
     assert "twins to learn from" in said
@@ -554,9 +554,9 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
     assert looks[-1]["validation_loss"] < looks[0]["validation_loss"]
     _kill_after(24, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        run(Pretrain(corpus=corpora[1], **asked))
+        run(PretrainSettings(corpus=corpora[1], **asked))
     monkeypatch.undo()
-    run(Pretrain(corpus=corpora[1], repeat=3, pack=20, span_lengths="geometric", **asked))
+    run(PretrainSettings(corpus=corpora[1], repeat=3, pack=20, span_lengths="geometric", **asked))
     assert "taken up at step 16\n" in capsys.readouterr().out
     assert _weights(corpora[0]) == _weights(corpora[1])
 
@@ -565,9 +565,9 @@ def test_adaptation_to_twins_is_a_run_like_any_other(
 def test_packed_sequences_fit_the_model(lm: str, tmp_path: Path) -> None:
     """Whatever is asked for, no sequence is longer than the model takes, and fewer are left."""
     corpus = _corpus(tmp_path)
-    run(Pretrain(corpus=corpus, lm=lm, pack=500, **{**TINY, "steps": 3, "max_length": 64}))
+    run(PretrainSettings(corpus=corpus, lm=lm, pack=500, **{**TINY, "steps": 3, "max_length": 64}))
     plain = _looks(corpus, lm)[-1]["tokens"]
-    run(Pretrain(corpus=corpus, lm=lm, **{**TINY, "steps": 3, "max_length": 64}))
+    run(PretrainSettings(corpus=corpus, lm=lm, **{**TINY, "steps": 3, "max_length": 64}))
     assert plain > 1.2 * _looks(corpus, lm)[-1]["tokens"]
 
 
@@ -575,7 +575,7 @@ def test_text_may_be_none_of_the_corpus_own(tmp_path: Path) -> None:
     """With an empty text.txt all text is that of others, and some of it is held out."""
     write_text(tmp_path / "text.txt", "")
     write_text(tmp_path / "more.txt", "".join(f"The old lamp number {n}.\n" for n in range(300)))
-    run(Pretrain(corpus=tmp_path, texts=[tmp_path / "more.txt"], **{**TINY, "steps": 2}))
+    run(PretrainSettings(corpus=tmp_path, texts=[tmp_path / "more.txt"], **{**TINY, "steps": 2}))
     assert _looks(tmp_path, "bert")[-1]["validation_loss"] > 0
 
 
@@ -587,17 +587,17 @@ def test_a_checkpoint_of_another_run_is_not_used(
     asked = {**TINY, "checkpoint_every": 4}
     _kill_after(9, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        run(Pretrain(corpus=corpus, **asked))
+        run(PretrainSettings(corpus=corpus, **asked))
     monkeypatch.undo()
     with pytest.raises(
         InputError, match=r"another run: learning_rate 0.01 → 0.02; .*remove checkpoints/$"
     ):
-        run(Pretrain(corpus=corpus, **{**asked, "learning_rate": 0.02}))
+        run(PretrainSettings(corpus=corpus, **{**asked, "learning_rate": 0.02}))
     monkeypatch.setattr("pipeline.pretrain.stage.ALGORITHM", 2)
-    run(Pretrain(corpus=corpus, **asked))
+    run(PretrainSettings(corpus=corpus, **asked))
     said = "taken up at step 8: not the same run as without a break (algorithm 1 → 2)"
     assert said in capsys.readouterr().out
-    run(Pretrain(corpus=corpus, **asked))
+    run(PretrainSettings(corpus=corpus, **asked))
     assert "already there" not in capsys.readouterr().out, "no one version made it"
 
 
@@ -605,8 +605,8 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     """Accelerate's processes share each update: the losses are those of one process but for rounding."""
     one, two = _corpus(tmp_path / "a"), _corpus(tmp_path / "b")
     asked = {**TINY, "steps": 12, "eval_every": 4}
-    run(Pretrain(corpus=one, **asked))
-    command = Pretrain(corpus=two, processes=2, **asked).command_line()
+    run(PretrainSettings(corpus=one, **asked))
+    command = PretrainSettings(corpus=two, processes=2, **asked).command_line()
     subprocess.run([sys.executable, "-m", "pipeline", *command], check=True, capture_output=True)  # noqa: S603
     for a, b in zip(_looks(one, "bert"), _looks(two, "bert"), strict=True):
         assert a["validation_loss"] == pytest.approx(b["validation_loss"], abs=2e-3)
@@ -628,7 +628,7 @@ def test_no_held_out_sentence_is_learnt_from(
     write_rows(corpus / "sentences.parquet", SENTENCES, map(sentence_row, rows))
     write_text(tmp_path / "more.txt", f"A plain sentence. As they say, {judged[:-2]}! Another.\n")
     asked: dict[str, Any] = {**TINY, "steps": 1, "texts": [tmp_path / "more.txt"]}
-    run(Pretrain(corpus=corpus, held_out=held_out, **asked))
+    run(PretrainSettings(corpus=corpus, held_out=held_out, **asked))
     assert "1 raw sentences hold a dev or test sentence" in capsys.readouterr().out
     card = json.loads((corpus / "models/bert/seed-0/pretrain.json").read_text())
     assert card["overlap"] == {"policy": held_out, "found": {CONTAINS: 1}}
@@ -640,7 +640,7 @@ def test_another_seed_gives_another_model(tmp_path: Path) -> None:
     corpus = _corpus(tmp_path)
     digests = set()
     for seed in (0, 1):
-        run(Pretrain(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
+        run(PretrainSettings(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
         digests.add(sha256_of(corpus / f"models/bert/seed-{seed}/model.safetensors"))
     assert len(digests) == 2
 
@@ -649,7 +649,7 @@ def test_a_seed_without_a_model_of_its_own_shares_one(tmp_path: Path) -> None:
     """Seed s uses model s modulo their number: one serves all, and as many as seeds one each."""
     corpus = _corpus(tmp_path)
     for seed in (0, 1):
-        run(Pretrain(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
+        run(PretrainSettings(corpus=corpus, lm="bert", seed=seed, **{**TINY, "steps": 1}))
         found = [Path(locate("models/bert", corpus, s)).name for s in range(4)]
         assert found == [["seed-0"] * 4, ["seed-0", "seed-1"] * 2][seed]
 
@@ -657,7 +657,7 @@ def test_a_seed_without_a_model_of_its_own_shares_one(tmp_path: Path) -> None:
 def test_t5_looks_at_neighbours_first(unigram: Any) -> None:
     """Each head of a new T5 prefers one near token, and a decoder's none that comes later."""
     torch.manual_seed(0)
-    model = new_t5(Pretrain(corpus=Path(), lm="t5", hidden=32, heads=4, layers=1), unigram)
+    model = new_t5(PretrainSettings(corpus=Path(), lm="t5", hidden=32, heads=4, layers=1), unigram)
 
     def favourites(stack: Any, query: int) -> list[int]:
         attention = stack.block[0].layer[0].SelfAttention
@@ -672,11 +672,11 @@ def test_t5_looks_at_neighbours_first(unigram: Any) -> None:
 def test_training_continues_from_a_base(lm: str, tmp_path: Path) -> None:
     """A saved base goes on with its own tokenizer, and its loss falls further."""
     corpus = _corpus(tmp_path)
-    run(Pretrain(corpus=corpus, lm=lm, **TINY))
+    run(PretrainSettings(corpus=corpus, lm=lm, **TINY))
     first = json.loads((corpus / f"models/{lm}/seed-0/pretrain.json").read_text())
     base = tmp_path / "base"
     (corpus / "models" / lm / "seed-0").rename(base)
-    run(Pretrain(corpus=corpus, lm=lm, base=str(base), **TINY))
+    run(PretrainSettings(corpus=corpus, lm=lm, base=str(base), **TINY))
     second = json.loads((corpus / f"models/{lm}/seed-0/pretrain.json").read_text())
     assert second["validation_loss"] < first["validation_loss"]
     assert sha256_of(base / "tokenizer.json") == sha256_of(
@@ -690,12 +690,12 @@ def test_a_ready_model_is_only_named(
     """`ready` trains nothing and needs no text: the folder holds one file with the name."""
     monkeypatch.setattr("pipeline.pretrain.stage.load_config", lambda where: None)  # of the hub
     out = tmp_path / "models/t5/seed-0"
-    run(Pretrain(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
+    run(PretrainSettings(corpus=tmp_path, lm="t5", ready="google-t5/t5-large"))
     assert [p.name for p in out.iterdir()] == [READY]
     assert json.loads((out / READY).read_text()) == {"name": "google-t5/t5-large"}
     assert locate("models/t5", tmp_path, 0) == "google-t5/t5-large"
     monkeypatch.undo()
-    run(Pretrain(corpus=tmp_path, lm="t5", ready=str(tiny_t5)))
+    run(PretrainSettings(corpus=tmp_path, lm="t5", ready=str(tiny_t5)))
     assert locate("models/t5", tmp_path, 0) == str(tiny_t5)
 
 
@@ -703,7 +703,7 @@ def test_a_ready_model_is_looked_at_before_it_is_named(
     tmp_path: Path, tiny_t5: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path with a typo, a hub out of reach and a trained model in the way: a line, and nothing changes."""
-    ready = partial(Pretrain, corpus=tmp_path, lm="t5")
+    ready = partial(PretrainSettings, corpus=tmp_path, lm="t5")
     with pytest.raises(ModelError, match="there is no folder 'data/worldd/models'"):
         run(ready(ready="data/worldd/models"))
 
@@ -726,18 +726,18 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     """A missing base, a BERT as T5, no training text, heads that do not fit: one error each."""
     corpus = _corpus(tmp_path / "c", train=30)
     with pytest.raises(ModelError, match="no such model folder"):
-        run(Pretrain(corpus=corpus, base="./nowhere"))
+        run(PretrainSettings(corpus=corpus, base="./nowhere"))
     with pytest.raises(ModelError, match="no such model folder"):
-        run(Pretrain(corpus=corpus, ready="/nowhere/at/all"))
+        run(PretrainSettings(corpus=corpus, ready="/nowhere/at/all"))
     with pytest.raises(SettingsError, match="not a multiple"):
-        run(Pretrain(corpus=corpus, hidden=16, heads=3, steps=1))
-    run(Pretrain(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
+        run(PretrainSettings(corpus=corpus, hidden=16, heads=3, steps=1))
+    run(PretrainSettings(corpus=corpus, lm="bert", **{**TINY, "steps": 1}))
     with pytest.raises(ModelError, match="is a bert, not an encoder-decoder LM; use lm bert"):
-        run(Pretrain(corpus=corpus, lm="t5", base="models/bert/seed-0"))
+        run(PretrainSettings(corpus=corpus, lm="t5", base="models/bert/seed-0"))
     with pytest.raises(InputError, match="no corpus here"):
-        run(Pretrain(corpus=tmp_path / "none"))
+        run(PretrainSettings(corpus=tmp_path / "none"))
     with pytest.raises(InputError, match="no sentence to learn from"):
-        run(Pretrain(corpus=_corpus(tmp_path / "empty", train=0)))
+        run(PretrainSettings(corpus=_corpus(tmp_path / "empty", train=0)))
     assert not list(tmp_path.glob("**/*.tmp"))
     assert not (corpus / "models/t5/seed-0").exists()
 
@@ -745,7 +745,9 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
 def test_the_loss_is_the_models_own(unigram: Any, texts: list[NaturalText]) -> None:
     """Computed at labelled positions only, a T5's loss is what transformers makes of the labels."""
     torch.manual_seed(0)
-    model = new_t5(Pretrain(corpus=Path(), lm="t5", hidden=32, layers=1, dropout=0), unigram)
+    model = new_t5(
+        PretrainSettings(corpus=Path(), lm="t5", hidden=32, layers=1, dropout=0), unigram
+    )
     encoded, _ = encode_texts(unigram, texts, 30)
     objective = CorruptedSentence(unigram, spans=Spans("composed", 0.3, 3.0, 1))
     ((_, batch),) = steps_of(objective, encoded, batch_size=8, steps=1, seed=0)

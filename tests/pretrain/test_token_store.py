@@ -15,7 +15,7 @@ from pipeline.core.tally import Tally
 from pipeline.pretrain import token_store
 from pipeline.pretrain.raw_text import Prepared
 from pipeline.pretrain.token_store import (
-    Selection,
+    SelectedTexts,
     Text,
     TokenStore,
     build_store,
@@ -159,14 +159,14 @@ def test_packing_by_hand() -> None:
 def test_a_selection_is_a_view_that_may_repeat() -> None:
     """Texts in the order of the indices, again if asked for again; slices are selections."""
     texts = _texts([3, 4, 5])
-    some = Selection(texts, [2, 0, 2, 1])
+    some = SelectedTexts(texts, [2, 0, 2, 1])
     assert [len(text.ids) for text in some] == [5, 3, 5, 4]
     assert some.lengths.tolist() == [5, 3, 5, 4]
     assert some[0] is texts[2]
     assert some[-1] is texts[1]
     assert [len(text.ids) for text in some[1:3]] == [3, 5]
     assert [len(run.ids) for run in packed(some, 8)] == [8, 5, 4]
-    assert len(Selection(texts, [])) == 0
-    assert lengths_of(Selection(texts, [])).tolist() == []
+    assert len(SelectedTexts(texts, [])) == 0
+    assert lengths_of(SelectedTexts(texts, [])).tolist() == []
     with pytest.raises(IndexError):
         some[4]

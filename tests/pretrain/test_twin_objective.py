@@ -16,12 +16,12 @@ from pipeline.core.files import sha256_of
 from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SENTENCES, TREES, read_sentences, sentence_row
 from pipeline.core.types import Coordination, Reference, Sentence, SourceSentence, Span
-from pipeline.infill import BertInfiller, T5Infiller, Task
+from pipeline.infill import BertInfiller, InfillRequest, T5Infiller
 from pipeline.infill.base import SOURCE_HAS_SPECIAL, SPECIAL_IN_FILL, TOO_LONG
 from pipeline.infill.families.known import load_language_model
 from pipeline.preparse import stage as preparse
 from pipeline.preparse.plan import coordinated_plan
-from pipeline.preparse.settings import Preparse
+from pipeline.preparse.settings import PreparseSettings
 from pipeline.pretrain import coordinations as coordinated
 from pipeline.pretrain.coordinations import (
     Hidden,
@@ -86,9 +86,9 @@ def _corpus(folder: Path) -> Path:
     return folder
 
 
-def _settings(corpus: Path, asked: int, **more: Any) -> Preparse:
+def _settings(corpus: Path, asked: int, **more: Any) -> PreparseSettings:
     given = {"parser": "treebank", "min_words": 5, "unit": 2, "coordinated": asked} | more
-    return Preparse(corpus=corpus, **given)
+    return PreparseSettings(corpus=corpus, **given)
 
 
 def _parsed(corpus: Path) -> list[str]:
@@ -145,7 +145,7 @@ def test_the_sentence_of_generation_lacks_what_is_hidden() -> None:
 def test_bert_sees_what_generation_shows(tiny_bert: Path) -> None:
     """The pair of twins is BertInfiller's for the same reference; the labels are the answer, twice."""
     model, tokenizer = load_language_model("bert", str(tiny_bert))
-    infiller = BertInfiller(model, tokenizer, Task("and"))
+    infiller = BertInfiller(model, tokenizer, InfillRequest("and"))
     twins = encode_twins(_both(), tokenizer, 160)
     batch = TwinMasks(tokenizer, types=True).batch(twins, [(0,), (1,)], np.random.default_rng(0))
     for row, (words, span, text) in enumerate(SHOWN.values()):
@@ -167,7 +167,7 @@ def test_bert_sees_what_generation_shows(tiny_bert: Path) -> None:
 def test_t5_sees_what_generation_shows(tiny_t5: Path) -> None:
     """Both twins are T5Infiller's sequences, one after the other, with one target."""
     model, tokenizer = load_language_model("t5", str(tiny_t5))
-    infiller = T5Infiller(model, tokenizer, Task("and"))
+    infiller = T5Infiller(model, tokenizer, InfillRequest("and"))
     twins = encode_twins(_both(), tokenizer, 128)
     objective, rng = TwinSpans(tokenizer), np.random.default_rng(0)
     batch = objective.batch(twins, objective.examples(twins, rng), rng)

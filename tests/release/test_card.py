@@ -18,10 +18,10 @@ from pipeline.corpus.statistics import summarise
 from pipeline.release.card import write_documents
 from pipeline.release.licence_files import bibtex, citation_file, hub_licence, licence_file
 from pipeline.release.method_text import parsers
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
 from pipeline.sharing.rehydrate.command import run as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 
@@ -31,7 +31,7 @@ def released(
 ) -> Path:
     """The release of a small corpus, in two shards of each configuration."""
     candidates = candidate_folder(corpus, rows, license_=license_)
-    run(Release(candidates=candidates, out=out, **{"shards": 2, **also}))
+    run(ReleaseSettings(candidates=candidates, out=out, **{"shards": 2, **also}))
     return out
 
 
@@ -197,7 +197,7 @@ def test_card_of_a_hub_release_loads_by_its_name(tmp_path: Path) -> None:
 def test_card_of_a_rebuilt_release_says_that_it_stays_here(stand_off: Path, tmp_path: Path) -> None:
     """Whoever rebuilds what is not free reads at the top of its card that he must not hand it on."""
     out = tmp_path / "full"
-    rehydrate(Rehydrate(release=stand_off, source=stand_off.parent / "toy", out=out))
+    rehydrate(RehydrateSettings(release=stand_off, source=stand_off.parent / "toy", out=out))
     text = (out / "README.md").read_text()
     assert "**This folder was rebuilt from a stand-off release" in text
     assert "conjoin rehydrate" not in text.split("## How it was made")[0]

@@ -19,14 +19,14 @@ from pipeline.release.card import commands, write_documents
 from pipeline.release.card_text import prose
 from pipeline.release.licence_files import citation_file, notices
 from pipeline.release.method_text import TREEBANK, meanings, model_name, parser_of
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run as select
 from pipeline.sharing.merge.command import run as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.rehydrate.command import run as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
 DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 
@@ -34,7 +34,7 @@ DOCUMENTS = ("README.md", "LICENSE", "CITATION.cff", "croissant.json")
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("claims")
-    run(Release(candidates=candidate_folder(place / "toy", 30), out=place / "out"))
+    run(ReleaseSettings(candidates=candidate_folder(place / "toy", 30), out=place / "out"))
     return place / "out"
 
 
@@ -126,8 +126,10 @@ def test_spans_and_decoding_are_told_as_they_were(
 def test_a_rebuilt_release_under_a_free_licence_may_be_handed_on(tmp_path: Path) -> None:
     """Its card forbids nothing that the licence permits, nor does that of the release without text."""
     candidates = candidate_folder(tmp_path / "toy", 20)
-    run(Release(candidates=candidates, out=tmp_path / "bare", stand_off=True))
-    rehydrate(Rehydrate(release=tmp_path / "bare", source=tmp_path / "toy", out=tmp_path / "full"))
+    run(ReleaseSettings(candidates=candidates, out=tmp_path / "bare", stand_off=True))
+    rehydrate(
+        RehydrateSettings(release=tmp_path / "bare", source=tmp_path / "toy", out=tmp_path / "full")
+    )
     for name in ("bare", "full"):
         said = " ".join((tmp_path / name / "README.md").read_text().split())
         assert "hand it on.**" not in said
@@ -140,7 +142,7 @@ def test_a_stand_off_release_promises_what_it_keeps(
 ) -> None:
     """No whole sentence and no run of four words; that single words are shared is admitted."""
     run(
-        Release(
+        ReleaseSettings(
             candidates=candidate_folder(tmp_path / "toy", 20), out=tmp_path / "r", stand_off=True
         )
     )
@@ -157,11 +159,11 @@ def test_the_commands_of_united_corpora_unite_them(
     """`conjoin merge` stands between `generate` and `release`, with the corpora's names."""
     one = candidate_folder(tmp_path / "toy", 12)
     two = candidate_folder(tmp_path / "toy2", 12, seed=1, first=4)
-    merge(Merge(places=[one, two], out=tmp_path / "m"))
+    merge(MergeSettings(places=[one, two], out=tmp_path / "m"))
     assert "of 2 generations" in capsys.readouterr().out
-    merge(Merge(places=[one, one], out=tmp_path / "same"))
+    merge(MergeSettings(places=[one, one], out=tmp_path / "same"))
     assert capsys.readouterr().out.endswith("of 1 generation\n")
-    run(Release(candidates=tmp_path / "m", out=tmp_path / "r"))
+    run(ReleaseSettings(candidates=tmp_path / "m", out=tmp_path / "r"))
     lines = commands(read_json(tmp_path / "r/manifest.json"))
     assert [line.split()[1] for line in lines] == ["generate", "generate", "merge", "release"]
     made = f"{tmp_path.name}/m"  # of an absolute path the end is told
@@ -226,7 +228,7 @@ def test_one_structure_is_claimed_only_where_counts_say_so(tmp_path: Path) -> No
 def test_a_stand_off_card_counts_what_it_has(tmp_path: Path) -> None:
     """Of the generated text; the source's words are said not to be counted."""
     candidates = candidate_folder(tmp_path / "toy", 20, units=1)
-    run(Release(candidates=candidates, out=tmp_path / "r", stand_off=True))
+    run(ReleaseSettings(candidates=candidates, out=tmp_path / "r", stand_off=True))
     said = " ".join((tmp_path / "r/README.md").read_text().split())
     assert re.search(r"stands in the generated text of 0 of the \d+ sentences; what it joins", said)
     assert "are not here, may hold more" in said
@@ -317,14 +319,14 @@ def test_the_commands_are_those_that_made_it(
     one = candidate_folder(Path("data/toy"), 20)
     two = candidate_folder(Path("data/toy"), 20, first=20, seed=1)
     for place, kept in ((one, "chosen/a"), (two, "chosen/b")):
-        select(Select(places=[place], out=Path("data/toy") / kept, label=["NP"]))
+        select(SelectSettings(places=[place], out=Path("data/toy") / kept, label=["NP"]))
     parts = [Path("data/toy/chosen") / name for name in "ab"]
-    merge(Merge(places=parts, out=Path("data/toy/all")))
+    merge(MergeSettings(places=parts, out=Path("data/toy/all")))
     # What `merge` writes of its inputs' selections.
     manifest = read_json(Path("data/toy/all/manifest.json"))
     told = [read_json(part / "manifest.json")["selection"] for part in parts]
     write_json(Path("data/toy/all/manifest.json"), manifest | {"selections": told})
-    run(Release(candidates=Path("data/toy/all"), out=Path("r")))
+    run(ReleaseSettings(candidates=Path("data/toy/all"), out=Path("r")))
     lines = commands(read_json(Path("r/manifest.json")))
     assert [line.split()[1] for line in lines] == [
         "generate", "generate", "select", "select", "merge", "release",
@@ -334,8 +336,8 @@ def test_the_commands_are_those_that_made_it(
     assert "\n".join(lines) in card
     assert "No row of `default` was left out for its score" in card
     assert "| its first conjunct is of another category than was asked for |" in card
-    select(Select(places=[Path("data/toy/all")], out=Path("data/toy/last"), min_score=-2.0))
-    run(Release(candidates=Path("data/toy/last"), out=Path("s")))
+    select(SelectSettings(places=[Path("data/toy/all")], out=Path("data/toy/last"), min_score=-2.0))
+    run(ReleaseSettings(candidates=Path("data/toy/last"), out=Path("s")))
     lines = commands(read_json(Path("s/manifest.json")))
     assert lines[-2].startswith("conjoin select data/toy/all ")
     assert lines[-3].endswith(" --out data/toy/all")

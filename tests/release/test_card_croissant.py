@@ -7,7 +7,7 @@ import pytest
 from shared_corpora import candidate_folder
 
 from pipeline.core.documents import read_json
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
 
 
@@ -19,7 +19,7 @@ def opened(folder: Path) -> mlcroissant.Dataset:
 def test_mlcroissant_accepts_and_reads_a_release(tmp_path: Path, shards: int) -> None:
     """No errors, no warning but the missing date, and both record sets have the rows of the files."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 40), out=out, shards=shards))
+    run(ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", 40), out=out, shards=shards))
     dataset = opened(out)
     issues = dataset.metadata.ctx.issues
     assert not issues.errors
@@ -39,7 +39,7 @@ def test_mlcroissant_accepts_and_reads_a_release(tmp_path: Path, shards: int) ->
 def test_croissant_says_where_rows_come_from(tmp_path: Path) -> None:
     """Real checksums, and source, model and settings as PROV."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 40), out=out))
+    run(ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", 40), out=out))
     said, manifest = read_json(out / "croissant.json"), read_json(out / "manifest.json")
     files = {f["@id"]: f["sha256"] for f in said["distribution"] if f["@type"] == "cr:FileObject"}
     assert files == {shard["file"]: shard["sha256"] for shard in manifest["shards"]}
@@ -55,7 +55,7 @@ def test_croissant_says_where_rows_come_from(tmp_path: Path) -> None:
 def test_mlcroissant_finds_a_changed_byte(tmp_path: Path) -> None:
     """A shard with another content than the checksum says is not read."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 20), out=out, shards=1))
+    run(ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", 20), out=out, shards=1))
     (shard,) = (out / "data").iterdir()
     damaged = bytearray(shard.read_bytes())
     damaged[-5] ^= 1
@@ -68,7 +68,7 @@ def test_mlcroissant_finds_a_changed_byte(tmp_path: Path) -> None:
 def test_mlcroissant_accepts_a_stand_off_release(tmp_path: Path) -> None:
     """Its columns, of which one is binary, are described and read."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 40), out=out, stand_off=True))
+    run(ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", 40), out=out, stand_off=True))
     dataset = opened(out)
     assert not dataset.metadata.ctx.issues.errors
     assert (

@@ -21,16 +21,16 @@ from pipeline.corpus.layout import find_shards
 from pipeline.corpus.statistics import summarise
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.browse.command import open_corpus
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge.command import merge
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     candidates = candidate_folder(folder / "toy", attested=True)
     for name, stand_off in (("full", False), ("bare", True)):
         release.run(
-            Release(candidates=candidates, out=folder / name, stand_off=stand_off, shards=2)
+            ReleaseSettings(candidates=candidates, out=folder / name, stand_off=stand_off, shards=2)
         )
     return folder
 
@@ -65,13 +65,15 @@ def test_a_stand_off_release_points_to_donors(made: Path) -> None:
 
 def test_rehydrated_rows_are_those_released(made: Path, tmp_path: Path) -> None:
     """Words, fill, donor and digest, down to the bytes of the shards."""
-    rehydrate.run(Rehydrate(release=made / "bare", source=made / "toy", out=tmp_path / "again"))
+    rehydrate.run(
+        RehydrateSettings(release=made / "bare", source=made / "toy", out=tmp_path / "again")
+    )
     full, again = manifest(made / "full"), manifest(tmp_path / "again")
     shards = [[s for s in m["shards"] if s["config"] == "train"] for m in (full, again)]
     assert shards[0] == shards[1]
     assert full["digests"]["train"] == again["digests"]["train"]
-    validate.run(Validate(place=tmp_path / "again"))
-    validate.run(Validate(place=made / "bare"))
+    validate.run(ValidateSettings(place=tmp_path / "again"))
+    validate.run(ValidateSettings(place=made / "bare"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_a_donor_that_does_not_fit_is_one_error(
     ]
     write_rows(tmp_path / "sentences.parquet", SENTENCES, told)
     with pytest.raises(InputError, match=message):
-        rehydrate.run(Rehydrate(release=made / "bare", source=tmp_path, out=tmp_path / "r"))
+        rehydrate.run(RehydrateSettings(release=made / "bare", source=tmp_path, out=tmp_path / "r"))
     assert not (tmp_path / "r").exists()
 
 
@@ -104,7 +106,7 @@ def test_a_release_of_an_earlier_version_is_valid(
 ) -> None:
     """Without the column its digests hold, and it is rebuilt as before."""
     candidates = candidate_folder(tmp_path / "toy")
-    release.run(Release(candidates=candidates, out=tmp_path / "old", stand_off=stand_off))
+    release.run(ReleaseSettings(candidates=candidates, out=tmp_path / "old", stand_off=stand_off))
     digests = manifest(tmp_path / "old")["digests"]
     for path in (tmp_path / "old").rglob("*.parquet"):
         without_donors(path)
@@ -112,12 +114,14 @@ def test_a_release_of_an_earlier_version_is_valid(
     (tmp_path / "old/manifest.json").write_text(json.dumps(told))
     rewrite_sums(tmp_path / "old")
     assert manifest(tmp_path / "old")["digests"] == digests
-    validate.run(Validate(place=tmp_path / "old"))
+    validate.run(ValidateSettings(place=tmp_path / "old"))
     assert "no violations" in capsys.readouterr().out
     assert summarise(find_shards(tmp_path / "old"), None)["attested"] == {"rows": 0, "donors": 0}
     if stand_off:
         rehydrate.run(
-            Rehydrate(release=tmp_path / "old", source=tmp_path / "toy", out=tmp_path / "again")
+            RehydrateSettings(
+                release=tmp_path / "old", source=tmp_path / "toy", out=tmp_path / "again"
+            )
         )
         assert all(row["donor"] is None for row in rows(tmp_path / "again"))
 
@@ -135,7 +139,7 @@ def rewrite_sums(folder: Path) -> None:
 def test_an_old_and_a_new_corpus_unite(made: Path, tmp_path: Path) -> None:
     """Rows of both, null donors for those of the old one."""
     release.run(
-        Release(candidates=candidate_folder(tmp_path / "toy", seed=1), out=tmp_path / "old")
+        ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", seed=1), out=tmp_path / "old")
     )
     digest = manifest(tmp_path / "old")["digests"]["train"]
     for path in (tmp_path / "old").rglob("*.parquet"):
@@ -154,7 +158,7 @@ def test_exports_name_the_donor(made: Path, tmp_path: Path) -> None:
     (row, *_) = [row for row in rows(made / "full", "data/*") if row["donor"]]
     donor = row["donor"]
     for form in ("jsonl", "conllu", "brat", "ptb-ext"):
-        export.run(Export(place=made / "full", format=form, out=tmp_path / form))
+        export.run(ExportSettings(place=made / "full", format=form, out=tmp_path / form))
     lines = map(json.loads, (tmp_path / "jsonl").read_text().splitlines())
     (line,) = [each for each in lines if each["candidate_id"] == row["candidate_id"]]
     assert line["donor"] == {"sentence_id": donor["sentence_id"], "span": [5, 9]}
@@ -170,7 +174,7 @@ def test_browse_and_stats_know_donors(made: Path, tmp_path: Path) -> None:
     attested = summarise(find_shards(made / "full"), None)["attested"]
     places = {tuple(row["donor"].values()) for row in every}
     assert attested == {"rows": len(every), "donors": len(places)}
-    settings = Browse(place=made / "full", export=tmp_path / "page.html", sample=1000)
+    settings = BrowseSettings(place=made / "full", export=tmp_path / "page.html", sample=1000)
     with open_corpus(settings, find_shards(made / "full")) as corpus:
         shown = {row["id"]: row["donors"] for row in corpus.everything()}
     for row in every:
@@ -228,7 +232,7 @@ def test_each_fault_of_a_donor_is_found(
     rewrite(tmp_path / "bad", "data/train-00000-of-00002.parquet", damage)
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=tmp_path / "bad", json_=True))
+        validate.run(ValidateSettings(place=tmp_path / "bad", json_=True))
     found = json.loads(capsys.readouterr().out)["violations"]
     text = "text of a donor" if "fill" in change and name == "bare" else kind
     assert text in found
@@ -248,7 +252,7 @@ def test_donors_of_candidates_are_held_against_their_corpus(
 ) -> None:
     """Of a corpus that has changed every such row is counted; a copy elsewhere is not asked about it."""
     folder = candidate_folder(tmp_path / "toy", attested=True)
-    validate.run(Validate(place=folder))
+    validate.run(ValidateSettings(place=folder))
     found = rows(folder, "*-*.parquet")
     wanted = sum(
         bool(row["donor"]) and row["donor"]["sentence_id"] == "toy/000004" for row in found
@@ -264,8 +268,8 @@ def test_donors_of_candidates_are_held_against_their_corpus(
         write_rows(sentences, SENTENCES, told)
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=folder, json_=True))
+        validate.run(ValidateSettings(place=folder, json_=True))
     told = json.loads(capsys.readouterr().out)["violations"]
     assert {name: each["count"] for name, each in told.items()} == {kind: wanted}
     shutil.copytree(folder, tmp_path / "elsewhere")
-    validate.run(Validate(place=tmp_path / "elsewhere"))
+    validate.run(ValidateSettings(place=tmp_path / "elsewhere"))

@@ -12,7 +12,7 @@ import torch
 from shared_corpora import candidate_folder
 
 from pipeline.release.card import training_program
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run
 
 
@@ -34,7 +34,7 @@ def test_programs_of_the_card_run_without_conjoin(
 ) -> None:
     """All of the card's Python runs with conjoin out of reach, and the tagger's loss falls."""
     out = tmp_path / "out"
-    run(Release(candidates=candidate_folder(tmp_path / "toy", 240), out=out, name="toy"))
+    run(ReleaseSettings(candidates=candidate_folder(tmp_path / "toy", 240), out=out, name="toy"))
     programs = blocks((out / "README.md").read_text())
     assert training_program("path/to/toy") + "\n" in programs
     for name in [n for n in sys.modules if n.partition(".")[0] == "pipeline"]:
@@ -64,7 +64,7 @@ def test_releases_of_equal_size_are_not_taken_for_each_other(tmp_path: Path) -> 
     for place, shift in (("a", 0.0), ("b", 0.25)):
         out = tmp_path / place / "release"
         corpus = candidate_folder(tmp_path / place / "toy", shift=shift)
-        run(Release(candidates=corpus, out=out, name="toy"))
+        run(ReleaseSettings(candidates=corpus, out=out, name="toy"))
         rows = datasets.load_dataset(str(out), split="train", cache_dir=str(tmp_path / "cache"))
         loaded.append(list(rows["score"]))
     assert loaded[1] == [score + 0.25 for score in loaded[0]]

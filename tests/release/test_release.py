@@ -18,13 +18,13 @@ from pipeline.core.files import sha256_of
 from pipeline.corpus.licences import canonical, combined, licence_ids, terms
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.shards import key
 from pipeline.release.stage import run
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "data/train-*.parquet"
@@ -40,7 +40,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def release(candidates: Path, out: Path, **options: Any) -> dict[str, Any]:
     """Release, and return the manifest."""
-    run(Release(candidates=candidates, out=out, **options))
+    run(ReleaseSettings(candidates=candidates, out=out, **options))
     manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
     return manifest
 
@@ -78,7 +78,7 @@ def test_shards_change_neither_rows_nor_order_nor_digest(corpus: Path, tmp_path:
 def test_few_candidates_do_not_cut_many_rejects_into_files(tmp_path: Path) -> None:
     """A selection with a limit leaves few candidates and any number of rejects: files are by their rows."""
     folder = candidate_folder(tmp_path / "toy")
-    select.run(Select(places=[folder], out=tmp_path / "toy/few", limit=2))
+    select.run(SelectSettings(places=[folder], out=tmp_path / "toy/few", limit=2))
     made = release(tmp_path / "toy/few", tmp_path / "r", shards=2)
     assert made["rows"] == {"train": 2, "rejected": 58}
     assert [s["rows"] for s in made["shards"]] == [1, 1, 58]
@@ -197,7 +197,7 @@ def test_no_path_of_the_machine_is_published(
     made = release(candidates_of(folder), Path("r"), stand_off=True, corpus=folder)
     said = "conjoin release t5-sync/seed-0 --out r --corpus "
     assert made["command"].startswith(f"{said}{tmp_path.name}/toy --stand-off")
-    rehydrate.run(Rehydrate(release=tmp_path / "r", source=folder, out=tmp_path / "again"))
+    rehydrate.run(RehydrateSettings(release=tmp_path / "r", source=folder, out=tmp_path / "again"))
     for path in (p for d in ("r", "again") for p in (tmp_path / d).rglob("*") if p.is_file()):
         assert str(tmp_path).encode() not in path.read_bytes()
     command = json.loads((tmp_path / "again/manifest.json").read_text())["command"]

@@ -34,13 +34,13 @@ from pipeline.infill.base import Fill
 from pipeline.infill.candidates import make_candidate
 from pipeline.release import stage as release
 from pipeline.release.readable import meaning
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.shards import SOURCE, with_source
 from pipeline.release.stand_off import REPEATS, STRANGE, Repeats
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.text.columns import natural_columns
 from pipeline.text.natural import join_words
 
@@ -121,7 +121,9 @@ def leaking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = tmp_path_factory.mktemp("leaking") / "toy"
     folder = leaking_folder(corpus)
     release.run(
-        Release(candidates=folder, out=corpus / "release", corpus=corpus, stand_off=True, shards=2)
+        ReleaseSettings(
+            candidates=folder, out=corpus / "release", corpus=corpus, stand_off=True, shards=2
+        )
     )
     return corpus
 
@@ -195,7 +197,9 @@ def test_what_repeats_is_withheld_and_nothing_else(leaking: Path) -> None:
 
 def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Path) -> None:
     """Rows but for those withheld, order, shards and digests; and it says of itself what it is."""
-    rehydrate.run(Rehydrate(release=leaking / "release", source=leaking, out=tmp_path / "r"))
+    rehydrate.run(
+        RehydrateSettings(release=leaking / "release", source=leaking, out=tmp_path / "r")
+    )
     stand_off, full = (
         json.loads((folder / "manifest.json").read_text())
         for folder in (leaking / "release", tmp_path / "r")
@@ -217,9 +221,9 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
             {key: each[key] for key in told} for each in rebuilt if told.keys() <= each.keys()
         ]
     with pytest.raises(ConjoinError, match="forbids handing on"):
-        release.run(Release(candidates=tmp_path / "r", out=tmp_path / "x"))
+        release.run(ReleaseSettings(candidates=tmp_path / "r", out=tmp_path / "x"))
     with pytest.raises(ConjoinError, match="this has its text already"):
-        rehydrate.run(Rehydrate(release=tmp_path / "r", source=leaking, out=tmp_path / "x"))
+        rehydrate.run(RehydrateSettings(release=tmp_path / "r", source=leaking, out=tmp_path / "x"))
 
 
 def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> None:
@@ -228,10 +232,12 @@ def test_where_the_licence_permits_both_the_files_are_equal(tmp_path: Path) -> N
     Refused rows whose fill is the reference are withheld from the latter.
     """
     folder = candidate_folder(tmp_path / "toy")
-    release.run(Release(candidates=folder, out=tmp_path / "full", shards=3))
-    release.run(Release(candidates=folder, out=tmp_path / "bare", shards=3, stand_off=True))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "full", shards=3))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "bare", shards=3, stand_off=True))
     source_file = tmp_path / "toy/sentences.parquet"
-    rehydrate.run(Rehydrate(release=tmp_path / "bare", source=source_file, out=tmp_path / "again"))
+    rehydrate.run(
+        RehydrateSettings(release=tmp_path / "bare", source=source_file, out=tmp_path / "again")
+    )
     full, again = (
         json.loads((tmp_path / n / "manifest.json").read_text()) for n in ("full", "again")
     )
@@ -280,7 +286,9 @@ def test_a_wrong_source_is_refused(kind: str, message: str, leaking: Path, tmp_p
     if kind != "none":
         changed_source(given, kind)
     with pytest.raises(ConjoinError, match=message):
-        rehydrate.run(Rehydrate(release=leaking / "release", source=given, out=tmp_path / "r"))
+        rehydrate.run(
+            RehydrateSettings(release=leaking / "release", source=given, out=tmp_path / "r")
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
@@ -291,7 +299,9 @@ def test_another_digest_is_refused(leaking: Path, tmp_path: Path) -> None:
     manifest["full_digests"]["train"] = "0" * 64
     write_json(tmp_path / "lying/manifest.json", manifest)
     with pytest.raises(ConjoinError, match="come out with another digest"):
-        rehydrate.run(Rehydrate(release=tmp_path / "lying", source=leaking, out=tmp_path / "r"))
+        rehydrate.run(
+            RehydrateSettings(release=tmp_path / "lying", source=leaking, out=tmp_path / "r")
+        )
     assert not (tmp_path / "r").exists()
 
 
@@ -300,13 +310,15 @@ def test_stand_off_needs_the_whole_source(tmp_path: Path) -> None:
     folder = candidate_folder(tmp_path / "toy", 20)
     moved = shutil.move(folder, tmp_path / "moved")
     with pytest.raises(ConjoinError, match=r"--stand-off needs the source.*--corpus"):
-        release.run(Release(candidates=moved, out=tmp_path / "r", stand_off=True))
+        release.run(ReleaseSettings(candidates=moved, out=tmp_path / "r", stand_off=True))
     candidate_folder(tmp_path / "small", 10)
     with pytest.raises(
         ConjoinError, match="10 rows are of sentences that this corpus does not have"
     ):
         release.run(
-            Release(candidates=moved, out=tmp_path / "r", stand_off=True, corpus=tmp_path / "small")
+            ReleaseSettings(
+                candidates=moved, out=tmp_path / "r", stand_off=True, corpus=tmp_path / "small"
+            )
         )
     assert not (tmp_path / "r").exists()
 
@@ -381,7 +393,9 @@ def stand_off_of(corpus: Path, made: list[Candidate | Reject], words: str) -> Pa
     other = Sentence("toy/000000", "d", "train", tuple(words.split()), None, None, (), "CC0-1.0")
     write_rows(corpus / "sentences.parquet", SENTENCES, [sentence_row(other)])
     release.run(
-        Release(candidates=corpus / "candidates/t5-sync/seed-0", out=corpus / "r", stand_off=True)
+        ReleaseSettings(
+            candidates=corpus / "candidates/t5-sync/seed-0", out=corpus / "r", stand_off=True
+        )
     )
     return corpus / "r"
 
@@ -447,7 +461,7 @@ def smuggling(tmp_path: Path, column: str, value: str) -> None:
             pq.write_table(table, file)
             shard["bytes"], shard["sha256"] = file.stat().st_size, sha256_of(file)
     write_json(folder / "manifest.json", manifest)
-    release.run(Release(candidates=folder, out=tmp_path / "r", stand_off=True))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "r", stand_off=True))
 
 
 @pytest.mark.parametrize(
@@ -485,8 +499,10 @@ def test_reasons_of_select_may_be_handed_on(tmp_path: Path) -> None:
         "label": ["NP", "ADJP"], "words": "1-3", "min_score": -2.25, "max_score": -1.2,
         "where": "sentence_id <> 'toy/000002'", "limit": 3,
     }  # fmt: skip
-    select.run(Select(places=[folder], out=tmp_path / "toy/chosen", **asked))
-    release.run(Release(candidates=tmp_path / "toy/chosen", out=tmp_path / "r", stand_off=True))
+    select.run(SelectSettings(places=[folder], out=tmp_path / "toy/chosen", **asked))
+    release.run(
+        ReleaseSettings(candidates=tmp_path / "toy/chosen", out=tmp_path / "r", stand_off=True)
+    )
     card = (tmp_path / "r/README.md").read_text()
     refused = {row["reason"] for row in rows(tmp_path / "r", "rejected/*.parquet")}
     chosen = {
@@ -514,5 +530,5 @@ def test_a_manifest_that_repeats_the_source_is_refused(tmp_path: Path) -> None:
     manifest["settings"]["note"] = {"x": [" ".join(source(3).words)]}
     write_json(folder / "manifest.json", manifest)
     with pytest.raises(ConjoinError, match="holds a sentence of the source: 'The clerk3 kept"):
-        release.run(Release(candidates=folder, out=tmp_path / "r", stand_off=True))
+        release.run(ReleaseSettings(candidates=folder, out=tmp_path / "r", stand_off=True))
     assert not (tmp_path / "r").exists()

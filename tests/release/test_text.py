@@ -14,14 +14,14 @@ from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge.command import merge
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.text.columns import natural_columns
 
 BOTH = {"text", "offsets"}
@@ -62,8 +62,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         old_folder(folder / "old", attested=True),
     )
     for name, candidates in (("full", new), ("of-old", old)):
-        release.run(Release(candidates=candidates, out=folder / name, name="toy"))
-    release.run(Release(candidates=new, out=folder / "bare", name="toy", stand_off=True))
+        release.run(ReleaseSettings(candidates=candidates, out=folder / name, name="toy"))
+    release.run(ReleaseSettings(candidates=new, out=folder / "bare", name="toy", stand_off=True))
     return folder
 
 
@@ -72,7 +72,7 @@ def test_a_release_of_old_candidates_is_that_of_new_ones(
 ) -> None:
     """Old files are valid as they are; released they have text, the same bytes, the same digest."""
     for name in ("old", "new"):
-        validate.run(Validate(place=made / name / "candidates/t5-sync/seed-0"))
+        validate.run(ValidateSettings(place=made / name / "candidates/t5-sync/seed-0"))
     assert capsys.readouterr().out.count("no violations") == 2
     full, of_old = manifest(made / "full"), manifest(made / "of-old")
     assert full["format"] == 5
@@ -89,14 +89,16 @@ def test_stand_off_rows_have_neither_and_get_both_back(made: Path, tmp_path: Pat
     told = manifest(made / "bare") | {"format": 2}  # as the version before wrote it
     write_json(made / "bare/manifest.json", told)
     write_checksums(made / "bare")
-    rehydrate.run(Rehydrate(release=made / "bare", source=made / "new", out=tmp_path / "again"))
+    rehydrate.run(
+        RehydrateSettings(release=made / "bare", source=made / "new", out=tmp_path / "again")
+    )
     assert manifest(tmp_path / "again")["format"] == 5
     released, again = (
         {row["candidate_id"]: row for row in rows(place, "data/*.parquet")}
         for place in (made / "full", tmp_path / "again")
     )
     assert again == released
-    validate.run(Validate(place=tmp_path / "again"))
+    validate.run(ValidateSettings(place=tmp_path / "again"))
 
 
 def test_an_old_and_a_new_folder_unite(made: Path, tmp_path: Path) -> None:
@@ -109,14 +111,14 @@ def test_an_old_and_a_new_folder_unite(made: Path, tmp_path: Path) -> None:
     for pattern in ("candidates-*.parquet", "rejects-*.parquet"):
         for row in rows(tmp_path / "both", pattern):
             assert {name: row[name] for name in BOTH} == natural_columns(row["words"])
-    validate.run(Validate(place=tmp_path / "both"))
+    validate.run(ValidateSettings(place=tmp_path / "both"))
 
 
 def test_exports_have_text_whatever_the_file_has(made: Path, tmp_path: Path) -> None:
     """JSON lines of old and new candidates are the same: text, and offsets as pairs."""
     for name in ("old", "new"):
         place = made / name / "candidates/t5-sync/seed-0"
-        export.run(Export(place=place, format="jsonl", out=tmp_path / name))
+        export.run(ExportSettings(place=place, format="jsonl", out=tmp_path / name))
     lines = (tmp_path / "old").read_text()
     assert lines == (tmp_path / "new").read_text()
     first = json.loads(lines.splitlines()[0])

@@ -15,15 +15,15 @@ from pipeline.core.files import write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import RELEASED, WITH_TREES, read_accepted
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.select import stage as select
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.text.trees import leaves, parse_tree
 
 
@@ -34,7 +34,7 @@ def released(tmp_path: Path, write_trees: Callable[..., None]) -> Path:
     write_trees(tmp_path / "corpus", sentences)
     candidates = attested(sentences)
     place = candidate_folder(tmp_path / "corpus", candidates)
-    release.run(Release(candidates=place, out=tmp_path / "release", trees=True))
+    release.run(ReleaseSettings(candidates=place, out=tmp_path / "release", trees=True))
     return tmp_path / "release"
 
 
@@ -61,20 +61,22 @@ def test_validate_merge_and_export_take_it(
     released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No violations; merging leaves the trees out; ptb is written from the column, without the corpus."""
-    validate.run(Validate(place=released))
+    validate.run(ValidateSettings(place=released))
     assert "no violations" in capsys.readouterr().out
     alone = tmp_path / "alone"
     released.rename(alone)
-    export.run(Export(place=alone, format="ptb", out=tmp_path / "out.mrg"))
+    export.run(ExportSettings(place=alone, format="ptb", out=tmp_path / "out.mrg"))
     rows = sum(len(batch) for batch in read_accepted(find_shards(alone)))
     assert len((tmp_path / "out.mrg").read_text().splitlines()) == rows
     merge.run(
-        Merge(places=[alone, tmp_path / "corpus/candidates/t5-attested/seed-0"], out=tmp_path / "m")
+        MergeSettings(
+            places=[alone, tmp_path / "corpus/candidates/t5-attested/seed-0"], out=tmp_path / "m"
+        )
     )
     (made,) = (tmp_path / "m").glob("candidates-*.parquet")
     assert pq.read_schema(made).names == RELEASED.names
     assert f"{alone}: the trees of these rows are not copied" in capsys.readouterr().err
-    select.run(Select(places=[alone], out=tmp_path / "s", where="label = 'NP'"))
+    select.run(SelectSettings(places=[alone], out=tmp_path / "s", where="label = 'NP'"))
     assert "the trees of these rows are not copied" in capsys.readouterr().err
 
 
@@ -84,7 +86,7 @@ def test_export_goes_by_the_trees_of_a_release(
     """Tags come from them in every format; one that is another's or no tree, or not asked for, is counted."""
     alone = tmp_path / "alone"
     released.rename(alone)
-    export.run(Export(place=alone, format="conllu", out=tmp_path / "out.conllu"))
+    export.run(ExportSettings(place=alone, format="conllu", out=tmp_path / "out.conllu"))
     lines = (tmp_path / "out.conllu").read_text("utf-8").splitlines()
     assert not [line for line in lines if line[:1].isdigit() and line.split("\t")[4] == "_"]
     (shard,) = (alone / "data").iterdir()
@@ -93,7 +95,7 @@ def test_export_goes_by_the_trees_of_a_release(
     rows[0]["tree"], rows[1]["tree"], rows[2]["tree"] = rows[1]["tree"], "(S1 (NP", f"(S1 {flat})"
     pq.write_table(pa.Table.from_pylist(rows, WITH_TREES), shard)
     capsys.readouterr()
-    export.run(Export(place=shard, format="ptb", out=tmp_path / "out.mrg"))
+    export.run(ExportSettings(place=shard, format="ptb", out=tmp_path / "out.mrg"))
     told = capsys.readouterr().out
     for why in (
         "a tree of other words",
@@ -107,7 +109,9 @@ def test_export_takes_a_release_s_word_for_trees_of_a_parser_alone(
     released: Path, tmp_path: Path
 ) -> None:
     """A row's ``parser`` means that a part is a parser's, so the release must have been made so."""
-    settings = Export(place=released, format="ptb", out=tmp_path / "o.mrg", trees_of="parser")
+    settings = ExportSettings(
+        place=released, format="ptb", out=tmp_path / "o.mrg", trees_of="parser"
+    )
     with pytest.raises(SettingsError, match="may be the treebank's in part; release it again with"):
         export.run(settings)
     manifest = read_json(released / "manifest.json")
@@ -129,7 +133,7 @@ def test_a_tree_that_is_not_its_row_s_is_found(
     table[4]["tree"] = table[4]["tree"].replace("(CC ", "(NN ")
     pq.write_table(pa.Table.from_pylist(table, schema=WITH_TREES), shard)
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=released, examples=9))
+        validate.run(ValidateSettings(place=released, examples=9))
     told = capsys.readouterr().out
     for what in (
         "a tree of other words", "malformed brackets", "tree_from is 'me'",
@@ -144,19 +148,21 @@ def test_trees_are_not_for_stand_off_releases(released: Path, tmp_path: Path) ->
     with pytest.raises(
         SettingsError, match="tree holds the source's words, which --stand-off leaves"
     ):
-        Release.build(
+        ReleaseSettings.build(
             {"candidates": place, "out": tmp_path / "o", "trees": True, "stand_off": True}, None
         )
     alone = tmp_path / "alone"
     place.rename(alone)
     with pytest.raises(InputError, match="--trees needs the source"):
-        release.run(Release(candidates=alone, out=tmp_path / "o", trees=True))
+        release.run(ReleaseSettings(candidates=alone, out=tmp_path / "o", trees=True))
 
 
 def test_a_release_without_trees_is_as_before(released: Path, tmp_path: Path) -> None:
     """Without the flag there is no such column, and a release that has it can be released without."""
-    release.run(Release(candidates=released, out=tmp_path / "bare", corpus=tmp_path / "corpus"))
+    release.run(
+        ReleaseSettings(candidates=released, out=tmp_path / "bare", corpus=tmp_path / "corpus")
+    )
     (shard,) = (tmp_path / "bare/data").iterdir()
     assert pq.read_schema(shard).names == RELEASED.names
     assert "trees" not in read_json(tmp_path / "bare/manifest.json")
-    validate.run(Validate(place=tmp_path / "bare"))
+    validate.run(ValidateSettings(place=tmp_path / "bare"))

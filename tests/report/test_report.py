@@ -59,7 +59,7 @@ from pipeline.report.results import (
     system_name,
 )
 from pipeline.report.sections import Section
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.stage import chapters_of, read_material, run
 from pipeline.report.training_curves import acceptance, learning_curves, reuse, training
 
@@ -316,7 +316,7 @@ def build(corpus: Path, overall: dict[str, Sequence[float]] = OVERALL) -> Path:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reported corpus with all parts."""
     folder = build(tmp_path_factory.mktemp("data") / "tiny")
-    run(Report(corpus=folder, examples=5))
+    run(ReportSettings(corpus=folder, examples=5))
     return folder
 
 
@@ -936,7 +936,7 @@ def test_chosen_candidates_tell_from_what_and_how_and_unfinished_ones_are_left_o
             {"tally": tally, "selection": selection},
         )
     (corpus / "candidates/harvest/seed-0/.units").mkdir(parents=True)
-    run(Report(corpus=corpus, examples=2))
+    run(ReportSettings(corpus=corpus, examples=2))
     ((name, fact),) = selections(corpus)
     assert name == "chosen"
     assert fact.about["sources"] == {"t5-sync": {"rows": 120, "kept": 80}}
@@ -1076,7 +1076,7 @@ def test_runs_of_candidates_from_elsewhere_are_reported_without_their_text(tmp_p
         document = json.loads(card.read_text())
         document["settings"]["candidates"] = name
         write_json(card, document)
-    run(Report(corpus=folder, examples=3))
+    run(ReportSettings(corpus=folder, examples=3))
     text = (folder / "report/report.md").read_text()
     assert (
         "../tiny/candidates/t5-sync/seed-9 (of 1 run of t5); someone/released (of 1 run of t5)"
@@ -1090,10 +1090,10 @@ def test_same_input_gives_same_bytes(corpus: Path, tmp_path: Path) -> None:
     """A second run, and a run on a copy made from anew, write the same files."""
     names = ("report.md", "report.html")
     before = [(corpus / "report" / name).read_bytes() for name in names]
-    run(Report(corpus=corpus, examples=5))
+    run(ReportSettings(corpus=corpus, examples=5))
     assert before == [(corpus / "report" / name).read_bytes() for name in names]
     other = build(tmp_path / "tiny")
-    run(Report(corpus=other, examples=5))
+    run(ReportSettings(corpus=other, examples=5))
     assert before == [(other / "report" / name).read_bytes() for name in names]
 
 
@@ -1121,7 +1121,7 @@ def test_markdown_keeps_markup_as_text(corpus: Path) -> None:
 def test_missing_metrics_is_one_line_with_a_remedy(tmp_path: Path) -> None:
     """Without evaluation there is nothing to report: what, where, and what to do."""
     with pytest.raises(InputError, match=r"metrics\.json.*conjoin evaluate") as error:
-        run(Report(corpus=tmp_path))
+        run(ReportSettings(corpus=tmp_path))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "report").exists()
 
@@ -1130,7 +1130,7 @@ def test_damaged_input_is_named_with_its_place(tmp_path: Path) -> None:
     """Metrics of another shape and a broken line of history are refused."""
     write_json(tmp_path / "evaluation/metrics.json", {"split": "test"})
     with pytest.raises(InputError, match=r"metrics\.json: not as conjoin writes it"):
-        run(Report(corpus=tmp_path))
+        run(ReportSettings(corpus=tmp_path))
     known = metrics_of({"baseline": [0.5]})
     alone = metrics_of({"other": [0.5]})["summary"]
     gain = {"system": "baseline", "against": "other", "labelled": 100, "seeds": [0], "gain": 0.1,
@@ -1138,12 +1138,12 @@ def test_damaged_input_is_named_with_its_place(tmp_path: Path) -> None:
     for changed in ({"summary": alone}, {"comparisons": [gain]}):
         write_json(tmp_path / "evaluation/metrics.json", known | changed)
         with pytest.raises(InputError, match=r"metrics\.json: not as .* a system without a run"):
-            run(Report(corpus=tmp_path))
+            run(ReportSettings(corpus=tmp_path))
     folder = build(tmp_path / "broken", {"baseline": [0.5]})
     with (folder / "runs/baseline/100/seed-0/history.jsonl").open("a") as file:
         file.write("{oops\n")
     with pytest.raises(InputError, match=r"history\.jsonl:31: "):
-        run(Report(corpus=folder))
+        run(ReportSettings(corpus=folder))
 
 
 def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -1158,7 +1158,7 @@ def test_what_is_missing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
             ["ablation", "sizes", "acceptance", "examples", "of_models", "of_models"],
         ),
     ):
-        settings = Report(corpus=folder)
+        settings = ReportSettings(corpus=folder)
         run(settings)
         missing = chapters_of(read_material(settings))[1]
         assert [fact.sentence.removeprefix("missing.") for fact in missing] == names

@@ -14,7 +14,7 @@ from pipeline.core.parquet import read_rows, write_rows
 from pipeline.core.schema import SCORED
 from pipeline.report.examples import draw_examples, place_of
 from pipeline.report.judgements import read_judgements, wilson
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.stage import run
 
 SYSTEMS = {"t5": [0.6], "bert": [0.6]}
@@ -62,7 +62,7 @@ def test_the_draw_is_a_function_of_the_seed_and_the_ids(corpus: Path) -> None:
 
 def test_the_sheet_is_blind_and_says_how_to_judge(corpus: Path) -> None:
     """Each candidate once, ordered by the draw alone; neither system nor verdict; text with its brackets."""
-    run(Report(corpus=corpus, examples=4))
+    run(ReportSettings(corpus=corpus, examples=4))
     rows = sheet_of(corpus)
     assert list(rows[0]) == ["candidate_id", "sensible", "note", "text"]
     assert [row["candidate_id"] for row in rows] == sorted(
@@ -81,7 +81,7 @@ def test_the_sheet_is_blind_and_says_how_to_judge(corpus: Path) -> None:
 
 def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None:
     """A mark on each judged example; k of n with bounds for each system; the rest, and strangers."""
-    run(Report(corpus=corpus, examples=4))
+    run(ReportSettings(corpus=corpus, examples=4))
     rows = sheet_of(corpus)
     source = (0, corpus / "runs/t5/100/seed-0/scored.parquet", corpus / "candidates/t5-sync/seed-0")
     accepted, rejected = draw_examples(source, 4, 0)
@@ -90,7 +90,7 @@ def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None
         "ff": "no",
     }
     path = judged(corpus / "hand.csv", verdicts)
-    run(Report(corpus=corpus, examples=4, judgements=path))
+    run(ReportSettings(corpus=corpus, examples=4, judgements=path))
     text = (corpus / "report/report.md").read_text()
     low, _ = wilson(3, 3)
     # Of T5 four are judged, of BERT none, and one is of neither.
@@ -110,26 +110,26 @@ def test_judgements_are_shown_and_counted_with_an_interval(corpus: Path) -> None
 
 def test_a_filled_sheet_is_read_as_it_is_and_never_lost(corpus: Path) -> None:
     """A sheet with verdicts that no file has is left alone; given, it is counted and kept."""
-    run(Report(corpus=corpus, examples=4))
+    run(ReportSettings(corpus=corpus, examples=4))
     sheet = corpus / "report/judgements.csv"
     first = sheet_of(corpus)[0]["candidate_id"]
     filled = sheet.read_text().replace(f"{first},,", f"{first},yes,fine <b>")
     sheet.write_text(filled)
-    run(Report(corpus=corpus, examples=5))
+    run(ReportSettings(corpus=corpus, examples=5))
     assert sheet.read_text() == filled
     assert "is left as it is" in (corpus / "report/report.md").read_text()
-    run(Report(corpus=corpus, examples=4, judgements=sheet))
+    run(ReportSettings(corpus=corpus, examples=4, judgements=sheet))
     assert sheet.read_text() == filled
     page = (corpus / "report/report.html").read_text()
     assert "fine &lt;b&gt;" in page
     assert NASTY not in page
-    run(Report(corpus=corpus, examples=1, seed=9, judgements=sheet))
+    run(ReportSettings(corpus=corpus, examples=1, seed=9, judgements=sheet))
     assert first in sheet.read_text()
 
 
 def test_a_file_of_judgements_that_is_not_there_is_said(corpus: Path) -> None:
     """The report is made without, and names the path."""
-    run(Report(corpus=corpus, examples=2, judgements=corpus / "none.csv"))
+    run(ReportSettings(corpus=corpus, examples=2, judgements=corpus / "none.csv"))
     text = (corpus / "report/report.md").read_text()
     assert f"{corpus / 'none.csv'} is not there" in text.replace("\\", "")
     assert "report CORPUS --judgements" in text

@@ -18,7 +18,7 @@ from pipeline.report.opening import HELPS, WITHOUT, headline, unhelpful, verdict
 from pipeline.report.paper_tables import accuracy_table, criteria_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, label_name, system_phrase
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.stage import run
 
 BASELINE = System("baseline", "baseline", generator="none")
@@ -132,7 +132,7 @@ def test_no_gain_is_printed_across_levels_without_the_words(
     corpus = build(tmp_path / "tiny", {"baseline": [0.3] * 3, "t5": [0.55] * 3})
     write_json(corpus / "evaluation/metrics.json", document(*left_out))
     capsys.readouterr()
-    run(Report(corpus=corpus, examples=1))
+    run(ReportSettings(corpus=corpus, examples=1))
     printed = capsys.readouterr().out
     texts = {name: (corpus / "report" / name).read_text() for name in ("report.md", "report.html")}
     title = "Differences between levels of annotation"

@@ -22,7 +22,7 @@ from pipeline.report.results import (
     system_key,
     system_phrase,
 )
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.stage import run
 from pipeline.report.training_curves import acceptance_table
 
@@ -65,7 +65,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "models/bert-hub/seed-0/ready.json", {"name": "google-bert/bert-large-cased"}
     )
     write_json(folder / "models/t5/seed-0/config.json", {})
-    run(Report(corpus=folder))
+    run(ReportSettings(corpus=folder))
     return folder
 
 

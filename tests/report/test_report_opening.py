@@ -35,7 +35,7 @@ from pipeline.report.opening import (
 )
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics
-from pipeline.report.settings import Report
+from pipeline.report.settings import ReportSettings
 from pipeline.report.stage import run
 
 
@@ -44,7 +44,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a corpus with all parts, one of whose runs has a predictor."""
     corpus = build(tmp_path_factory.mktemp("data") / "tiny")
     write_text(corpus / "runs/t5/100/seed-0/predictor/predictor.json", "{}")
-    run(Report(corpus=corpus, examples=2))
+    run(ReportSettings(corpus=corpus, examples=2))
     return corpus / "report"
 
 

@@ -14,11 +14,11 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted, read_rejects
 from pipeline.select.leakage import COPIED, SAME_HEADS
-from pipeline.select.overlap import Overlap, needed
-from pipeline.select.settings import Select
+from pipeline.select.overlap import NearRepeats, needed
+from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.text.heads import content_word
 
 Row = dict[str, Any]
@@ -72,7 +72,7 @@ def reasons(out: Path) -> dict[str, str]:
 
 def test_planted_rows_are_refused_with_their_reasons(corpus: Path, tmp_path: Path) -> None:
     """Copies and equal heads are, whichever way round; what shares only a head or other heads is not."""
-    run(Select(places=[corpus / "rows.parquet"], out=tmp_path / "out", apart=["dev"]))
+    run(SelectSettings(places=[corpus / "rows.parquet"], out=tmp_path / "out", apart=["dev"]))
     found = reasons(tmp_path / "out")
     told = {name: found.get(row["candidate_id"]) for name, (row, _) in PLANTED.items()}
     assert told == {name: why for name, (_, why) in PLANTED.items()}
@@ -84,7 +84,7 @@ def test_planted_rows_are_refused_with_their_reasons(corpus: Path, tmp_path: Pat
 def test_only_the_splits_that_are_named_count(corpus: Path, tmp_path: Path) -> None:
     """The test sentence's heads are those of the innocent row, which dev does not know."""
     rows = corpus / "rows.parquet"
-    run(Select(places=[rows], out=tmp_path / "out", apart=["test"], corpus=corpus))
+    run(SelectSettings(places=[rows], out=tmp_path / "out", apart=["test"], corpus=corpus))
     row, _ = PLANTED["innocent"]
     assert reasons(tmp_path / "out") == {row["candidate_id"]: SAME_HEADS}
 
@@ -94,10 +94,10 @@ def test_validate_reports_the_same(
 ) -> None:
     """Of anybody's rows, with the held-out sentence and what they have in common."""
     rows = corpus / "rows.parquet"
-    run(Select(places=[rows], out=tmp_path / "out", apart=["dev"]))
+    run(SelectSettings(places=[rows], out=tmp_path / "out", apart=["dev"]))
     capsys.readouterr()
     for place, wrong in ((rows, True), (tmp_path / "out", False)):
-        asked = Validate(place=place, apart=["dev"], corpus=corpus, json_=True, examples=9)
+        asked = ValidateSettings(place=place, apart=["dev"], corpus=corpus, json_=True, examples=9)
         with suppress(SystemExit):  # these rows are of no generation
             validate.run(asked)
         told = json.loads(capsys.readouterr().out)["violations"]
@@ -118,7 +118,7 @@ def test_the_index_misses_nothing() -> None:
     random = Random(1)
     words = [f"w{number}" for number in range(40)]
     held = [random.choices(words, k=random.randint(1, 20)) for _ in range(60)]
-    overlap, near = Overlap(held), 0
+    overlap, near = NearRepeats(held), 0
     for _ in range(600):
         text = list(random.choice(held))
         for _ in range(random.randint(0, 6)):
@@ -135,7 +135,7 @@ def test_the_index_misses_nothing() -> None:
 
 def test_short_sentences_are_only_repeated_by_short_ones() -> None:
     """Four words of five meet by chance in a long sentence; in one of five they are a copy."""
-    overlap = Overlap([["The", "dog", "saw", "it", "."]])
+    overlap = NearRepeats([["The", "dog", "saw", "it", "."]])
     assert overlap.find(["the", "dog", "saw", "it", "."]) == (0, 5)
     assert overlap.find(["the", "dog", "saw", "him", "."]) == (0, 4)
     assert (
@@ -187,16 +187,16 @@ def test_what_cannot_be_kept_apart_is_one_line(
     """For both commands, before any row is read; select writes nothing."""
     rows = corpus / "rows.parquet"
     with pytest.raises(error, match=why):
-        run(Select.build({"places": [rows], "out": tmp_path / "out", **given}, None))
+        run(SelectSettings.build({"places": [rows], "out": tmp_path / "out", **given}, None))
     assert not (tmp_path / "out").exists()
     with pytest.raises(error, match=why):
-        validate.run(Validate.build({"place": rows, **given}, None))
+        validate.run(ValidateSettings.build({"place": rows, **given}, None))
 
 
 def test_rows_outside_a_corpus_need_its_name(corpus: Path, tmp_path: Path) -> None:
     """Select and validate say which option has it."""
     rows = write_candidates(tmp_path / "rows.parquet", [row for row, _ in PLANTED.values()])
     with pytest.raises(InputError, match="--corpus"):
-        run(Select(places=[rows], out=tmp_path / "out", apart=["dev"]))
+        run(SelectSettings(places=[rows], out=tmp_path / "out", apart=["dev"]))
     with pytest.raises(InputError, match="--corpus"):
-        validate.run(Validate(place=rows, apart=["dev"]))
+        validate.run(ValidateSettings(place=rows, apart=["dev"]))

@@ -16,14 +16,14 @@ from pipeline.core.documents import read_json
 from pipeline.core.files import FileFacts, write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted
-from pipeline.sharing.browse.corpus import Corpus
-from pipeline.sharing.browse.selection import Origin
+from pipeline.sharing.browse.corpus import BrowsedCorpus
+from pipeline.sharing.browse.selection import CommandPlaces
 from pipeline.sharing.browse.server import make_app
 from pipeline.sharing.browse.table import View
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedCorpus]:
     folder = awkward_folder(tmp_path_factory.mktemp("view") / "toy")
     told = read_json(folder / "manifest.json")
     for entry in told["shards"]:  # one of them was changed
@@ -34,7 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
         yield corpus
 
 
-def listed(corpus: Corpus, view: View) -> list[str]:
+def listed(corpus: BrowsedCorpus, view: View) -> list[str]:
     rows = corpus.answer(view.model_copy(update={"limit": 200, "state": "usable"}))["rows"]
     return [row["id"] for row in rows]
 
@@ -57,7 +57,7 @@ VIEWS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("given", VIEWS, ids=map(str, VIEWS))
 def test_the_command_selects_what_is_listed(
-    given: dict[str, Any], corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, Any], corpus: BrowsedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row for row, on all pages; a view that lists nothing is one that nothing is selected of."""
     view = View(**given)
@@ -75,15 +75,15 @@ def test_the_command_selects_what_is_listed(
     assert [row["candidate_id"] for row in found] == expected
 
 
-def test_views_without_a_command_say_why(corpus: Corpus) -> None:
+def test_views_without_a_command_say_why(corpus: BrowsedCorpus) -> None:
     """Rejects are no candidates."""
     told = corpus.selection(View(state="rejected"))
     assert told == {"command": None, "note": "Rejects are not selected: show usable rows."}
 
 
-def test_a_predictor_is_named(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_predictor_is_named(corpus: BrowsedCorpus, tmp_path: Path) -> None:
     """With δ as the slider has it; and what it refuses is no selection."""
-    judged = replace(corpus, origin=Origin(Path("c"), tmp_path / "p q"))
+    judged = replace(corpus, origin=CommandPlaces(Path("c"), tmp_path / "p q"))
     judged = replace(judged, about={**corpus.about, "top": 1.0})
     command = judged.selection(View(keep="above", cut=140))["command"]
     assert command is not None
@@ -93,7 +93,7 @@ def test_a_predictor_is_named(corpus: Corpus, tmp_path: Path) -> None:
     assert judged.selection(View(keep="below", cut=140))["command"] is None
 
 
-def test_the_server_asks_for_its_token(corpus: Corpus) -> None:
+def test_the_server_asks_for_its_token(corpus: BrowsedCorpus) -> None:
     """The command names folders of this machine."""
     client = TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1")
     assert client.get("/api/select").status_code == 403

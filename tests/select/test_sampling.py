@@ -16,10 +16,10 @@ from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.types import Span
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted, read_rejects
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
 from pipeline.select.strata import apportion, distance
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 Row = dict[str, Any]
 NAMES = ("lamp", "harbor", "dog", "radio", "letter", "boat", "clock")
@@ -62,7 +62,7 @@ def kept(out: Path) -> list[Row]:
 def chosen(corpus: Path, out: Path, *places: Path, **given: Any) -> list[Row]:
     if given.get("like") is True:
         given["like"] = corpus / "draws/seed-0/1.json"
-    run(Select(places=list(places) or [corpus / "rows.parquet"], out=out, **given))
+    run(SelectSettings(places=list(places) or [corpus / "rows.parquet"], out=out, **given))
     return kept(out)
 
 
@@ -151,11 +151,13 @@ def test_paths_may_name_the_seed(corpus: Path) -> None:
         "places": ["a/seed-{seed}"], "out": "out", "agree": ["runs/{seed}/p", "other"], "seed": 3,
         "like": "draws/seed-{seed}/9.json", "size": "20%",
     }  # fmt: skip
-    made = Select.build(given, None)
+    made = SelectSettings.build(given, None)
     assert made.places == [Path("a/seed-3")]
     assert made.agree == [Path("runs/3/p"), Path("other")]
     assert made.like == Path("draws/seed-3/9.json")
-    assert Select.build({"places": ["a-{seed}"], "out": "out"}, None).places == [Path("a-0")]
+    assert SelectSettings.build({"places": ["a-{seed}"], "out": "out"}, None).places == [
+        Path("a-0")
+    ]
 
 
 def test_the_order_is_that_of_a_hash_that_any_machine_has(corpus: Path, tmp_path: Path) -> None:
@@ -290,7 +292,7 @@ def test_what_cannot_be_drawn_is_one_line(
     }
     rows = corpus / "rows.parquet"
     with pytest.raises(error, match=why) as raised:
-        run(Select.build({"places": [rows], "out": tmp_path / "out", **given}, None))
+        run(SelectSettings.build({"places": [rows], "out": tmp_path / "out", **given}, None))
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "out").exists()
 
@@ -306,7 +308,7 @@ def test_a_draw_outside_a_corpus_is_refused(corpus: Path, tmp_path: Path) -> Non
 def predictors(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     home = tmp_path_factory.mktemp("predictors")
     for seed in range(2):
-        made = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=seed)
+        made = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=seed)
         made.save(home / str(seed))
     return [home / str(seed) for seed in range(2)]
 
@@ -318,7 +320,9 @@ def test_predictors_agree_with_their_own_best_boundary(
     texts = [f"the dog{n} saw old lamp and small radio near harbor" for n in range(8)]
     best = []
     for folder in predictors:
-        found = Predictor.load(folder).predict([tuple(t.split()) for t in texts], [5] * len(texts))
+        found = CoordinationPredictor.load(folder).predict(
+            [tuple(t.split()) for t in texts], [5] * len(texts)
+        )
         best.append([each.span for each in found if each is not None])
     spans = [*best[0][:3], *best[1][3:6], Span(4, 7), Span(3, 8)]
     rows = [candidate(t, 5, [(s.start, 5), (6, s.end)]) for t, s in zip(texts, spans, strict=True)]
@@ -328,7 +332,7 @@ def test_predictors_agree_with_their_own_best_boundary(
     )
     assert agreed[0].any()
     assert not agreed.all()
-    run(Select(places=[path], out=tmp_path / "one", agree=predictors[:1]))
+    run(SelectSettings(places=[path], out=tmp_path / "one", agree=predictors[:1]))
     assert ids(kept(tmp_path / "one")) == [
         i for i, a in zip(ids(rows), agreed[0], strict=True) if a
     ]
@@ -338,7 +342,7 @@ def test_predictors_agree_with_their_own_best_boundary(
     every = [*predictors, predictors[0]]
     both = agreed.all(axis=0)
     if both.any():
-        run(Select(places=[path], out=tmp_path / "both", agree=every))
+        run(SelectSettings(places=[path], out=tmp_path / "both", agree=every))
         assert ids(kept(tmp_path / "both")) == [
             i for i, a in zip(ids(rows), both, strict=True) if a
         ]
@@ -348,4 +352,4 @@ def test_predictors_agree_with_their_own_best_boundary(
         )
     else:
         with pytest.raises(InputError, match="no candidate is chosen"):
-            run(Select(places=[path], out=tmp_path / "both", agree=every))
+            run(SelectSettings(places=[path], out=tmp_path / "both", agree=every))

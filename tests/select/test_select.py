@@ -33,16 +33,16 @@ from pipeline.corpus.statistics import summarise
 from pipeline.executor.units import UnitFolder
 from pipeline.infill import candidates as infill
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.select import stage
-from pipeline.select.settings import Select
+from pipeline.select.settings import SelectSettings
 from pipeline.select.stage import run
 from pipeline.sharing.browse.command import open_corpus
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.merge.command import merge
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.sharing.validate.settings import ValidateSettings
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.columns import natural_columns
 from pipeline.train.candidate_location import find_location
 
@@ -78,7 +78,7 @@ def ids(found: list[Row]) -> list[str]:
 
 
 def selected(out: Path, *places: Path, **given: Any) -> list[Row]:
-    run(Select(places=list(places), out=out, **given))
+    run(SelectSettings(places=list(places), out=out, **given))
     return rows(out)
 
 
@@ -189,7 +189,7 @@ def test_only_rows_that_the_licences_permit(
         "train": {why: sum(len(rows(licensed[n])) for n in gone)},
         "rejected": {why: sum(len(rejects(licensed[n])) for n in gone)},
     }
-    release.run(Release(candidates=tmp_path / "out", out=tmp_path / "release", name="open"))
+    release.run(ReleaseSettings(candidates=tmp_path / "out", out=tmp_path / "release", name="open"))
     assert set(manifest(tmp_path / "release")["licenses"]) == permitted
 
 
@@ -208,7 +208,7 @@ def test_of_equal_rows_the_first_that_passes_counts(tmp_path: Path) -> None:
     assert best == rows(high)
     assert ids(rejects(tmp_path / "best")) == ids(rejects(low))
     assert manifest(tmp_path / "best")["dropped"]["train"] == {CONTRADICTED: len(rows(low))}
-    validate.run(Validate(place=tmp_path / "both"))
+    validate.run(ValidateSettings(place=tmp_path / "both"))
 
 
 @pytest.mark.parametrize("together", ["merge", "select"])
@@ -232,7 +232,7 @@ def test_selections_of_one_folder_come_together_without_contradiction(
     assert told["rejected"][CONTRADICTED] > 0
     counted = [len(read(place)) for place in parts for read in (rows, rejects)]
     assert sum(map(sum, (each.values() for each in told.values()))) == sum(counted) - len(every)
-    validate.run(Validate(place=out))
+    validate.run(ValidateSettings(place=out))
 
 
 def test_a_row_under_another_licence_hides_no_equal_reject(folder: Path, tmp_path: Path) -> None:
@@ -261,11 +261,11 @@ def test_whatever_holds_candidates_is_read(kind: str, folder: Path, tmp_path: Pa
     """A release, a merged folder, a selection and a file give the same rows as the folder."""
     place = tmp_path / kind
     if kind == "release":
-        release.run(Release(candidates=folder, out=place))
+        release.run(ReleaseSettings(candidates=folder, out=place))
     elif kind == "merged":
         merge([find_shards(folder), find_shards(folder)], place)
     elif kind == "selected":
-        run(Select(places=[folder], out=place))
+        run(SelectSettings(places=[folder], out=place))
     else:
         place = tmp_path / "rows.parquet"
         pq.write_table(pa.Table.from_batches(read_accepted(find_shards(folder))), place)
@@ -282,19 +282,19 @@ def test_the_result_is_a_corpus_like_any_other(
     for row in (*found, *rejects(out)):
         assert {name: row[name] for name in ("text", "offsets")} == natural_columns(row["words"])
     capsys.readouterr()
-    validate.run(Validate(place=out))
+    validate.run(ValidateSettings(place=out))
     assert "no violations" in capsys.readouterr().out
     counted = summarise(find_shards(out), None)
     assert counted["rows"] == {"accepted": len(found), "rejected": len(rejects(out))}
-    with open_corpus(Browse(place=out), find_shards(out)) as corpus:
+    with open_corpus(BrowseSettings(place=out), find_shards(out)) as corpus:
         assert corpus.about["usable"] == len(found)
     assert sum(
         len(batch) for *_, batch in find_location(out, tiny.COORDINATION.rows.columns).pieces()
     ) == len(found)
     both = merge([find_shards(out), find_shards(folder)], tmp_path / "m")
     assert both["rows"]["train"] == len(rows(folder))
-    release.run(Release(candidates=out, out=tmp_path / "release"))
-    validate.run(Validate(place=tmp_path / "release"))
+    release.run(ReleaseSettings(candidates=out, out=tmp_path / "release"))
+    validate.run(ValidateSettings(place=tmp_path / "release"))
     card = (tmp_path / "release/README.md").read_text()
     assert "conjoin select" in card
     assert "--words 2-4" in card
@@ -318,13 +318,13 @@ def test_another_text_than_the_words_is_handed_on_by_nobody(
         selected(tmp_path / "none", bad, where="text = 'of somebody'")
     selected(tmp_path / "selected", bad, where="text LIKE '%door%'")
     merge([find_shards(bad), find_shards(bad)], tmp_path / "merged")
-    release.run(Release(candidates=bad, out=tmp_path / "released"))
+    release.run(ReleaseSettings(candidates=bad, out=tmp_path / "released"))
     for name in ("selected", "merged", "released"):
         for row in (*rows(tmp_path / name), *rejects(tmp_path / name)):
             assert row["text"] == natural_columns(row["words"])["text"]
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=bad))
+        validate.run(ValidateSettings(place=bad))
     assert "text differs from its words" in capsys.readouterr().out
 
 
@@ -344,7 +344,7 @@ def test_equal_inputs_give_equal_files(folder: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def predictor(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("run") / "predictor"
-    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=0).save(made)
+    CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=0).save(made)
     return made
 
 
@@ -354,13 +354,17 @@ def test_a_predictor_keeps_what_reaches_delta(
     """All rows that all else lets pass have a probability on file; those below δ are rejects."""
     asked = [row for row in rows(folder) if row["label"] == "NP"]
     ends = [(row["conjuncts"][0]["start"], row["conjuncts"][-1]["end"]) for row in asked]
-    run(Select(places=[folder], out=tmp_path / "all", label=["NP"], predictor=predictor, delta=0))
+    run(
+        SelectSettings(
+            places=[folder], out=tmp_path / "all", label=["NP"], predictor=predictor, delta=0
+        )
+    )
     (batch,) = read_batches(tmp_path / "all/probabilities.parquet", PROBABILITIES)
     told = dict(zip(*(batch.column(n).to_pylist() for n in batch.schema.names), strict=True))
     assert list(told) == ids(asked)
     for row, (start, end) in list(zip(asked, ends, strict=True))[:5]:
         (alone,) = tiny.probabilities(
-            Predictor.load(predictor),
+            CoordinationPredictor.load(predictor),
             [tuple(row["words"])],
             [row["coordinator"]],
             [Span(start, end)],
@@ -371,7 +375,7 @@ def test_a_predictor_keeps_what_reaches_delta(
     assert ids(found) == [i for i, probability in told.items() if probability >= delta]
     reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
     assert reasons[f"probability below {delta:g}"] == len(asked) - len(found)
-    validate.run(Validate(place=tmp_path / "out"))
+    validate.run(ValidateSettings(place=tmp_path / "out"))
 
 
 def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_path: Path) -> None:
@@ -393,11 +397,13 @@ def test_a_predictor_keeps_what_is_near_its_best(
 ) -> None:
     """The share is the probability over that of the predictor's own boundary; no δ then stands beside it."""
     everything = rows(folder)
-    run(Select(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    run(SelectSettings(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
     told = told_shares(tmp_path / "all")
     assert list(told) == ids(everything) == ids(rows(tmp_path / "all"))
     words = [tuple(row["words"]) for row in everything]
-    best = Predictor.load(predictor).predict(words, [row["coordinator"] for row in everything])
+    best = CoordinationPredictor.load(predictor).predict(
+        words, [row["coordinator"] for row in everything]
+    )
     for (probability, share), most in zip(told.values(), best, strict=True):
         assert most is not None
         assert share == pytest.approx(probability / most.probability, rel=1e-4)
@@ -407,14 +413,14 @@ def test_a_predictor_keeps_what_is_near_its_best(
     assert 0 < len(found) < len(everything)
     reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
     assert reasons[f"probability below {middle:g} of the best"] == len(everything) - len(found)
-    validate.run(Validate(place=tmp_path / "out"))
+    validate.run(ValidateSettings(place=tmp_path / "out"))
 
 
 def test_delta_and_the_share_of_the_best_go_together(
     folder: Path, predictor: Path, tmp_path: Path
 ) -> None:
     """A row must reach both, and is counted under δ if it reaches neither."""
-    run(Select(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    run(SelectSettings(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
     told = told_shares(tmp_path / "all")
     delta, relative = (float(np.median(each)) for each in zip(*told.values(), strict=True))
     given = {"predictor": predictor, "delta": delta, "relative": relative}
@@ -490,7 +496,11 @@ def test_whole_sentences_of_what_a_predictor_believes(
     of_sentences: Path, predictor: Path, tmp_path: Path
 ) -> None:
     """At every bar: sentences all of whose rows reach it, also by a row that an earlier one stands for."""
-    run(Select(places=[of_sentences], out=tmp_path / "all", predictor=predictor, relative=1e-30))
+    run(
+        SelectSettings(
+            places=[of_sentences], out=tmp_path / "all", predictor=predictor, relative=1e-30
+        )
+    )
     shares = [share for _, share in told_shares(tmp_path / "all").values()]
     share_of = dict(zip([e for e in OF_SENTENCES if e != "d fish"], shares, strict=True))
     share_of["d fish"] = share_of["b fish"]
@@ -534,7 +544,7 @@ def test_what_is_not_asked_is_not_in_the_fingerprint(
 ) -> None:
     """So selections made before there was --relative stay current."""
     selected(tmp_path / "out", folder, min_score=-2.0, **given)
-    settings = Select(places=[folder], out=tmp_path / "out", min_score=-2.0, **given)
+    settings = SelectSettings(places=[folder], out=tmp_path / "out", min_score=-2.0, **given)
     shards = [find_shards(folder)]
     made_of = stage._made_of(settings, shards, [])
     assert not {"relative", "whole_sentences"} & made_of.settings.keys()
@@ -619,7 +629,7 @@ def test_what_cannot_be_selected_is_one_line(
 ) -> None:
     """And nothing is written."""
     with pytest.raises(error, match=why):
-        run(Select.build({"places": [folder], "out": tmp_path / "out", **given}, None))
+        run(SelectSettings.build({"places": [folder], "out": tmp_path / "out", **given}, None))
     assert not (tmp_path / "out").exists()
 
 
@@ -674,10 +684,10 @@ def test_a_selection_without_its_probabilities_is_not_current(
 def test_the_seed_stands_in_the_output_s_path_too(folder: Path, tmp_path: Path) -> None:
     given = {"places": [folder], "out": tmp_path / "seed-{seed}", "seed": 3}
     drawn = {"sample": "random-sentences", "size": "50%"}
-    run(Select.build(given | drawn, None))
+    run(SelectSettings.build(given | drawn, None))
     assert (tmp_path / "seed-3/manifest.json").is_file()
     with pytest.raises(SettingsError, match="say a smaller --size"):
-        Select.build(given | drawn | {"limit": 3}, None)
+        SelectSettings.build(given | drawn | {"limit": 3}, None)
 
 
 def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
@@ -688,7 +698,7 @@ def test_folders_are_not_overwritten(folder: Path, tmp_path: Path) -> None:
         selected(tmp_path / "out", folder)
     with pytest.raises(InputError, match="inside its input"):
         selected(folder / "out", folder)
-    release.run(Release(candidates=folder, out=tmp_path / "bare", stand_off=True))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "bare", stand_off=True))
     with pytest.raises(InputError, match="rehydrate"):
         selected(tmp_path / "new", tmp_path / "bare")
 
@@ -721,8 +731,8 @@ def test_probabilities_are_documented() -> None:
 
 def test_rows_do_not_depend_on_the_shards(folder: Path, tmp_path: Path) -> None:
     """The same rows in one file and in three give the same selection, digests and all."""
-    release.run(Release(candidates=folder, out=tmp_path / "r", shards=1))
-    release.run(Release(candidates=folder, out=tmp_path / "s", shards=7))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "r", shards=1))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "s", shards=7))
     digests = []
     for name in ("r", "s"):
         selected(tmp_path / f"of-{name}", tmp_path / name, min_score=-2.0, where="fill_words > 1")

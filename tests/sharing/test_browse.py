@@ -25,11 +25,11 @@ from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.sharing.browse import command
 from pipeline.sharing.browse.command import run
-from pipeline.sharing.browse.corpus import Corpus
+from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.server import listen, make_app
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import BINS, View
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def corpus(folder: Path) -> Iterator[Corpus]:
+def corpus(folder: Path) -> Iterator[BrowsedCorpus]:
     with opened(folder) as corpus:
         yield corpus
 
@@ -57,7 +57,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def predictor(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "predictor"
-    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=0).save(folder)
+    CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.1, seed=0).save(folder)
     return folder
 
 
@@ -98,7 +98,7 @@ FILTERS = {
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_leave_the_rows_they_name(
-    corpus: Corpus, rows: list[dict[str, Any]], name: str
+    corpus: BrowsedCorpus, rows: list[dict[str, Any]], name: str
 ) -> None:
     """Each filter leaves what the same rule leaves of the rows read by pyarrow, in their order."""
     asked, rule = FILTERS[name]
@@ -110,7 +110,9 @@ def test_filters_leave_the_rows_they_name(
 
 
 @pytest.mark.parametrize("word", ["%", "'", '"', "_", "\\", "ärzte", "<script>", "DON'T"])
-def test_search_takes_text_as_it_is(corpus: Corpus, rows: list[dict[str, Any]], word: str) -> None:
+def test_search_takes_text_as_it_is(
+    corpus: BrowsedCorpus, rows: list[dict[str, Any]], word: str
+) -> None:
     """What has a meaning in SQL or in patterns has none in the search, and case does not matter."""
     wanted = [
         row["candidate_id"]
@@ -122,7 +124,7 @@ def test_search_takes_text_as_it_is(corpus: Corpus, rows: list[dict[str, Any]], 
 
 
 def test_histogram_adds_up_and_follows_the_filter(
-    corpus: Corpus, rows: list[dict[str, Any]]
+    corpus: BrowsedCorpus, rows: list[dict[str, Any]]
 ) -> None:
     """Bins and rows without a value are all usable rows of a label; δ divides the list as they do."""
     answer = corpus.answer(View(state="all", q="clerk"))
@@ -141,7 +143,7 @@ def test_histogram_adds_up_and_follows_the_filter(
         assert all(((row["bin"] or 0) >= cut) == (keep == "above") for row in listed["rows"])
 
 
-def test_sorted_rows_without_a_value_come_last(corpus: Corpus) -> None:
+def test_sorted_rows_without_a_value_come_last(corpus: BrowsedCorpus) -> None:
     """By value up or down, equal ones in the corpus's order, and nothing is lost on the way."""
     up, down = (corpus.answer(View(sort=sort, limit=200))["rows"] for sort in ("value", "-value"))
     assert up[-1]["value"] is None is down[-1]["value"]
@@ -150,13 +152,13 @@ def test_sorted_rows_without_a_value_come_last(corpus: Corpus) -> None:
     assert down[:-1] == sorted(up[:-1], key=lambda row: (-row["value"], row["number"]))
 
 
-def test_pages_cover_the_corpus_once(corpus: Corpus, rows: list[dict[str, Any]]) -> None:
+def test_pages_cover_the_corpus_once(corpus: BrowsedCorpus, rows: list[dict[str, Any]]) -> None:
     """Paging through everything meets every row once."""
     seen = [row["id"] for row in corpus.everything()]
     assert seen == [row["candidate_id"] for row in rows]
 
 
-def client_of(corpus: Corpus) -> TestClient:
+def client_of(corpus: BrowsedCorpus) -> TestClient:
     """Somebody on this machine, who may know the token."""
     return TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1")
 
@@ -166,7 +168,7 @@ def knowing(path: str, **query: object) -> str:
     return f"{path}?{urlencode({**query, 'token': 'sesame'}, doseq=True)}"
 
 
-def test_server_answers_this_machine_only(corpus: Corpus) -> None:
+def test_server_answers_this_machine_only(corpus: BrowsedCorpus) -> None:
     """Another host's name is refused; every answer forbids scripts and frames from elsewhere."""
     with client_of(corpus) as client:
         page = client.get(knowing("/"))
@@ -189,7 +191,7 @@ def test_server_answers_this_machine_only(corpus: Corpus) -> None:
         assert client.get(knowing("/openapi.json")).status_code == 404
 
 
-def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
+def test_server_refuses_questions_that_are_none(corpus: BrowsedCorpus) -> None:
     """An unknown filter, a negative offset or a page without end is an error, not a wrong answer."""
     with client_of(corpus) as client:
         for query in ("colour=red", "offset=-1", "limit=100000", "sort=words;DROP", "state=odd"):
@@ -201,7 +203,7 @@ def test_server_refuses_questions_that_are_none(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/assets/app.js", "/api/corpus", "/api/view", "/nothing"])
-def test_server_answers_who_started_it_only(corpus: Corpus, path: str) -> None:
+def test_server_answers_who_started_it_only(corpus: BrowsedCorpus, path: str) -> None:
     """Without the token, with another or with two there is no page, no file and no data."""
     asked = (
         "",
@@ -222,7 +224,7 @@ def test_server_answers_who_started_it_only(corpus: Corpus, path: str) -> None:
         assert "set-cookie" not in known.headers
 
 
-def test_the_page_names_its_files_with_the_token(corpus: Corpus) -> None:
+def test_the_page_names_its_files_with_the_token(corpus: BrowsedCorpus) -> None:
     """All that the page asks for as it stands, it gets."""
     with TestClient(make_app(corpus, "a&b c"), base_url="http://127.0.0.1") as client:
         page = client.get("/", params={"token": "a&b c"}).text
@@ -248,7 +250,7 @@ def test_the_token_is_new_each_time_and_in_no_argument(
     monkeypatch.setattr("webbrowser.open", browser)
     monkeypatch.setattr(command, "serve", lambda _, listener, token: served.append(token))
     for _ in range(2):
-        run(Browse.build({"place": folder, "port": 0}, None))
+        run(BrowseSettings.build({"place": folder, "port": 0}, None))
     pages, tokens, printed = served[::2], served[1::2], capsys.readouterr().out
     assert tokens[0] != tokens[1]
     for page, token, uri in zip(pages, tokens, opened_with, strict=True):
@@ -264,7 +266,7 @@ def test_file_is_not_written_over_the_corpus(folder: Path) -> None:
     manifest = (folder / "manifest.json").read_bytes()
     for name in ("manifest.json", "page.html", "."):
         with pytest.raises(InputError, match="may not replace, contain or lie inside its input"):
-            run(Browse.build({"place": folder, "export": folder / name}, None))
+            run(BrowseSettings.build({"place": folder, "export": folder / name}, None))
     assert (folder / "manifest.json").read_bytes() == manifest
     assert not (folder / "page.html").exists()
 
@@ -273,7 +275,7 @@ def test_file_holds_its_data_and_nothing_of_it_is_markup(folder: Path, tmp_path:
     """The file says what it is a sample of; corpus text opens no element; equal draws, equal bytes."""
     settings = {"place": folder, "sample": 1000}
     for name in ("a.html", "b.html"):
-        run(Browse.build({**settings, "export": tmp_path / name}, None))
+        run(BrowseSettings.build({**settings, "export": tmp_path / name}, None))
     text = (tmp_path / "a.html").read_text()
     assert text == (tmp_path / "b.html").read_text()
     assert SCRIPT not in text
@@ -310,7 +312,7 @@ def test_predictor_judges_a_sample_and_what_is_shown(
     shown, read = answer["rows"][40], [row for row in rows if not row["reason"]][40]
     spans = read["conjuncts"]
     (wanted,) = tiny.probabilities(
-        Predictor.load(predictor),
+        CoordinationPredictor.load(predictor),
         [read["words"]],
         [read["coordinator"]],
         [Span(spans[0]["start"], spans[-1]["end"])],
@@ -323,7 +325,7 @@ def test_what_cannot_be_shown_is_one_line(tmp_path: Path, folder: Path) -> None:
 
     def refused(place: Path, **given: object) -> str:
         with pytest.raises((InputError, ModelError)) as error:
-            run(Browse.build({"place": place, "port": 0, "open": False, **given}, None))
+            run(BrowseSettings.build({"place": place, "port": 0, "open": False, **given}, None))
         assert "\n" not in str(error.value)
         return str(error.value)
 
@@ -356,7 +358,7 @@ def test_no_file_is_written_of_text_that_is_not_to_be_passed_on(
     """A licence that forbids it or that nobody knows refuses the file, not the reading."""
     place = candidate_folder(tmp_path / "toy", 20, license_=licence)
     with pytest.raises(InputError, match=rf"licence {licence}: .*leave out --export"):
-        run(Browse.build({"place": place, "export": tmp_path / "page.html"}, None))
+        run(BrowseSettings.build({"place": place, "export": tmp_path / "page.html"}, None))
     assert not (tmp_path / "page.html").exists()
     with opened(place) as corpus:
         assert corpus.about["terms"][licence]["why"]
@@ -424,4 +426,8 @@ def test_nulls_can_be_looked_at(tmp_path: Path, folder: Path, predictor: Path) -
     assert [row["id"] for row in shown[1:]] == [row["candidate_id"] for row in rows[1:]]
     assert shown[CANDIDATES.names.index("words")]["words"] == []
     with pytest.raises(InputError, match="licence unknown"):
-        run(Browse.build({"place": tmp_path / "bad.parquet", "export": tmp_path / "x.html"}, None))
+        run(
+            BrowseSettings.build(
+                {"place": tmp_path / "bad.parquet", "export": tmp_path / "x.html"}, None
+            )
+        )

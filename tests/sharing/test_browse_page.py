@@ -12,9 +12,9 @@ import uvicorn
 from browsed import SCRIPT, awkward_folder, opened
 
 from pipeline.sharing.browse.command import run
-from pipeline.sharing.browse.corpus import Corpus
+from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.server import address, listen, make_app
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import View
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -33,13 +33,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def corpus(folder: Path) -> Iterator[Corpus]:
+def corpus(folder: Path) -> Iterator[BrowsedCorpus]:
     with opened(folder) as corpus:
         yield corpus
 
 
 @pytest.fixture(scope="module")
-def url(corpus: Corpus) -> Iterator[str]:
+def url(corpus: BrowsedCorpus) -> Iterator[str]:
     """A server in a thread, as ``serve`` has it."""
     listener = listen(0)
     server = uvicorn.Server(
@@ -56,7 +56,7 @@ def url(corpus: Corpus) -> Iterator[str]:
 def file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The whole corpus as one file."""
     path = tmp_path_factory.mktemp("file") / "page.html"
-    run(Browse.build({"place": folder, "export": path, "sample": 1000}, None))
+    run(BrowseSettings.build({"place": folder, "export": path, "sample": 1000}, None))
     return path.as_uri()
 
 
@@ -105,7 +105,7 @@ def shown(tab: Any) -> list[str]:
     return ids
 
 
-def wanted(corpus: Corpus, **view: Any) -> list[str]:
+def wanted(corpus: BrowsedCorpus, **view: Any) -> list[str]:
     return [row["id"] for row in corpus.answer(View(**view))["rows"]]
 
 
@@ -124,7 +124,7 @@ def until_listed(tab: Any, ids: list[str]) -> None:
     )
 
 
-def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: Corpus, file: str) -> None:
+def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: BrowsedCorpus, file: str) -> None:
     """The button shows the command for the filters as they stand; a page that is a file has none."""
     visit(tab, url)
     tab.click("label:has(input[name=label][value=VP])")
@@ -145,7 +145,9 @@ def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: Corpus, file: str
     assert tab.is_hidden("#save")
 
 
-def test_rows_are_marked_and_a_script_tag_stays_text(tab: Any, url: str, corpus: Corpus) -> None:
+def test_rows_are_marked_and_a_script_tag_stays_text(
+    tab: Any, url: str, corpus: BrowsedCorpus
+) -> None:
     """The first page holds the corpus's first rows, their parts named; no corpus text becomes markup."""
     visit(tab, url)
     assert shown(tab) == wanted(corpus)
@@ -169,7 +171,7 @@ def test_rows_are_marked_and_a_script_tag_stays_text(tab: Any, url: str, corpus:
         assert fact in first.inner_text()
 
 
-def test_filter_and_search_and_their_clearing(tab: Any, url: str, corpus: Corpus) -> None:
+def test_filter_and_search_and_their_clearing(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     """Chips, ranges, reasons and search each leave what the server leaves; clearing brings all back."""
     visit(tab, url)
     chip = tab.locator("#label label", has_text="VP")
@@ -199,7 +201,9 @@ def test_filter_and_search_and_their_clearing(tab: Any, url: str, corpus: Corpus
     until_listed(tab, wanted(corpus))
 
 
-def test_delta_moves_share_and_chart_without_asking(tab: Any, url: str, corpus: Corpus) -> None:
+def test_delta_moves_share_and_chart_without_asking(
+    tab: Any, url: str, corpus: BrowsedCorpus
+) -> None:
     """Moving δ changes the count, each label's share and which rows are dim, with no request."""
     visit(tab, url)
     answer = corpus.answer(View())
@@ -237,7 +241,7 @@ def test_delta_moves_share_and_chart_without_asking(tab: Any, url: str, corpus: 
     )
 
 
-def test_paging_by_keyboard(tab: Any, url: str, corpus: Corpus) -> None:
+def test_paging_by_keyboard(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     """→ and j go on, ← and k back; neither leaves the corpus; in the search they are letters."""
     visit(tab, url)
     tab.keyboard.press("k")
@@ -253,7 +257,7 @@ def test_paging_by_keyboard(tab: Any, url: str, corpus: Corpus) -> None:
     assert tab.locator("#help").is_visible()
 
 
-def test_link_reproduces_the_view(tab: Any, url: str, corpus: Corpus) -> None:
+def test_link_reproduces_the_view(tab: Any, url: str, corpus: BrowsedCorpus) -> None:
     """Another tab with the same link shows the same rows under the same settings."""
     visit(tab, url)
     tab.locator("#label label", has_text="NP").click()
@@ -310,7 +314,7 @@ def test_fits_a_phone(tab: Any, url: str) -> None:
     assert tab.evaluate(wide) == []
 
 
-def test_server_that_has_gone_is_told(browser: Any, url: str, corpus: Corpus) -> None:
+def test_server_that_has_gone_is_told(browser: Any, url: str, corpus: BrowsedCorpus) -> None:
     """When the terminal was closed the page says so, and goes on when it is back."""
     tab = browser.new_page()
     visit(tab, url)
@@ -347,7 +351,7 @@ QUERIES: list[dict[str, Any]] = [
 ]
 
 
-def test_file_answers_as_the_server_does(tab: Any, file: str, corpus: Corpus) -> None:
+def test_file_answers_as_the_server_does(tab: Any, file: str, corpus: BrowsedCorpus) -> None:
     """The rules in JavaScript and in SQL give the same rows and counts for every kind of question."""
     tab.context.set_offline(True)
     visit(tab, file)
@@ -360,7 +364,9 @@ def test_file_answers_as_the_server_does(tab: Any, file: str, corpus: Corpus) ->
         assert answer == json.loads(json.dumps(corpus.answer(View(**query)))), query
 
 
-def test_file_works_from_the_disk_without_a_network(tab: Any, file: str, corpus: Corpus) -> None:
+def test_file_works_from_the_disk_without_a_network(
+    tab: Any, file: str, corpus: BrowsedCorpus
+) -> None:
     """Opened as a file: it says it is a sample, filters, moves δ, keeps its link, asks nobody."""
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))

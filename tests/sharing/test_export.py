@@ -18,7 +18,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import natural_columns
 from pipeline.text.lines import open_lines
 from pipeline.trying.predict.sentences import format_of, read_sentences
@@ -51,7 +51,7 @@ def awkward(tmp_path: Path) -> Path:
 
 
 def exported(place: Path, form: Any, out: Path, **more: Any) -> Path:
-    export.run(Export(place=place, format=form, out=out, **more))
+    export.run(ExportSettings(place=place, format=form, out=out, **more))
     return out
 
 

@@ -20,7 +20,7 @@ from pipeline.core.types import Candidate, Coordination, Sentence, Span
 from pipeline.ingest.readers.ptb_ext import Layout, read_ptb_ext
 from pipeline.sharing.export import command as export
 from pipeline.sharing.export import spacy_docs
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.coordinations import ptb_coordinations
 from pipeline.text.trees import leaves, parse_tree
 
@@ -37,7 +37,7 @@ def made(tmp_path: Path, write_trees: Callable[..., None]) -> Made:
 
 
 def exported(place: Path, form: Any, out: Path, **more: Any) -> Path:
-    export.run(Export(place=place, format=form, out=out, **more))
+    export.run(ExportSettings(place=place, format=form, out=out, **more))
     return out
 
 

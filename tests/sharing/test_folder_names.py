@@ -13,20 +13,20 @@ from shared_corpora import candidate_folder
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.browse import command as browse
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import View
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 LICENCE = "LDC-User-Agreement"
 CANDIDATES = "candidates/t5-sync/seed-0"
@@ -60,18 +60,18 @@ def told(corpus: Path, out: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     place, said = corpus / CANDIDATES, list[str]()
     patch.setattr("pipeline.sharing.validate.command.say", said.append)
     patch.setattr("builtins.print", lambda text, **_: said.append(text))
-    validate.run(Validate(place=place, json_=True))
-    stats.run(Stats(place=place, json_=True))
+    validate.run(ValidateSettings(place=place, json_=True))
+    stats.run(StatsSettings(place=place, json_=True))
     patch.undo()
     with opened(place) as shown:
         page = shown.answer(View(state="all", limit=200)), shown.about["labels"]
-    export.run(Export(place=place, format="jsonl", out=out / "out.jsonl"))
+    export.run(ExportSettings(place=place, format="jsonl", out=out / "out.jsonl"))
     again = shutil.copytree(place, out / "copy")
-    merge.run(Merge(places=[place, again], out=out / "merged"))
+    merge.run(MergeSettings(places=[place, again], out=out / "merged"))
     merged = read_json(out / "merged/manifest.json")
-    release.run(Release(candidates=place, out=corpus / "stand-off", stand_off=True))
+    release.run(ReleaseSettings(candidates=place, out=corpus / "stand-off", stand_off=True))
     made = read_json(corpus / "stand-off/manifest.json")
-    rehydrate.run(Rehydrate(release=corpus / "stand-off", source=corpus, out=out / "whole"))
+    rehydrate.run(RehydrateSettings(release=corpus / "stand-off", source=corpus, out=out / "whole"))
     whole = read_json(out / "whole/manifest.json")
     return {
         "printed": [json.loads(text) for text in said if text.startswith("{")],
@@ -94,10 +94,12 @@ def test_a_name_changes_nothing(
         assert told(corpus, tmp_path / name, monkeypatch) == usual
         with pytest.raises(InputError, match=f"licence {LICENCE}: .*leave out --export"):
             browse.run(
-                Browse.build({"place": corpus / CANDIDATES, "export": tmp_path / "page.html"}, None)
+                BrowseSettings.build(
+                    {"place": corpus / CANDIDATES, "export": tmp_path / "page.html"}, None
+                )
             )
         with pytest.raises(InputError, match=f"licence '{LICENCE}' forbids"):
-            release.run(Release(candidates=corpus / CANDIDATES, out=tmp_path / "release"))
+            release.run(ReleaseSettings(candidates=corpus / CANDIDATES, out=tmp_path / "release"))
     finally:
         shutil.rmtree(corpus)
 
@@ -109,14 +111,14 @@ def test_relative_names_are_no_addresses(
     monkeypatch.chdir(tmp_path)
     for name in ("~", "file:", "s3:"):
         shutil.copytree(home / "plain/toy", tmp_path / name)
-        stats.run(Stats(place=Path(name) / CANDIDATES))
+        stats.run(StatsSettings(place=Path(name) / CANDIDATES))
 
 
 def test_what_cannot_be_told_apart_is_refused(home: Path, tmp_path: Path) -> None:
     """No pattern means a path with a backslash and a star alone: one line, no neighbour."""
     corpus = shutil.copytree(home / "plain/toy", tmp_path / "a\\b*")
     with pytest.raises(InputError, match=r"give the folder or file another name$"):
-        stats.run(Stats(place=corpus / CANDIDATES))
+        stats.run(StatsSettings(place=corpus / CANDIDATES))
 
 
 def test_temporary_files_may_lie_anywhere(
@@ -141,4 +143,4 @@ def test_temporary_folders_that_cannot_be_used_are_one_line(
     (tmp_path / name).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
     with pytest.raises(InputError, match="set TMPDIR to another folder"):
-        stats.run(Stats(place=home / "plain/toy" / CANDIDATES))
+        stats.run(StatsSettings(place=home / "plain/toy" / CANDIDATES))

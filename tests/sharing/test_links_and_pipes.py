@@ -21,19 +21,19 @@ from pipeline.core.schema import CANDIDATES
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.push import command as push
-from pipeline.sharing.push.settings import Push
+from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.train.candidate_location import find_location
 
@@ -61,13 +61,13 @@ def secret(tmp_path: Path) -> Path:
 
 
 def commands(made: Path, place: Path, out: Path) -> Iterator[Callable[[], object]]:
-    yield lambda: stats.run(Stats(place=place))
+    yield lambda: stats.run(StatsSettings(place=place))
     yield lambda: shown(place)
-    yield lambda: merge.run(Merge(places=[place, made / "release"], out=out))
-    yield lambda: export.run(Export(place=place, format="jsonl", out=out))
-    yield lambda: release.run(Release(candidates=place, out=out))
-    yield lambda: rehydrate.run(Rehydrate(release=place, source=made / "toy", out=out))
-    yield lambda: push.run(Push(release=place, repository="jane/toy"))
+    yield lambda: merge.run(MergeSettings(places=[place, made / "release"], out=out))
+    yield lambda: export.run(ExportSettings(place=place, format="jsonl", out=out))
+    yield lambda: release.run(ReleaseSettings(candidates=place, out=out))
+    yield lambda: rehydrate.run(RehydrateSettings(release=place, source=made / "toy", out=out))
+    yield lambda: push.run(PushSettings(release=place, repository="jane/toy"))
 
 
 def shown(place: Path) -> None:
@@ -79,7 +79,7 @@ def shown(place: Path) -> None:
 def violations(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     with suppress(SystemExit):
-        validate.run(Validate(place=place, json_=True))
+        validate.run(ValidateSettings(place=place, json_=True))
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["violations"]
     return found
 
@@ -141,9 +141,9 @@ def test_links_that_stay_in_a_release_are_fine(made: Path, tmp_path: Path) -> No
     (place / "COPYING").symlink_to("LICENSE")
     write_checksums(place)
     (tmp_path / "corpus").symlink_to(place)
-    validate.run(Validate(place=tmp_path / "corpus"))
-    stats.run(Stats(place=tmp_path / "corpus"))
-    push.run(Push(release=tmp_path / "corpus", repository="jane/toy"))
+    validate.run(ValidateSettings(place=tmp_path / "corpus"))
+    stats.run(StatsSettings(place=tmp_path / "corpus"))
+    push.run(PushSettings(release=tmp_path / "corpus", repository="jane/toy"))
 
 
 def in_hub_cache(release: Path, home: Path) -> Path:
@@ -163,12 +163,12 @@ def in_hub_cache(release: Path, home: Path) -> Path:
 def test_a_snapshot_of_the_hub_is_read(made: Path, tmp_path: Path) -> None:
     """Links into the same repository's blobs are its files; into another's they are not."""
     place = in_hub_cache(made / "release", tmp_path / "hub")
-    validate.run(Validate(place=place))
+    validate.run(ValidateSettings(place=place))
     for command in list(commands(made, place, tmp_path / "out"))[:3]:
         command()
-    push.run(Push(release=place, repository="jane/toy"))
+    push.run(PushSettings(release=place, repository="jane/toy"))
     stand_off = in_hub_cache(made / "stand-off", tmp_path / "other")
-    rehydrate.run(Rehydrate(release=stand_off, source=made / "toy", out=tmp_path / "whole"))
+    rehydrate.run(RehydrateSettings(release=stand_off, source=made / "toy", out=tmp_path / "whole"))
     assert (tmp_path / "whole/provenance/params.yaml").read_text() == "seed: 1\n"
     assert not (tmp_path / "whole/provenance/params.yaml").is_symlink()
     (place / "README.md").unlink()
@@ -184,11 +184,11 @@ def test_rehydrate_copies_what_it_knows(made: Path, tmp_path: Path) -> None:
     (place / "provenance/more/notes.txt").write_text("x")
     (place / "provenance/dvc.yaml").write_text("not listed")
     settings = {"release": place, "source": made / "toy"}
-    rehydrate.run(Rehydrate(**settings, out=tmp_path / "out"))
+    rehydrate.run(RehydrateSettings(**settings, out=tmp_path / "out"))
     assert [path.name for path in (tmp_path / "out/provenance").iterdir()] == ["params.yaml"]
     (place / "provenance/params.yaml").write_text("seed: 2\n")
     with pytest.raises(InputError, match=r"params\.yaml: not the file that SHA256SUMS lists"):
-        rehydrate.run(Rehydrate(**settings, out=tmp_path / "again"))
+        rehydrate.run(RehydrateSettings(**settings, out=tmp_path / "again"))
     assert not (tmp_path / "again").exists()
 
 
@@ -198,8 +198,8 @@ def test_candidates_may_be_links(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     for path in [each for each in folder.iterdir() if each.is_file()]:
         moved(folder, path.name, tmp_path / "cache" / path.name)
-    validate.run(Validate(place=folder))
-    release.run(Release(candidates=folder, out=tmp_path / "release"))
+    validate.run(ValidateSettings(place=folder))
+    release.run(ReleaseSettings(candidates=folder, out=tmp_path / "release"))
 
 
 PIPES = ("candidates-00001-of-00003.parquet", "rejects-00000-of-00003.parquet", "manifest.json")
@@ -239,7 +239,7 @@ def test_nobody_waits_for_a_pipe_in_a_release(
         with pytest.raises(InputError, match=rf"{name}: not a regular file"):
             command()
     with pytest.raises(InputError):
-        push.run(Push(release=place, repository="jane/toy"))
+        push.run(PushSettings(release=place, repository="jane/toy"))
     assert not out.exists()
     assert name in [e["file"] for e in violations(place, capsys)["not a regular file"]["examples"]]
 
@@ -252,7 +252,7 @@ def test_nobody_waits_for_a_pipe_that_is_named(tmp_path: Path, made: Path) -> No
         with pytest.raises(InputError, match="not a regular file"):
             command()
     with pytest.raises(InputError, match="not a regular file"):
-        validate.run(Validate(place=pipe))
+        validate.run(ValidateSettings(place=pipe))
     for read in (read_schema, row_count):
         with pytest.raises(InputError, match="not a regular file"):
             read(pipe)
@@ -261,7 +261,9 @@ def test_nobody_waits_for_a_pipe_that_is_named(tmp_path: Path, made: Path) -> No
             next(iter(stream(pipe, CANDIDATES)))
     assert column_names(pipe) == []
     with pytest.raises(InputError, match="no such corpus"):
-        rehydrate.run(Rehydrate(release=made / "stand-off", source=pipe, out=tmp_path / "out"))
+        rehydrate.run(
+            RehydrateSettings(release=made / "stand-off", source=pipe, out=tmp_path / "out")
+        )
 
 
 def test_training_does_not_wait_for_a_pipe(tmp_path: Path) -> None:

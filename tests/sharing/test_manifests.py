@@ -18,17 +18,17 @@ from pipeline.core.files import write_json
 from pipeline.corpus.layout import find_shards
 from pipeline.release import stage as release
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.push import command as push
-from pipeline.sharing.push.settings import Push
+from pipeline.sharing.push.settings import PushSettings
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 
 Manifest = dict[str, Any]
 
@@ -43,12 +43,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def commands(made: Path, place: Path, out: Path) -> Iterator[Callable[[], None]]:
-    yield lambda: stats.run(Stats(place=place))
-    yield lambda: release.run(Release(candidates=place, out=out))
-    yield lambda: merge.run(Merge(places=[place, made / "release"], out=out))
-    yield lambda: export.run(Export(place=place, format="jsonl", out=out))
-    yield lambda: push.run(Push(release=place, repository="jane/toy"))
-    yield lambda: rehydrate.run(Rehydrate(release=place, source=made / "toy", out=out))
+    yield lambda: stats.run(StatsSettings(place=place))
+    yield lambda: release.run(ReleaseSettings(candidates=place, out=out))
+    yield lambda: merge.run(MergeSettings(places=[place, made / "release"], out=out))
+    yield lambda: export.run(ExportSettings(place=place, format="jsonl", out=out))
+    yield lambda: push.run(PushSettings(release=place, repository="jane/toy"))
+    yield lambda: rehydrate.run(RehydrateSettings(release=place, source=made / "toy", out=out))
 
 
 def each_run(change: Callable[[Manifest], object]) -> Callable[[Manifest], object]:
@@ -141,7 +141,7 @@ def test_what_is_only_shown_may_be_anything(made: Path, tmp_path: Path, key: str
                 del about[key]
         manifest |= {"dropped": value, "more": value}
         (place / "manifest.json").write_text(json.dumps(manifest))
-        release.run(Release(candidates=place, out=out))
+        release.run(ReleaseSettings(candidates=place, out=out))
         with opened(out) as corpus:
             json.dumps(corpus.about)
 
@@ -154,7 +154,7 @@ def test_rows_without_end_are_not_waited_for(made: Path, tmp_path: Path) -> None
         manifest["rows"]["train"] = rows
         write_json(place / "manifest.json", manifest)
         with pytest.raises(InputError, match=rf"manifest\.json: .*{said}"):
-            rehydrate.run(Rehydrate(release=place, source=made / "toy", out=out))
+            rehydrate.run(RehydrateSettings(release=place, source=made / "toy", out=out))
     assert not out.exists()
 
 
@@ -185,9 +185,9 @@ def test_a_circle_of_links_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     for run in (
-        lambda out: release.run(Release(candidates=folder, out=out)),
-        lambda out: merge.run(Merge(places=[folder, folder], out=out)),
-        lambda out: export.run(Export(place=folder, format="jsonl", out=out)),
+        lambda out: release.run(ReleaseSettings(candidates=folder, out=out)),
+        lambda out: merge.run(MergeSettings(places=[folder, folder], out=out)),
+        lambda out: export.run(ExportSettings(place=folder, format="jsonl", out=out)),
     ):
         with pytest.raises(InputError, match=r"a: (its symbolic links lead in a circle|a link)"):
             run(tmp_path / "a")
@@ -210,8 +210,10 @@ def test_counting_and_copying_say_what_is_not_there(
         pq.write_table(pq.read_table(second).slice(1), second)
         told = f"1 of another size (first {second.name})"
     for run in (
-        lambda: stats.run(Stats(place=folder, json_=True)),
-        lambda: export.run(Export(place=folder, format="jsonl", out=tmp_path / "out.jsonl")),
+        lambda: stats.run(StatsSettings(place=folder, json_=True)),
+        lambda: export.run(
+            ExportSettings(place=folder, format="jsonl", out=tmp_path / "out.jsonl")
+        ),
     ):
         capsys.readouterr()
         run()

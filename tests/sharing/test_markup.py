@@ -7,13 +7,13 @@ import pytest
 from damaged import REJECTS, SHARD, make_release, rewrite
 
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 
 def test_no_label_reason_or_folder_is_markup(
@@ -31,16 +31,16 @@ def test_no_label_reason_or_folder_is_markup(
     def printed() -> str:
         return capsys.readouterr().out
 
-    stats.run(Stats(place=place))
+    stats.run(StatsSettings(place=place))
     out = printed()
     assert "[/x]" in out
     assert "[bold]" in out
     with pytest.raises(SystemExit):
-        validate.run(Validate(place=place))
+        validate.run(ValidateSettings(place=place))
     assert "'[/x]'" in printed()
-    merge.run(Merge(places=[place, Path("[/y]")], out=Path("merged")))
+    merge.run(MergeSettings(places=[place, Path("[/y]")], out=Path("merged")))
     out = printed()
     assert " [red] " in out
     assert " [/y] " in out
-    release.run(Release(candidates=place, out=Path("again")))
+    release.run(ReleaseSettings(candidates=place, out=Path("again")))
     assert "[bold]" in printed()

@@ -30,7 +30,7 @@ from pipeline.corpus.rows import (
 )
 from pipeline.corpus.statistics import summarise
 from pipeline.sharing.merge.command import run
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.train.candidate_location import find_location
 
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def merged(out: Path, *places: Path) -> dict[str, Any]:
-    run(Merge(places=list(places), out=out))
+    run(MergeSettings(places=list(places), out=out))
     manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
     return manifest
 
@@ -256,7 +256,7 @@ def test_sources_are_kept(tmp_path: Path) -> None:
     one, two = candidate_folder(tmp_path / "a"), candidate_folder(tmp_path / "b", first=100, seed=1)
     make_release(tmp_path / "released", tmp_path / "a")
     for number, places in enumerate(([one, two], [tmp_path / "released", one, two])):
-        run(Merge(places=places, out=tmp_path / f"m{number}"))
+        run(MergeSettings(places=places, out=tmp_path / f"m{number}"))
         told = find_shards(tmp_path / f"m{number}").manifest
         assert told is not None
         assert [each["corpus"] for each in told["sources"]] == ["a", "b"]

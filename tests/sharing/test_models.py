@@ -7,7 +7,7 @@ import pytest
 from pipeline.core.errors import ModelError, SettingsError
 from pipeline.models.known import checkpoints
 from pipeline.sharing.models import command as models
-from pipeline.sharing.models.settings import Models
+from pipeline.sharing.models.settings import ModelsSettings
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def test_the_list_says_what_each_is_and_fetches_nothing(
 ) -> None:
     """Origin, licences, what it may have read, the command that fetches it, or where it is."""
     monkeypatch.setattr(models, "fetch", None)  # calling it would fail
-    for settings in (Models(), Models(name="minilm")):
+    for settings in (ModelsSettings(), ModelsSettings(name="minilm")):
         models.run(settings)
         said = capsys.readouterr().out
         assert all(f"{name}: " in said for name in checkpoints()) or settings.name
@@ -33,7 +33,7 @@ def test_the_list_says_what_each_is_and_fetches_nothing(
     there = tmp_path / "data/models/minilm"
     there.mkdir(parents=True)
     (there / "checkpoint.json").write_text("{}")
-    models.run(Models())
+    models.run(ModelsSettings())
     assert "here            data/models/minilm" in capsys.readouterr().out
 
 
@@ -44,7 +44,9 @@ def test_a_checkpoint_is_fetched_where_it_is_wanted(
     """From the origin that is named; a second time nothing is done, and that is said."""
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(models, "fetch", lambda *given: asked.append(given) or len(asked) == 1)
-    settings = Models.build({"name": "minilm", "from_": "hub", "out": out and Path(out)}, None)
+    settings = ModelsSettings.build(
+        {"name": "minilm", "from_": "hub", "out": out and Path(out)}, None
+    )
     models.run(settings)
     assert f"minilm: {place} is fetched" in capsys.readouterr().out
     models.run(settings)
@@ -55,10 +57,10 @@ def test_a_checkpoint_is_fetched_where_it_is_wanted(
 def test_what_cannot_be_is_one_line() -> None:
     """An unknown name, an unknown origin, an origin of nothing."""
     with pytest.raises(ModelError, match="did you mean 'minilm'"):
-        models.run(Models(name="minilmm"))
+        models.run(ModelsSettings(name="minilmm"))
     for given, message in (
         ({"name": "minilm", "from_": "web"}, "'package' or 'hub'"),
         ({"from_": "hub"}, "name the checkpoint to fetch"),
     ):
         with pytest.raises(SettingsError, match=message):
-            Models.build(given, None)
+            ModelsSettings.build(given, None)

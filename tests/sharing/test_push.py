@@ -17,10 +17,10 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError
 from pipeline.core.files import write_json
 from pipeline.release.package import write_checksums
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.release.stage import run as make_release
 from pipeline.sharing.push.command import run
-from pipeline.sharing.push.settings import Push
+from pipeline.sharing.push.settings import PushSettings
 
 STALE = "data/train-00007-of-00009.parquet"
 
@@ -91,7 +91,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("push")
     candidates = candidate_folder(place / "toy", 20, units=1)
-    make_release(Release(candidates=candidates, out=place / "out"))
+    make_release(ReleaseSettings(candidates=candidates, out=place / "out"))
     return place / "out"
 
 
@@ -101,7 +101,7 @@ def release(made: Path, tmp_path: Path) -> Path:
 
 
 def push(release: Path, **also: Any) -> None:
-    run(Push(release=release, repository="jane/toy", **also))
+    run(PushSettings(release=release, repository="jane/toy", **also))
 
 
 def test_dry_run_shows_everything_and_sends_nothing(
@@ -124,7 +124,7 @@ def test_another_address_on_the_card_is_told(
     """Whoever follows the card must come to the repository that the release goes to."""
     candidates = candidate_folder(tmp_path / "toy", 7, units=1)
     url = "https://huggingface.co/datasets/joe/toy"
-    make_release(Release(candidates=candidates, out=tmp_path / "out", url=url))
+    make_release(ReleaseSettings(candidates=candidates, out=tmp_path / "out", url=url))
     push(tmp_path / "out")
     assert f"the card says that the corpus is at {url}" in "".join(capsys.readouterr())
 

@@ -15,15 +15,15 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.rows import read_accepted
 from pipeline.release import stage as release
-from pipeline.release.settings import Release
+from pipeline.release.settings import ReleaseSettings
 from pipeline.sharing.export import command as export
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.merge import command as merge
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.sharing.stats import command as stats
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 from pipeline.sharing.validate import command as validate
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 
 DEMO = Path(__file__).resolve().parents[2] / "data/world/candidates/attested-bert/seed-0"
 
@@ -43,7 +43,7 @@ def test_a_corpus_goes_the_whole_way(
 ) -> None:
     """Release, load, check, count, export, merge with itself: the same rows everywhere, none new."""
     out = tmp_path / "release"
-    release.run(Release(candidates=corpus, out=out, shards=7))
+    release.run(ReleaseSettings(candidates=corpus, out=out, shards=7))
     manifest = read_json(out / "manifest.json")
     rows = manifest["rows"]["train"]
     assert rows == sum(len(batch) for batch in read_accepted(find_shards(corpus)))
@@ -66,17 +66,17 @@ def test_a_corpus_goes_the_whole_way(
     else:  # attested fills may have none, and then there is nothing to load
         assert datasets.get_dataset_config_names(str(out)) == ["default"]
 
-    validate.run(Validate(place=out))
-    validate.run(Validate(place=corpus))
+    validate.run(ValidateSettings(place=out))
+    validate.run(ValidateSettings(place=corpus))
     capsys.readouterr()
-    stats.run(Stats(place=out, json_=True))
+    stats.run(StatsSettings(place=out, json_=True))
     assert json.loads(capsys.readouterr().out)["rows"]["accepted"] == rows
 
     for form in ("ptb-ext", "conllu", "brat", "jsonl"):
-        export.run(Export(place=out, format=form, out=tmp_path / form))
+        export.run(ExportSettings(place=out, format=form, out=tmp_path / form))
     assert len((tmp_path / "jsonl").read_text().splitlines()) == rows
 
-    merge.run(Merge(places=[out, out], out=tmp_path / "merged"))
+    merge.run(MergeSettings(places=[out, out], out=tmp_path / "merged"))
     merged = find_shards(tmp_path / "merged")
     assert digest(read_accepted(merged)) == manifest["digests"]["train"]
     assert merged.manifest is not None
@@ -90,7 +90,7 @@ def test_the_digest_is_the_same_for_any_number_of_shards(corpus: Path, tmp_path:
     """One shard or seven: the same rows in the same order, and the same digest."""
     manifests = []
     for shards in (1, 7):
-        release.run(Release(candidates=corpus, out=tmp_path / str(shards), shards=shards))
+        release.run(ReleaseSettings(candidates=corpus, out=tmp_path / str(shards), shards=shards))
         manifests.append(read_json(tmp_path / str(shards) / "manifest.json"))
     assert manifests[0]["digests"] == manifests[1]["digests"]
     first, second = (

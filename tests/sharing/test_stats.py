@@ -31,7 +31,7 @@ from pipeline.corpus.statistics import (
 )
 from pipeline.sharing.stats import command as stats
 from pipeline.sharing.stats.command import run
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 
 Row = dict[str, Any]
 
@@ -196,16 +196,16 @@ def test_the_nearest_treebank_is_found(tmp_path: Path, capsys: pytest.CaptureFix
     """The corpus above the candidates is compared with, unless it has no coordination: then a word."""
     folder = candidate_folder(tmp_path / "toy")
     assert find_reference(folder) == tmp_path / "toy/sentences.parquet"
-    run(Stats(place=folder))
+    run(StatsSettings(place=folder))
     assert "has no coordination in its training split" in capsys.readouterr().out
     treebank(tmp_path / "toy")
-    run(Stats(place=folder))
+    run(StatsSettings(place=folder))
     printed = capsys.readouterr().out
     assert "among the 2 coordinations in toy's training split" in printed
     assert "distance from toy" in printed
     file = candidate_folder(tmp_path / "other").rename(tmp_path / "loose")
     (tmp_path / "other/sentences.parquet").unlink()
-    run(Stats(place=file))
+    run(StatsSettings(place=file))
     assert "not compared with a treebank: none was found" in capsys.readouterr().out
 
 
@@ -215,7 +215,7 @@ def test_json_is_the_dictionary_and_nothing_else(
     """What --json prints is exactly what ``summarise`` returns."""
     folder = candidate_folder(tmp_path / "toy")
     bank = treebank(tmp_path / "bank")
-    run(Stats(place=folder, reference=bank, json_=True))
+    run(StatsSettings(place=folder, reference=bank, json_=True))
     assert json.loads(capsys.readouterr().out) == summarise(find_shards(folder), bank)
 
 
@@ -225,7 +225,7 @@ def test_json_steers_no_terminal(
     """Control characters are escaped, which in JSON says the same."""
     odd = {"a\x1b[2J": "\x9b2J\u202e", "é": 1}
     monkeypatch.setattr(stats, "summarise", lambda *_: odd)
-    run(Stats(place=candidate_folder(tmp_path / "toy"), json_=True))
+    run(StatsSettings(place=candidate_folder(tmp_path / "toy"), json_=True))
     out = capsys.readouterr().out
     assert not set(out) & set("\x1b\x9b\u202e")
     assert "é" in out
@@ -236,7 +236,7 @@ def test_the_tables_show_the_figures(tmp_path: Path, capsys: pytest.CaptureFixtu
     """Rows, licences, lengths, scores, reasons and the run stand in the tables."""
     folder = special(candidate_folder(tmp_path / "toy"))
     found = summarise(find_shards(folder), None)
-    run(Stats(place=folder))
+    run(StatsSettings(place=folder))
     cells = [
         [cell.strip() for cell in line.replace("┃", "│").split("│")]
         for line in capsys.readouterr().out.splitlines()
@@ -273,12 +273,12 @@ def test_a_corpus_without_candidates_or_without_rejects(
     assert (found["sentence_words"], found["fill_words"]) == (None, {})
     assert found["scores"]["score"] == {"mean": None, "quantiles": None, "null": 0}
     assert set(found["reference"]["divergence"].values()) == {None}
-    run(Stats(place=folder, reference=tmp_path / "bank"))
+    run(StatsSettings(place=folder, reference=tmp_path / "bank"))
     for path in folder.glob("rejects-*.parquet"):
         path.unlink()
     found = summarise(find_shards(folder), None)
     assert (found["rows"], found["reasons"]) == ({"accepted": 0, "rejected": 0}, {})
-    run(Stats(place=folder))
+    run(StatsSettings(place=folder))
     assert "usable candidates  0" in capsys.readouterr().out
 
 
@@ -314,7 +314,7 @@ def test_a_stand_off_release_has_no_figures_of_words(
         "sentences",
     ):
         assert found[name] == expected[name]
-    run(Stats(place=release))
+    run(StatsSettings(place=release))
     told = capsys.readouterr()
     assert "the source's words are not here" in told.out
     assert "not all the files that manifest.json lists: 3 missing" in told.err
@@ -357,7 +357,7 @@ def test_a_bad_file_is_one_line_that_names_it(
     path = folder / "candidates-00001-of-00003.parquet"
     damage(path)
     with pytest.raises(InputError) as caught:
-        run(Stats(place=folder))
+        run(StatsSettings(place=folder))
     assert str(caught.value).startswith(f"{path}: {what}")
     assert len(str(caught.value)) < len(str(path)) + 250
 
@@ -366,7 +366,7 @@ def test_a_bad_treebank_is_one_line(tmp_path: Path) -> None:
     """A reference that is not there, or holds no sentences, is named."""
     folder = candidate_folder(tmp_path / "toy")
     with pytest.raises(InputError, match="nowhere: no such treebank"):
-        run(Stats(place=folder, reference=tmp_path / "nowhere"))
+        run(StatsSettings(place=folder, reference=tmp_path / "nowhere"))
     shard = folder / "candidates-00001-of-00003.parquet"
     with pytest.raises(InputError, match=f"{shard}: column 'doc_id' is missing"):
-        run(Stats(place=folder, reference=shard))
+        run(StatsSettings(place=folder, reference=shard))

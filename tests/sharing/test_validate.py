@@ -32,12 +32,12 @@ from pipeline.infill import base, candidates
 from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
 from pipeline.release.package import write_checksums
 from pipeline.sharing.rehydrate import command as rehydrate
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 from pipeline.sharing.validate import command as validate
 from pipeline.sharing.validate import files as reading
 from pipeline.sharing.validate.identity import SPLIT_WORD
 from pipeline.sharing.validate.rules import SPECIAL_IN_FILL
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.violations import printable
 
 Damage = Callable[[Path], object]
@@ -57,7 +57,7 @@ def violations(place: Path, capsys: pytest.CaptureFixture[str], **more: Any) -> 
     capsys.readouterr()
     code: object = 0
     try:
-        validate.run(Validate(place=place, json_=True, **more))
+        validate.run(ValidateSettings(place=place, json_=True, **more))
     except SystemExit as end:
         code = end.code
     told = json.loads(capsys.readouterr().out)
@@ -418,7 +418,7 @@ def test_a_licence_that_forbids_the_text_is_right_where_there_is_none(
     folder = make_release(tmp_path / "made", tmp_path / "toy", stand_off=True, license_=licence)
     assert violations(folder, capsys) == {}
     rebuilt = tmp_path / "rebuilt"
-    rehydrate.run(Rehydrate(release=folder, source=tmp_path / "toy", out=rebuilt))
+    rehydrate.run(RehydrateSettings(release=folder, source=tmp_path / "toy", out=rebuilt))
     assert violations(rebuilt, capsys) == {}
 
 
@@ -488,7 +488,7 @@ def test_rows_are_named_and_counted(
     assert [(each["file"], each["row"]) for each in found["examples"]] == [(SHARD, 2), (SHARD, 3)]
     assert [each["candidate_id"] for each in found["examples"]] == ids[2:4]
     with pytest.raises(SystemExit) as end:
-        validate.run(Validate(place=folder))
+        validate.run(ValidateSettings(place=folder))
     told = capsys.readouterr().out
     assert end.value.code == 1
     assert f"{SHARD}, row 2, candidate {ids[2]}: " in told
@@ -543,7 +543,7 @@ def test_nothing_to_check_is_bad_input(tmp_path: Path) -> None:
     """A path without a corpus is one line, not a violation."""
     for place in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(InputError, match=r"no such file|neither candidates nor a release"):
-            validate.run(Validate(place=place))
+            validate.run(ValidateSettings(place=place))
 
 
 def test_a_candidate_that_is_a_reject_too_is_named(

@@ -17,10 +17,10 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.files import FileFacts, write_json
 from pipeline.core.parquet import write_rows
 from pipeline.evaluate import stage as evaluate
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.tasks import known
 from pipeline.train import stage as train
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 FILLERS = ["we", "saw", "near", "with", "today", "it", "was", "here"]
 
@@ -67,7 +67,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def settings(corpus: Path, **given: Any) -> Train:
+def settings(corpus: Path, **given: Any) -> TrainSettings:
     usual = {
         "candidates": corpus / "candidates/made",
         "labelled": "30",
@@ -85,7 +85,7 @@ def test_it_learns_filters_and_is_evaluated(corpus: Path) -> None:
     assert {"step", "candidate_id", "label", "animal", "probability", "accepted"} == set(scored[0])
     accepted = [row for row in scored if row["accepted"]]
     assert 0 < len(accepted) < len(scored)
-    evaluate.run(Evaluate(corpus=corpus))
+    evaluate.run(EvaluateSettings(corpus=corpus))
     metrics = read_json(corpus / "evaluation/metrics.json")
     assert {row["system"] for row in metrics["runs"]} == {"filter", "masked"}
     for row in metrics["runs"]:
@@ -104,7 +104,7 @@ def test_options_of_another_task_are_refused(corpus: Path) -> None:
         train.run(settings(corpus, mode="baseline", augment="substitute"))
     train.run(settings(corpus, mode="baseline"))
     with pytest.raises(SettingsError, match="a corpus of marking: parsers find coordination alone"):
-        evaluate.run(Evaluate(corpus=corpus, parser=["corpus"]))
+        evaluate.run(EvaluateSettings(corpus=corpus, parser=["corpus"]))
 
 
 def test_resuming_is_the_same_run(corpus: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Acceptance, Agreement, BestShare, Delta
 from pipeline.train.algorithm1 import (
@@ -27,7 +27,7 @@ from pipeline.train.stream import LabelledStream
 WORDS = ("a", "and", "b")
 
 
-def drawn(index: int) -> Drawn[Example]:
+def drawn(index: int) -> Drawn[CoordinationExample]:
     label = "NP" if index % 3 else "VP"
     return tiny.drawn_of(f"c{index}", label, (*WORDS, str(index)), 1, Span(0, 3), 1)
 
@@ -35,19 +35,20 @@ def drawn(index: int) -> Drawn[Example]:
 class FakeU:
     """U whose draw number n is candidate cn."""
 
-    def sample(self, index: int) -> Drawn[Example]:
+    def sample(self, index: int) -> Drawn[CoordinationExample]:
         return drawn(index)
 
-    def together(self, index: int) -> list[Drawn[Example]]:
+    def together(self, index: int) -> list[Drawn[CoordinationExample]]:
         return [self.sample(index)]
 
 
 class FakeL:
     """L whose example at position n carries n."""
 
-    def sample(self, position: int, count: int) -> list[Example]:
+    def sample(self, position: int, count: int) -> list[CoordinationExample]:
         return [
-            Example(("l", str(n)), (1,), (Span(0, 3),)) for n in range(position, position + count)
+            CoordinationExample(("l", str(n)), (1,), (Span(0, 3),))
+            for n in range(position, position + count)
         ]
 
 
@@ -80,7 +81,10 @@ class FakeM:
         ]
 
     def update(
-        self, B: Sequence[Example], sampled: Sequence[Example], trials: Sequence[Trial]
+        self,
+        B: Sequence[CoordinationExample],
+        sampled: Sequence[CoordinationExample],
+        trials: Sequence[Trial],
     ) -> None:
         batch = [*B, *sampled]
         self.batches.append([example.words[0][0] + example.words[-1] for example in batch])
@@ -219,7 +223,7 @@ def test_baseline_takes_all_from_l() -> None:
 
 def test_labelled_epochs_cover_l_once_each() -> None:
     """Each epoch is a permutation of L, in an order of its own, and a function of the position."""
-    examples = [Example((str(n),), (), ()) for n in range(10)]
+    examples = [CoordinationExample((str(n),), (), ()) for n in range(10)]
     order = [e.words[0] for e in LabelledStream(examples, 5).sample(0, 30)]
     epochs = [order[:10], order[10:20], order[20:]]
     assert all(sorted(epoch) == sorted(epochs[0]) for epoch in epochs)
@@ -252,7 +256,7 @@ def test_agreement_asks_for_the_best_boundary_and_not_for_its_score() -> None:
 class Natural(FakeU):
     """U whose every draw holds two structures of the same words."""
 
-    def together(self, index: int) -> list[Drawn[Example]]:
+    def together(self, index: int) -> list[Drawn[CoordinationExample]]:
         words = ("a", "and", "b", "or", "c", str(index))
         spans = ((1, Span(0, 3)), (3, Span(2, 5)))
         return [

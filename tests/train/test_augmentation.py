@@ -24,13 +24,13 @@ from pipeline.core.types import COORDINATORS, Coordination, Sentence, Span
 from pipeline.infill.base import Fill
 from pipeline.tasks.augmentation import Material
 from pipeline.tasks.coordination import substitutions
-from pipeline.tasks.coordination.examples import Example, protected
+from pipeline.tasks.coordination.examples import CoordinationExample, protected
 from pipeline.tasks.coordination.substitutions import Change, substituted, without
 from pipeline.text.coarse_tags import COARSE, classes_of, coarse
 from pipeline.train import stage as train
 from pipeline.train.augmentation.kinds import SETTINGS, kinds_of
 from pipeline.train.learner import Learner
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import LabelledStream, TwinnedStream
 
 MODES = ["multi-argmax", "multi-sample", "single-argmax", "single-sample"]
@@ -84,7 +84,7 @@ def test_sets_of_classes_have_names(name: str, classes: set[str] | None) -> None
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     """With what there is."""
     with pytest.raises(SettingsError, match=r"train\.mask_tags = .*say all, all-VERB, NOUN or"):
-        Train.build({"corpus": tmp_path, "mode": "baseline", "mask_tags": name}, None)
+        TrainSettings.build({"corpus": tmp_path, "mode": "baseline", "mask_tags": name}, None)
 
 
 def test_what_links_conjuncts_is_protected() -> None:
@@ -105,7 +105,7 @@ def test_what_links_conjuncts_is_protected() -> None:
     assert protected(untagged) == {0, 2, 4, 5, 6, 7, 9, 14}
 
 
-def changed(material: Material, twins: list[Example]) -> list[set[int]]:
+def changed(material: Material, twins: list[CoordinationExample]) -> list[set[int]]:
     """The words of each example that differ in its twin of as many words."""
     return [
         {i for i, (a, b) in enumerate(zip(each.example.words, twin.words, strict=True)) if a != b}
@@ -235,7 +235,7 @@ def test_multi_hides_all_words_and_single_one(corpus: Path, labelled: list[Sente
 def test_boundaries_move_with_a_substituted_span() -> None:
     """Longer and shorter ones, in a structure within a structure and behind it."""
     words = ("x", "a", "b", "and", "c", "or", "d", "y", "e", "and", "f")
-    example = Example(words, (3, 5, 9), (Span(1, 5), Span(1, 7), Span(8, 11)))
+    example = CoordinationExample(words, (3, 5, 9), (Span(1, 5), Span(1, 7), Span(8, 11)))
     made = substituted(example, [Change(Span(1, 3), ("A",)), Change(Span(8, 9), ("E", "E", "E"))])
     assert made.words == ("x", "A", "and", "c", "or", "d", "y", "E", "E", "E", "and", "f")
     assert made.coordinators == (2, 4, 10)

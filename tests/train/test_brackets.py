@@ -16,12 +16,12 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, Span
 from pipeline.tasks.coordination.brackets import BracketHead, BracketTask, brackets_of
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.data import fresh_model, read_data
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 WORDS = ("the", "man", "and", "the", "old", "dog", "saw")
 TREE = "(S (NP (NP (D the) (N man)) (CC and) (NP (D the) (A old) (N dog))) (VP (V saw)))"
@@ -97,24 +97,24 @@ def test_both_halves_count_alike() -> None:
     assert float(head.second.bias.grad) == pytest.approx(0, abs=1e-6)
 
 
-def task_of(predictor: Predictor, *sentences: Sentence) -> BracketTask:
+def task_of(predictor: CoordinationPredictor, *sentences: Sentence) -> BracketTask:
     return BracketTask.of(predictor, 0, sentences)
 
 
 def test_candidates_and_twins_teach_no_brackets(tiny_bert: Path) -> None:
     """Even with the words of a sentence of L; nor does a sentence of L that has no tree."""
-    predictor = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
+    predictor = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
     bare = of_tree(None, ("man", "and", "dog"))
     task = task_of(predictor, of_tree(), bare)
-    own = Example(WORDS, (2,), (Span(0, 6),))
-    twin = Example(WORDS, (2,), (Span(0, 6),), twin=True)
-    other = Example(bare.words, (1,), (Span(0, 3),))
+    own = CoordinationExample(WORDS, (2,), (Span(0, 6),))
+    twin = CoordinationExample(WORDS, (2,), (Span(0, 6),), twin=True)
+    other = CoordinationExample(bare.words, (1,), (Span(0, 3),))
     assert task.beside([own, own], [own, twin, other]) == [None, None, GOLD, None, None]
 
 
 def test_a_fresh_head_disturbs_no_other_draw(tiny_bert: Path) -> None:
     """It is drawn from its own seed: the same whatever was drawn before, and what comes after is as ever."""
-    predictor = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
+    predictor = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
     torch.manual_seed(5)
     wanted = torch.rand(3)
     torch.manual_seed(5)
@@ -136,12 +136,12 @@ def schedule(**given: Any) -> Schedule:
 def test_lambda_times_the_mean_over_sentences_is_added(tiny_bert: Path) -> None:
     """The coordinations' part is what it is without, dropout and all; a batch without trees has no other."""
     batch = [
-        Example(WORDS, (2,), (Span(0, 6),)),
-        Example(("man", "and", "dog"), (1,), (Span(0, 3),)),
+        CoordinationExample(WORDS, (2,), (Span(0, 6),)),
+        CoordinationExample(("man", "and", "dog"), (1,), (Span(0, 3),)),
     ]
 
     def first(factor: float | None, brackets: list[Any] | None) -> float:
-        predictor = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
+        predictor = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
         pair = task_of(predictor).bracketed if factor else None
         numbers = schedule(brackets=factor)
         return Optimizer(predictor, numbers, 0, bracketed=pair).update(batch, 0, None, brackets)
@@ -160,9 +160,9 @@ def test_lambda_times_the_mean_over_sentences_is_added(tiny_bert: Path) -> None:
 def test_the_head_learns(tiny_bert: Path) -> None:
     """A hundred updates tell the spans of a sentence apart: by what the encoder has learned."""
     sizes = {"mlp_hidden": 64, "dropout": 0.0, "encoder_dropout": 0.0}
-    predictor = Predictor.create(str(tiny_bert), seed=0, **sizes).eval()  # type: ignore[arg-type]
+    predictor = CoordinationPredictor.create(str(tiny_bert), seed=0, **sizes).eval()  # type: ignore[arg-type]
     task = task_of(predictor, of_tree())
-    batch = [Example(WORDS, (2,), (Span(0, 6),))]
+    batch = [CoordinationExample(WORDS, (2,), (Span(0, 6),))]
 
     @torch.no_grad()
     def loss() -> float:
@@ -193,7 +193,9 @@ def test_a_run_with_brackets(
     )
     plain, run = (read_json(tmp_path / name / "run.json")["settings"] for name in ("plain", "run"))
     assert run == plain | {"brackets": 1.0}
-    one, other = (Predictor.load(tmp_path / name / "predictor") for name in ("plain", "run"))
+    one, other = (
+        CoordinationPredictor.load(tmp_path / name / "predictor") for name in ("plain", "run")
+    )
     assert one.state_dict().keys() == other.state_dict().keys()
     assert not torch.equal(one.scorer.first.weight, other.scorer.first.weight)
     losses = [history(tmp_path / name)[0]["loss"] for name in ("plain", "run")]
@@ -246,7 +248,7 @@ def test_some_trees(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_frozen_encoder_cannot_be_taught() -> None:
     """Refused before anything is read."""
     with pytest.raises(ValueError, match="which --encoder-rate 0 freezes"):
-        Train(corpus=Path("x"), mode="baseline", brackets=1.0, encoder_rate=0)
+        TrainSettings(corpus=Path("x"), mode="baseline", brackets=1.0, encoder_rate=0)
 
 
 def test_unset_it_leaves_no_trace(corpus: Path, tmp_path: Path) -> None:

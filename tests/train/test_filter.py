@@ -6,19 +6,21 @@ from pathlib import Path
 import torch
 
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train.optimizer import Optimizer, Schedule
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
 
-def example(number: int) -> Example:
+def example(number: int) -> CoordinationExample:
     """A random sentence with "and" at its third word and a random structure around it."""
     draw = random.Random(number)
     words = draw.choices(VOCABULARY, k=draw.randint(5, 9))
     words[2] = "and"
-    return Example(tuple(words), (2,), (Span(draw.randint(0, 1), draw.randint(4, len(words))),))
+    return CoordinationExample(
+        tuple(words), (2,), (Span(draw.randint(0, 1), draw.randint(4, len(words))),)
+    )
 
 
 EXAMPLES = [example(number) for number in range(12)]
@@ -34,11 +36,11 @@ def schedule(**given: float) -> Schedule:
     return Schedule(**usual | given)  # type: ignore[arg-type]
 
 
-def create(tiny_bert: Path, seed: int = 0) -> Predictor:
-    return Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=seed).eval()
+def create(tiny_bert: Path, seed: int = 0) -> CoordinationPredictor:
+    return CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=seed).eval()
 
 
-def train(predictor: Predictor, numbers: Schedule, updates: int = 4) -> Optimizer:
+def train(predictor: CoordinationPredictor, numbers: Schedule, updates: int = 4) -> Optimizer:
     optimizer = Optimizer(predictor, numbers, numbers.seed)
     for step in range(updates):
         optimizer.update(EXAMPLES, step)

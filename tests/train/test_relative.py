@@ -10,10 +10,10 @@ from tiny import build, scored, settings
 
 from pipeline.core.documents import read_json
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.acceptance import Relative, rule_of
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 
@@ -23,8 +23,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("data") / "tiny")
 
 
-def create(tiny_bert: Path, seed: int) -> Predictor:
-    return Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=seed).eval()
+def create(tiny_bert: Path, seed: int) -> CoordinationPredictor:
+    return CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=seed).eval()
 
 
 def asked(count: int = 20) -> tuple[list[tuple[str, ...]], list[int], list[Span]]:
@@ -84,7 +84,7 @@ def test_the_rule(score: float, share: float, accepted: bool) -> None:
 
 def test_the_rule_is_made_from_its_setting(tmp_path: Path) -> None:
     """A thousandth, unless it is said otherwise."""
-    given = Train(corpus=tmp_path, candidates="c", accept="relative")
+    given = TrainSettings(corpus=tmp_path, candidates="c", accept="relative")
     assert rule_of("relative", given) == Relative(0.001)
 
 
@@ -109,4 +109,4 @@ def test_a_run_by_shares_of_the_best(corpus: Path, tmp_path: Path) -> None:
 def test_self_training_has_nothing_to_ask(accept: str) -> None:
     """There the boundary is the best by definition."""
     with pytest.raises(ValueError, match=f"accept {accept} asks nothing"):
-        Train(corpus="x", candidates="c", mode="self-train", accept=accept)  # type: ignore[arg-type]
+        TrainSettings(corpus="x", candidates="c", mode="self-train", accept=accept)  # type: ignore[arg-type]

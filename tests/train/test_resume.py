@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.fingerprint import Fingerprint
 from pipeline.executor.checkpoints import Checkpoints
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner
 
@@ -376,7 +376,7 @@ def test_bf16_computes_in_bf16_and_keeps_float32_weights(corpus: Path, tmp_path:
     assert losses[0] != losses[1]
     assert losses[1][0] == pytest.approx(losses[0][0], rel=0.05)
     assert losses[1][-1] < losses[1][0] / 2
-    weights = Predictor.load(tmp_path / "bf16" / "predictor").state_dict().values()
+    weights = CoordinationPredictor.load(tmp_path / "bf16" / "predictor").state_dict().values()
     assert {w.dtype for w in weights if w.is_floating_point()} == {torch.float32}
 
 

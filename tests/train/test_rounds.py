@@ -10,8 +10,8 @@ import pytest
 import tiny
 
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.protocol import Drawn
 from pipeline.train.acceptance import Delta
 from pipeline.train.algorithm1 import Constants, Verdict, inspect
@@ -23,10 +23,12 @@ class World:
     """A random predictor as M, and random candidates of 5 to 30 words as U."""
 
     def __init__(self, encoder: Path) -> None:
-        self.model = Predictor.create(str(encoder), mlp_hidden=8, dropout=0.5, seed=1).eval()
+        self.model = CoordinationPredictor.create(
+            str(encoder), mlp_hidden=8, dropout=0.5, seed=1
+        ).eval()
         self.rounds: list[int] = []
 
-    def sample(self, index: int) -> Drawn[Example]:
+    def sample(self, index: int) -> Drawn[CoordinationExample]:
         random = Random(index)
         words = random.choices(WORDS, k=random.randint(5, 30))
         k = random.randrange(1, len(words) - 1)
@@ -34,10 +36,10 @@ class World:
         words[k] = "and"
         return tiny.drawn_of(f"c{index}", "NP", tuple(words), k, extent, extent.end - k - 1)
 
-    def together(self, index: int) -> list[Drawn[Example]]:
+    def together(self, index: int) -> list[Drawn[CoordinationExample]]:
         return [self.sample(index)]
 
-    def calc_score(self, candidates: Sequence[Drawn[Example]]) -> list[Verdict]:
+    def calc_score(self, candidates: Sequence[Drawn[CoordinationExample]]) -> list[Verdict]:
         self.rounds.append(len(candidates))
         found = self.model.opinions([c.example for c in candidates])
         assert None not in found
@@ -79,7 +81,7 @@ def test_rounds_of_a_model_are_the_printed_loop(tiny_bert: Path, seed: int) -> N
 def test_the_best_boundary_is_the_predicted_one(tiny_bert: Path) -> None:
     """Of a candidate: M's own argmax; the probability is as before."""
     model = World(tiny_bert).model
-    other = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
+    other = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=2).eval()
     drawn = [World(tiny_bert).sample(index) for index in range(12)]
     words = [d.example.words for d in drawn]
     ks = [d.example.coordinators[0] for d in drawn]

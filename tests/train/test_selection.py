@@ -17,13 +17,13 @@ from pipeline.core.parquet import write_rows
 from pipeline.core.runs import read_runs
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Sentence, Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.selection import SELECTIONS, Selection
-from pipeline.train.settings import Train
+from pipeline.train.selection import SELECTIONS, WeightSelection
+from pipeline.train.settings import TrainSettings
 from pipeline.train.validation import Validation, validate
 
 
@@ -41,7 +41,9 @@ class Weight(nn.Module):
         self.register_buffer("count", torch.zeros(1, dtype=torch.int64))
 
 
-def told(rule: Selection, looks: Sequence[tuple[float, float]], every: int = 10) -> list[bool]:
+def told(
+    rule: WeightSelection, looks: Sequence[tuple[float, float]], every: int = 10
+) -> list[bool]:
     """Show a rule (accuracy, loss) of a model whose weight is the step; whether it stalled each time."""
     stalled, model = [], Weight()
     for number, (accuracy, loss) in enumerate(looks, 1):
@@ -123,7 +125,7 @@ def test_a_rule_goes_on_from_its_state(name: str, cut: int) -> None:
 
 def test_every_rule_can_be_chosen() -> None:
     """The choices of --select are the rules there are."""
-    field = Train.model_fields["select"]
+    field = TrainSettings.model_fields["select"]
     assert set(field.annotation.__args__) == set(SELECTIONS)  # type: ignore[union-attr]
 
 
@@ -151,7 +153,7 @@ def test_the_predictor_saved_is_the_one_told_of(
     monkeypatch.setattr(Learner, "update", noting)
     train.run(settings(corpus, out=out, select=name))
     card, entries = read_json(out / "run.json"), history(out)
-    predictor = Predictor.load(out / "predictor")
+    predictor = CoordinationPredictor.load(out / "predictor")
     _, measured = tiny.learned_of([sentence(n) for n in range(40, 64)], predictor)
     found = validate(predictor, measured)
     assert found.accuracy == card["best_validation_accuracy"]
@@ -172,7 +174,9 @@ def test_the_predictor_saved_is_the_one_told_of(
 
 def test_loss_and_accuracy_are_of_one_pass(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are what predict and probability say; what cannot be scored is wrong and has no loss."""
-    predictor = Predictor.create(str(corpus / "models/bert"), mlp_hidden=8, dropout=0.5, seed=0)
+    predictor = CoordinationPredictor.create(
+        str(corpus / "models/bert"), mlp_hidden=8, dropout=0.5, seed=0
+    )
     _, measured = tiny.learned_of([sentence(n) for n in range(12)], predictor)
     words, ks = [e.words for e in measured], [e.coordinators[0] for e in measured]
     gold = [e.extents[0] for e in measured]
@@ -192,8 +196,8 @@ def test_loss_and_accuracy_are_of_one_pass(corpus: Path, monkeypatch: pytest.Mon
     found = validate(predictor, measured)
     assert len(passes) == 2 * once
     assert found == Validation(right / 12, pytest.approx(loss, abs=1e-5))  # type: ignore[arg-type]
-    long = Example(("we", "and", *["fish"] * 40), (1,), (Span(0, 3),))
-    beyond = Example(measured[0].words, (ks[0],), (Span(ks[0] + 1, ks[0] + 2),))
+    long = CoordinationExample(("we", "and", *["fish"] * 40), (1,), (Span(0, 3),))
+    beyond = CoordinationExample(measured[0].words, (ks[0],), (Span(ks[0] + 1, ks[0] + 2),))
     more = validate(predictor, [*measured, long, beyond])
     assert more.accuracy == right / 14
     assert more.loss == pytest.approx(found.loss)

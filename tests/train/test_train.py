@@ -22,14 +22,14 @@ from pipeline.core.schema import (
     sentence_row,
 )
 from pipeline.core.types import Sentence
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import algorithm1
 from pipeline.train import stage as train
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import CandidateStream
 from pipeline.train.validation import Validation
 from pipeline.trying.predict import command as predict
-from pipeline.trying.predict.settings import Predict
+from pipeline.trying.predict.settings import PredictSettings
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_early_stopping(
     given = iter(accuracies)
     weights = []
 
-    def told(predictor: Predictor, *_: object) -> Validation:
+    def told(predictor: CoordinationPredictor, *_: object) -> Validation:
         weights.append(predictor.scorer.first.weight.detach().clone())
         return Validation(next(given), 1.0)
 
@@ -179,7 +179,7 @@ def test_early_stopping(
     )  # fmt: skip
     run = read_json(tmp_path / "run.json")
     assert (run["best_step"], run["steps"]) == expected
-    saved = Predictor.load(tmp_path / "predictor").scorer.first.weight
+    saved = CoordinationPredictor.load(tmp_path / "predictor").scorer.first.weight
     assert torch.equal(saved, weights[run["best_step"] - 1])
 
 
@@ -226,7 +226,7 @@ def test_empty_batches_change_nothing(
 
 def one_by_one(
     U: CandidateStream,
-    M: algorithm1.Model,
+    M: algorithm1.TrainableModel,
     constants: algorithm1.Constants,
     rule: algorithm1.Acceptance,
     first: int,
@@ -324,7 +324,7 @@ def test_options_together_give_equal_runs(corpus: Path, tmp_path: Path) -> None:
 def test_options_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
     """Each is one line that names the setting, its value and the rule."""
     with pytest.raises(SettingsError) as caught:
-        Train.build({"corpus": "data/x", "candidates": "c", **given}, None)
+        TrainSettings.build({"corpus": "data/x", "candidates": "c", **given}, None)
     assert str(caught.value).startswith(message)
 
 
@@ -459,7 +459,7 @@ def test_predict_prints_brackets(
         "we saw cats and dogs near it\n\nAnd we saw fish.\n" + "here and " * 30 + "here\n"
     )
     capsys.readouterr()
-    predict.run(Predict(predictor=runs("baseline") / "predictor", text=text))
+    predict.run(PredictSettings(predictor=runs("baseline") / "predictor", text=text))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 1
     sentence_, word, probability = lines[0].split("\t")
@@ -476,6 +476,10 @@ def test_predict_names_bad_text(runs: Callable[[str], Path], tmp_path: Path) -> 
     ):  # fmt: skip
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=message):
-            predict.run(Predict(predictor=runs("baseline") / "predictor", text=tmp_path / name))
+            predict.run(
+                PredictSettings(predictor=runs("baseline") / "predictor", text=tmp_path / name)
+            )
     with pytest.raises(InputError, match="no such file"):
-        predict.run(Predict(predictor=runs("baseline") / "predictor", text=tmp_path / "none"))
+        predict.run(
+            PredictSettings(predictor=runs("baseline") / "predictor", text=tmp_path / "none")
+        )

@@ -14,31 +14,37 @@ from pipeline.core.errors import SettingsError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import CANDIDATES, candidate_row
 from pipeline.core.types import Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.weighting import loss_shares
 
 
-def example(number: int, structures: int = 1) -> Example:
+def example(number: int, structures: int = 1) -> CoordinationExample:
     """A sentence with as many structures, all around one coordinator."""
     words = ("the", "old", "and", "small", "dog", "saw", "lamp", "girl")[: 6 + number % 3]
-    return Example((*words, f"{number}"), (2,) * structures, (Span(0, 5), Span(1, 4))[:structures])
+    return CoordinationExample(
+        (*words, f"{number}"), (2,) * structures, (Span(0, 5), Span(1, 4))[:structures]
+    )
 
 
 GENERATED = [example(0), example(1)]
 LABELLED = [example(2, 2), example(3), example(4, 2)]
 
 
-def model(tiny_bert: Path) -> Predictor:
+def model(tiny_bert: Path) -> CoordinationPredictor:
     """A predictor without dropout, so that a loss can be computed twice."""
-    made = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=0, encoder_dropout=0.0)
+    made = CoordinationPredictor.create(
+        str(tiny_bert), mlp_hidden=8, dropout=0.0, seed=0, encoder_dropout=0.0
+    )
     return made.eval()
 
 
-def losses(predictor: Predictor, examples: Sequence[Example]) -> list[list[float]]:
+def losses(
+    predictor: CoordinationPredictor, examples: Sequence[CoordinationExample]
+) -> list[list[float]]:
     """-log p of each structure of each example, one sentence at a time."""
     found = []
     for e in examples:
@@ -90,7 +96,7 @@ def shares_of(
 
     def noting(
         self: Optimizer,
-        batch: Sequence[Example],
+        batch: Sequence[CoordinationExample],
         step: int,
         shares: Any = None,
         brackets: Any = None,
@@ -173,5 +179,5 @@ def test_it_is_recorded_beside_the_paper(corpus: Path, tmp_path: Path) -> None:
 def test_values_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
     """Each is one line that names the setting, its value and the rule."""
     with pytest.raises(SettingsError) as caught:
-        Train.build({"corpus": "data/x", "candidates": "c", **given}, None)
+        TrainSettings.build({"corpus": "data/x", "candidates": "c", **given}, None)
     assert str(caught.value).startswith(message)

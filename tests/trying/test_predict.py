@@ -26,13 +26,13 @@ from pipeline.core.types import Coordination, Span
 from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import Given, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
 from pipeline.trying.predict.answers import Found, answers, n_best
 from pipeline.trying.predict.sentences import format_of, read_sentences
-from pipeline.trying.predict.settings import Predict
+from pipeline.trying.predict.settings import PredictSettings
 
 WORDS = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
 CONLLU = """\
@@ -67,14 +67,14 @@ TREES = """\
 def folder(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random predictor's folder."""
     folder = tmp_path_factory.mktemp("predict") / "predictor"
-    Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).save(folder)
+    CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).save(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def model(folder: Path) -> Predictor:
+def model(folder: Path) -> CoordinationPredictor:
     """The same, loaded."""
-    return Predictor.load(folder)
+    return CoordinationPredictor.load(folder)
 
 
 Ask = Callable[..., list[str]]
@@ -88,7 +88,7 @@ def ask(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         capsys.readouterr()
-        predict.run(Predict(**{"predictor": folder, "text": path} | given))
+        predict.run(PredictSettings(**{"predictor": folder, "text": path} | given))
         return capsys.readouterr().out.splitlines()
 
     return lines
@@ -171,7 +171,7 @@ def test_format_is_found(tmp_path: Path, name: str, content: str, form: str) -> 
         assert [line for _, line in lines] == content.splitlines()
 
 
-def test_n_best_are_the_most_probable_pairs(model: Predictor) -> None:
+def test_n_best_are_the_most_probable_pairs(model: CoordinationPredictor) -> None:
     """Descending, the first is the prediction, and all k·(n - k - 1) pairs sum to one."""
     asked = [(words, k) for words in sentences(13) for k in range(1, len(words) - 1)]
     words, ks = [w for w, _ in asked], [k for _, k in asked]
@@ -191,7 +191,7 @@ def test_n_best_are_the_most_probable_pairs(model: Predictor) -> None:
 
 def test_equals_are_ordered_by_place(tiny_bert: Path) -> None:
     """A scorer that finds all pairs alike gives them by start, then end, as argmax would."""
-    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
+    model = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
     torch.nn.init.zeros_(model.scorer.second.weight)
     words = (*WORDS, *WORDS)
     ((_, scores),) = model.distributions([words], [9])
@@ -201,7 +201,7 @@ def test_equals_are_ordered_by_place(tiny_bert: Path) -> None:
     assert best[0] == model.predict([words], [9])[0]
 
 
-def test_sentences_are_read_block_by_block(model: Predictor) -> None:
+def test_sentences_are_read_block_by_block(model: CoordinationPredictor) -> None:
     """An answer comes before the next block is read; a stream without an end is no problem."""
     read = 0
 
@@ -218,7 +218,7 @@ def test_sentences_are_read_block_by_block(model: Predictor) -> None:
     assert seen == [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6), (6, 6), (7, 9)]
 
 
-def test_a_block_ends_where_sentences_are_very_long(model: Predictor) -> None:
+def test_a_block_ends_where_sentences_are_very_long(model: CoordinationPredictor) -> None:
     """A few megabytes are kept, not a thousand sentences of one megabyte each."""
     read = 0
 
@@ -248,7 +248,7 @@ def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
                 list(found)
 
 
-def test_order_is_that_of_the_input(model: Predictor) -> None:
+def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
     """Whatever the batches and blocks, each sentence has its own predictions, in its place."""
     given = [Given(words, line) for line, words in enumerate(sentences(40))]
     for block, batch_tokens in ((1000, 2048), (7, 64), (1, 1)):
@@ -266,7 +266,7 @@ def test_order_is_that_of_the_input(model: Predictor) -> None:
                 assert entry.best[0].probability == pytest.approx(one.probability, abs=1e-5)
 
 
-def test_batches_keep_to_their_budget(model: Predictor) -> None:
+def test_batches_keep_to_their_budget(model: CoordinationPredictor) -> None:
     """Padded size stays within it, but for a sentence longer than it; neighbours in length meet."""
     given = list(dict.fromkeys(sentences(13)))
     found = list(model.encoding.batches([*given, ("zygote",) * 200], 60))
@@ -316,7 +316,7 @@ def test_summary_counts_all(
     """Sentences, coordinators, and what was skipped for which reason, on standard error."""
     text = "a man and a dog\n\nAnd a dog or\na girl\n" + "zygote and " * 60 + "dog\n"
     (tmp_path / "f").write_text(text)
-    predict.run(Predict(predictor=folder, text=tmp_path / "f"))
+    predict.run(PredictSettings(predictor=folder, text=tmp_path / "f"))
     told = capsys.readouterr()
     assert len(told.out.splitlines()) == 1 + 2 + 1 + 1
     last = told.err.splitlines()[-1]
@@ -328,7 +328,7 @@ def test_summary_counts_all(
 
 
 def test_a_sentence_of_many_coordinators_is_one_refusal(
-    model: Predictor, monkeypatch: pytest.MonkeyPatch
+    model: CoordinationPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is made for each of them, not even subwords, and the sentence is shown once."""
     monkeypatch.setattr(
@@ -379,7 +379,7 @@ def test_a_closed_pipe_ends_it_quietly(
     with os.fdopen(writer, "w") as closed:
         monkeypatch.setattr(sys, "stdout", closed)
         with pytest.raises(SystemExit) as ended:
-            predict.run(Predict(predictor=folder, text=tmp_path / "f"))
+            predict.run(PredictSettings(predictor=folder, text=tmp_path / "f"))
         closed.write("what is left is swallowed")
     assert ended.value.code == 141
     assert "[predict] read" not in capsys.readouterr().err
@@ -443,7 +443,7 @@ def test_bad_calls_are_one_line(ask: Ask, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConjoinError, match=r"'conjoin-predictor' version 2, not .* version 1"):
         ask("a dog and a cat", predictor=tmp_path)
     with pytest.raises(ConjoinError, match="a coordinator is one word, was 'as well as'"):
-        Predict.build({"predictor": "p", "text": "t", "coordinators": ["as well as"]}, None)
+        PredictSettings.build({"predictor": "p", "text": "t", "coordinators": ["as well as"]}, None)
 
 
 @pytest.fixture
@@ -540,7 +540,7 @@ def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
 
 
 def test_a_boundary_that_is_no_pair_of_the_predictors_stands(
-    model: Predictor, monkeypatch: pytest.MonkeyPatch
+    model: CoordinationPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in ``Said.takes_structure``: it cannot object to what it has no probability of."""
     words = tuple("the man , girl and dog saw".split())  # noqa: SIM905

@@ -11,13 +11,16 @@ from pipeline.core.types import Sentence, Span
 from pipeline.text.constituents import constituent_spans
 from pipeline.text.trees import parse_tree
 from pipeline.world import generate_sentences
-from pipeline.world.oracle import Judgement, Oracle, Verdict
+from pipeline.world.oracle import Judgement, Oracle, OracleVerdict
 
 SOURCE = Path(__file__).resolve().parents[2] / "data" / "raw" / "world"
-RIGHT, ODD = Verdict(Judgement.RIGHT, sensible=True), Verdict(Judgement.RIGHT, sensible=False)
-OTHER = Verdict(Judgement.OTHER, sensible=True)
-ODD_OTHER = Verdict(Judgement.OTHER, sensible=False)
-WRONG = Verdict(Judgement.UNGRAMMATICAL, sensible=False)
+RIGHT, ODD = (
+    OracleVerdict(Judgement.RIGHT, sensible=True),
+    OracleVerdict(Judgement.RIGHT, sensible=False),
+)
+OTHER = OracleVerdict(Judgement.OTHER, sensible=True)
+ODD_OTHER = OracleVerdict(Judgement.OTHER, sensible=False)
+WRONG = OracleVerdict(Judgement.UNGRAMMATICAL, sensible=False)
 
 JUDGED = [
     # noun phrases: whole, before a modifier, with pronouns and names, in lists, by class and number
@@ -129,7 +132,7 @@ def parse(text: str) -> tuple[list[str], int, list[Span]]:
 
 
 @pytest.mark.parametrize(("expected", "text"), JUDGED)
-def test_agrees_with_a_person(oracle: Oracle, expected: Verdict, text: str) -> None:
+def test_agrees_with_a_person(oracle: Oracle, expected: OracleVerdict, text: str) -> None:
     """The verdict on a hand-judged coordination."""
     assert oracle.judge(*parse(text)) == expected
 

@@ -14,9 +14,9 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.tally import Tally
 from pipeline.corpus.layout import apart
 from pipeline.corpus.writing import vacant
-from pipeline.ellipsis.agree.drawing import Drawn, Shape, draw
-from pipeline.ellipsis.agree.settings import Agree
-from pipeline.ellipsis.dependencies import DependencyTree, Word, read_trees
+from pipeline.ellipsis.agree.drawing import DrawnSentences, Shape, draw
+from pipeline.ellipsis.agree.settings import AgreeSettings
+from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.gap.treebank import treebank_files
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance
@@ -33,7 +33,7 @@ NOT_DRAWN = "not drawn"
 _Forms = tuple[str, ...]
 
 
-def run(settings: Agree) -> None:
+def run(settings: AgreeSettings) -> None:
     """Write the sentences with equal trees, all of them or a draw, and count the others.
 
     Raises:
@@ -87,7 +87,7 @@ def _read(path: Path, allowance: Allowance) -> Iterator[DependencyTree]:
 
 
 def _agreed(
-    settings: Agree, held_out: set[_Forms], tally: Tally, allowance: Allowance
+    settings: AgreeSettings, held_out: set[_Forms], tally: Tally, allowance: Allowance
 ) -> Iterator[DependencyTree]:
     """Yield the sentences that are equal in both files, each once."""
     said: set[_Forms] = set()
@@ -110,7 +110,7 @@ def _agreed(
 
 
 def _pairs(
-    settings: Agree, allowance: Allowance
+    settings: AgreeSettings, allowance: Allowance
 ) -> Iterator[tuple[DependencyTree, DependencyTree]]:
     """The sentences of both files, which must be the same ones in the same order.
 
@@ -153,7 +153,7 @@ def _tags(tree: DependencyTree, wanted: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _differ(one: Word, other: Word) -> bool:
+def _differ(one: TreebankWord, other: TreebankWord) -> bool:
     return (one.head, one.deprel) != (other.head, other.deprel)
 
 
@@ -165,7 +165,7 @@ def _wanted(size: str | None, sentences: int) -> int:
     return max(1, sentences * share.numerator // share.denominator)
 
 
-def _show(drawn: Drawn) -> None:
+def _show(drawn: DrawnSentences) -> None:
     told = drawn.told
     say(f"drawn ({told['sample']}): {told['sentences']:,} sentences of {told['words']:,} words")
     if told["sample"] == "identical" and told["sentences"] < told["wanted"]:
@@ -177,7 +177,9 @@ def _show(drawn: Drawn) -> None:
     )
 
 
-def _write(settings: Agree, kept: list[DependencyTree], tally: Tally, drawn: Drawn | None) -> None:
+def _write(
+    settings: AgreeSettings, kept: list[DependencyTree], tally: Tally, drawn: DrawnSentences | None
+) -> None:
     with atomic_folder(settings.out) as folder:
         lines = chain.from_iterable([*tree.rows, ""] for tree in kept)
         write_text(folder / TREES_FILE, "".join(f"{line}\n" for line in lines))

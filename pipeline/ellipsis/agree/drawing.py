@@ -41,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnSentences:
     """What was drawn.
 
     Attributes:
@@ -61,7 +61,7 @@ def draw(
     wanted: int,
     sample: str,
     seed: int,
-) -> Drawn:
+) -> DrawnSentences:
     """Draw sentences.
 
     Args:
@@ -103,4 +103,4 @@ def draw(
         "edges": {"words": edges[0], "complexity": edges[1]},
         "distance": {when: round(value, 6) for when, value in far.items()},
     }
-    return Drawn(taken, told)
+    return DrawnSentences(taken, told)

@@ -12,7 +12,7 @@ from pipeline.core.settings import (
 from pipeline.text.unpacking import Size
 
 
-class Agree(Settings):
+class AgreeSettings(Settings):
     """Keep sentences whose trees two parsers agree on, drawn like a treebank."""
 
     stage: ClassVar[str] = "agree"

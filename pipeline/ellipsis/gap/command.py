@@ -21,9 +21,14 @@ from pipeline.corpus.licences import UNKNOWN
 from pipeline.corpus.writing import vacant
 from pipeline.ellipsis.dependencies import DependencyTree, read_trees
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
-from pipeline.ellipsis.gap.rules import Gap, Refused, find_gaps
-from pipeline.ellipsis.gap.settings import Gap as GapSettings
-from pipeline.ellipsis.gap.treebank import Origin, origin_of, require_universal, treebank_files
+from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
+from pipeline.ellipsis.gap.settings import GapSettings
+from pipeline.ellipsis.gap.treebank import (
+    SentenceOrigin,
+    origin_of,
+    require_universal,
+    treebank_files,
+)
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance
 
@@ -134,12 +139,12 @@ _ENDING = re.compile(r"\.conllu(\.gz|\.xz)?$", re.IGNORECASE)
 
 
 def _add(
-    made: _Made, tree: DependencyTree, source_id: str, settings: GapSettings, origin: Origin
+    made: _Made, tree: DependencyTree, source_id: str, settings: GapSettings, origin: SentenceOrigin
 ) -> None:
     """Make what can be made of a sentence: one of each verb that may be left out."""
     for found in find_gaps(tree, settings.kinds):
         reason = found.reason if isinstance(found, Refused) else _refusal(found, settings)
-        if not reason and isinstance(found, Gap):
+        if not reason and isinstance(found, GappedVerb):
             try:
                 shorter = left_out(tree, found)
                 if shorter.text not in made.texts:
@@ -157,7 +162,7 @@ def _add(
         )  # fmt: skip
 
 
-def _refusal(gap: Gap, settings: GapSettings) -> str:
+def _refusal(gap: GappedVerb, settings: GapSettings) -> str:
     """Why a gap is not one of those that are asked for; empty if it is."""
     for wanted, there, reason in (
         (settings.tier is not None, gap.tier == settings.tier, "another tier than asked for"),
@@ -170,7 +175,11 @@ def _refusal(gap: Gap, settings: GapSettings) -> str:
 
 
 def _row(
-    tree: DependencyTree, shorter: DependencyTree, gap: Gap, source_id: str, origin: Origin
+    tree: DependencyTree,
+    shorter: DependencyTree,
+    gap: GappedVerb,
+    source_id: str,
+    origin: SentenceOrigin,
 ) -> dict[str, Any]:
     new = {word.number: n for n, word in enumerate(_staying(tree, gap), 1)}
     first, verb = tree.word(gap.first).lemma, tree.word(gap.verb).lemma
@@ -195,7 +204,7 @@ def _row(
     }  # fmt: skip
 
 
-def _staying(tree: DependencyTree, gap: Gap) -> Iterator[Any]:
+def _staying(tree: DependencyTree, gap: GappedVerb) -> Iterator[Any]:
     return (word for word in tree.words if word.number not in gap.gone)
 
 
@@ -214,7 +223,7 @@ def _show(made: _Made) -> None:
         )
 
 
-def _write(settings: GapSettings, made: _Made, origin: Origin) -> None:
+def _write(settings: GapSettings, made: _Made, origin: SentenceOrigin) -> None:
     with atomic_folder(settings.out) as folder:
         write_text(folder / TREES_FILE, "".join(row["conllu"] for row in made.rows))
         write_rows(folder / ROWS_FILE, GAPPED, made.rows)
@@ -252,7 +261,7 @@ def _write(settings: GapSettings, made: _Made, origin: Origin) -> None:
         )
 
 
-def _card(settings: GapSettings, origin: Origin, texts: Sequence[str]) -> str:
+def _card(settings: GapSettings, origin: SentenceOrigin, texts: Sequence[str]) -> str:
     notice = origin.notice
     where = f" ({notice.url})" if notice.url else ""
     beside = f" Its text: {', '.join(map(code, texts))}." if texts else ""

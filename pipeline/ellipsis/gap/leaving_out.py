@@ -22,7 +22,7 @@ from pipeline.ellipsis.dependencies import (
     is_number,
     shown,
 )
-from pipeline.ellipsis.gap.rules import Gap
+from pipeline.ellipsis.gap.rules import GappedVerb
 
 ORPHAN = "orphan"
 
@@ -39,7 +39,7 @@ class Unfit(ValueError):  # noqa: N818 - it says what a sentence is, and is no f
     """A sentence that cannot be written without the verb; the reason is its text."""
 
 
-def left_out(tree: DependencyTree, gap: Gap) -> DependencyTree:
+def left_out(tree: DependencyTree, gap: GappedVerb) -> DependencyTree:
     """The sentence without a verb; its comments are those of the whole one.
 
     Raises:
@@ -98,7 +98,7 @@ class _Unit:
     goes: bool
 
 
-def _units(tree: DependencyTree, gap: Gap) -> Iterator[_Unit]:
+def _units(tree: DependencyTree, gap: GappedVerb) -> Iterator[_Unit]:
     """What is written in one, in its order.
 
     Raises:
@@ -120,7 +120,7 @@ def _units(tree: DependencyTree, gap: Gap) -> Iterator[_Unit]:
         number = last + 1
 
 
-def _without_spaces(tree: DependencyTree, gap: Gap) -> DependencyTree:
+def _without_spaces(tree: DependencyTree, gap: GappedVerb) -> DependencyTree:
     """The tree with tokens and spaces as they are without the words that go.
 
     Raises:
@@ -191,7 +191,7 @@ def _misc(misc: str, numbers: Mapping[Node, Node]) -> str:
     return "|".join(kept) or ABSENT
 
 
-def _numbers(tree: DependencyTree, gap: Gap) -> dict[Node, Node]:
+def _numbers(tree: DependencyTree, gap: GappedVerb) -> dict[Node, Node]:
     """The new number of each node that stays, and of the verb that of its copy; 0 stays 0."""
     empty: dict[int, list[Node]] = {}
     for each in tree.empty:
@@ -211,7 +211,9 @@ def _numbers(tree: DependencyTree, gap: Gap) -> dict[Node, Node]:
     return found
 
 
-def _enhanced(tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node]) -> dict[Node, str]:
+def _enhanced(
+    tree: DependencyTree, gap: GappedVerb, numbers: Mapping[Node, Node]
+) -> dict[Node, str]:
     """The DEPS of each node that stays, by its old number; empty where the sentence has none.
 
     Raises:
@@ -244,7 +246,10 @@ def _enhanced(tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node]) -> d
 
 
 def _copy(
-    tree: DependencyTree, gap: Gap, numbers: Mapping[Node, Node], enhanced: Mapping[Node, str]
+    tree: DependencyTree,
+    gap: GappedVerb,
+    numbers: Mapping[Node, Node],
+    enhanced: Mapping[Node, str],
 ) -> Empty:
     """The empty node in the verb's place: what the reader understands, the first verb."""
     first = tree.word(gap.first)

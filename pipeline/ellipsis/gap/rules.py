@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.types import NEGATIONS
-from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, Word
+from pipeline.ellipsis.dependencies import ABSENT, DependencyTree, TreebankWord
 
 SCALE = ("nsubj", "obj", "iobj", "obl", "advmod", "csubj", "xcomp", "ccomp", "advcl")
 """UD's scale of obliqueness: the first of these that is there is promoted."""
@@ -26,7 +26,7 @@ _SUBJECTS = ("nsubj", "nsubj:pass")
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class GappedVerb:
     """A verb that may be left out.
 
     Attributes:
@@ -63,7 +63,7 @@ class Refused:
     reason: str
 
 
-def find_gaps(tree: DependencyTree, kinds: Collection[str]) -> Iterator[Gap | Refused]:
+def find_gaps(tree: DependencyTree, kinds: Collection[str]) -> Iterator[GappedVerb | Refused]:
     """Tell of each verb that is a conjunct of another whether it may be left out."""
     for verb in tree.words:
         if verb.deprel != "conj" or verb.upos != "VERB":
@@ -72,7 +72,7 @@ def find_gaps(tree: DependencyTree, kinds: Collection[str]) -> Iterator[Gap | Re
             yield _Pair(tree, _understood(tree, verb), verb).outcome(kinds)
 
 
-def _understood(tree: DependencyTree, verb: Word) -> Word:
+def _understood(tree: DependencyTree, verb: TreebankWord) -> TreebankWord:
     """The conjunct before a verb, which the reader understands where it is left out."""
     earlier = [
         word for word in tree.children(verb.head)
@@ -84,14 +84,14 @@ def _understood(tree: DependencyTree, verb: Word) -> Word:
 class _Pair:
     """Two coordinated verbs."""
 
-    def __init__(self, tree: DependencyTree, first: Word, verb: Word) -> None:
+    def __init__(self, tree: DependencyTree, first: TreebankWord, verb: TreebankWord) -> None:
         self.tree, self.first, self.verb = tree, first, verb
         self.above, self.below = tree.children(first.number), tree.children(verb.number)
         self.subjects = [word for word in self.below if word.deprel in _SUBJECTS]
         self.kind: str = "gapping" if self.subjects else "reduction"
         self.staying = [word for word in self.below if word.relation in _STAYING]
 
-    def outcome(self, kinds: Collection[str]) -> Gap | Refused:
+    def outcome(self, kinds: Collection[str]) -> GappedVerb | Refused:
         """What becomes of the second verb."""
         reason = next((why for why, holds in _REASONS if holds(self)), "")
         if not reason and self.kind not in kinds:
@@ -104,7 +104,7 @@ class _Pair:
         going = [word for word in self.below if _goes(word)]
         gone = {n for word in going for n in self.tree.subtree(word.number)} | {self.verb.number}
         relations = {word.relation for word in self.above}
-        return Gap(
+        return GappedVerb(
             self.kind, self.first.number, self.verb.number, frozenset(gone), remaining[0].number,
             tuple(sorted(word.number for word in remaining[1:])),
             1 if _name(self.first, self.above) == _name(self.verb, self.below) else 2,
@@ -154,7 +154,7 @@ class _Pair:
         """One of the two is negated: by *not*, *never*, *neither*, *nobody*, or a *no* of its objects."""
         return any(map(self._negates, [*self.above, *self.below]))
 
-    def _negates(self, word: Word) -> bool:
+    def _negates(self, word: TreebankWord) -> bool:
         if word.relation in ("advmod", "aux", "cc"):
             return "Polarity=Neg" in word.feats or _denies(word)
         if word.relation in ("nsubj", "obj", "iobj", "obl"):
@@ -220,25 +220,25 @@ _REASONS: tuple[tuple[str, Callable[[_Pair], bool]], ...] = (
 """Why a verb is not left out, in the order in which it is asked; the first that holds is told."""
 
 
-def _goes(word: Word) -> bool:
+def _goes(word: TreebankWord) -> bool:
     """Whether a dependent of the verb is left out with it."""
     return word.relation in _GOING or word.deprel == _PARTICLE
 
 
-def _name(verb: Word, below: Sequence[Word]) -> tuple[str, ...]:
+def _name(verb: TreebankWord, below: Sequence[TreebankWord]) -> tuple[str, ...]:
     """What a verb is called: its lemma and those of its particles."""
     return (_lemma(verb), *(_lemma(word) for word in below if word.deprel == _PARTICLE))
 
 
-def _denies(word: Word) -> bool:
+def _denies(word: TreebankWord) -> bool:
     """Whether a word is a negation by what it is, for treebanks whose FEATS do not tell."""
     return not NEGATIONS.isdisjoint((word.form.lower(), word.lemma.lower()))
 
 
-def _lemma(word: Word) -> str:
+def _lemma(word: TreebankWord) -> str:
     """A word's lemma in lower case; its form where the treebank has none."""
     return (word.form if word.lemma == ABSENT else word.lemma).lower()
 
 
-def _passive(verb: Word, below: Sequence[Word]) -> bool:
+def _passive(verb: TreebankWord, below: Sequence[TreebankWord]) -> bool:
     return "Voice=Pass" in verb.feats or any(word.deprel.endswith(":pass") for word in below)

@@ -17,7 +17,7 @@ GAP_KINDS = ("gapping", "reduction")
 """Of ellipsis that ``gap`` makes."""
 
 
-class Gap(Settings):
+class GapSettings(Settings):
     """Make artificial ellipsis: leave out coordinated verbs of a treebank in CoNLL-U."""
 
     stage: ClassVar[str] = "gap"

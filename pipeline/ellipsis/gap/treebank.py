@@ -73,7 +73,7 @@ _KNOWN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SentenceOrigin:
     """Where sentences are from.
 
     Attributes:
@@ -136,7 +136,7 @@ def _fault(what: str, line: str, tree: DependencyTree, path: Path) -> InputError
     )  # fmt: skip
 
 
-def origin_of(files: list[Path], named: str | None) -> Origin:
+def origin_of(files: list[Path], named: str | None) -> SentenceOrigin:
     """Licence and notice of a treebank.
 
     Args:
@@ -168,4 +168,4 @@ def origin_of(files: list[Path], named: str | None) -> Origin:
         (path.name, read_at_most(path, _LARGEST_LICENCE, kind="licence", remedy="shorten it"))
         for path in terms
     )
-    return Origin(named or license_, notice, tuple(texts))
+    return SentenceOrigin(named or license_, notice, tuple(texts))

@@ -22,8 +22,8 @@ from pipeline.core.console import plain_json, say, table
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.corpus.layout import apart
-from pipeline.ellipsis.dependencies import DependencyTree, Word, read_trees
-from pipeline.ellipsis.orphans.settings import Orphans
+from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
+from pipeline.ellipsis.orphans.settings import OrphansSettings
 from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance
 
@@ -31,7 +31,7 @@ ORPHAN = "orphan"
 _OTHER = "punct"  # no content word, and so not counted
 
 
-def run(settings: Orphans) -> None:
+def run(settings: OrphansSettings) -> None:
     """Print the figures as tables, or as one JSON object.
 
     Raises:
@@ -55,7 +55,7 @@ def run(settings: Orphans) -> None:
     _show(figures)
 
 
-def _check_places(settings: Orphans) -> None:
+def _check_places(settings: OrphansSettings) -> None:
     """Refuse what would end a run after all its work, or lose a file.
 
     Raises:
@@ -166,13 +166,13 @@ def _trees(path: Path, allowance: Allowance) -> list[DependencyTree]:
     return trees
 
 
-def _only_orphans(word: Word) -> str:
+def _only_orphans(word: TreebankWord) -> str:
     return ORPHAN if word.relation == ORPHAN else _OTHER
 
 
 def _rendered(
     trees: Sequence[DependencyTree],
-    name: Callable[[Word], str] = lambda word: word.deprel,
+    name: Callable[[TreebankWord], str] = lambda word: word.deprel,
     *,
     heads: bool = True,
 ) -> str:
@@ -216,7 +216,7 @@ def _counts(trees: Sequence[DependencyTree], orphans: int) -> dict[str, int]:
 
 
 def _require_same_text(
-    settings: Orphans, gold: Sequence[DependencyTree], system: Sequence[DependencyTree]
+    settings: OrphansSettings, gold: Sequence[DependencyTree], system: Sequence[DependencyTree]
 ) -> None:
     """Refuse files of different texts, at the first sentence of the parser's that differs.
 

@@ -11,7 +11,7 @@ from pipeline.core.settings import (
 from pipeline.text.unpacking import Size
 
 
-class Orphans(Settings):
+class OrphansSettings(Settings):
     """Measure a parser's CoNLL-U against gold: orphans of ellipsis, UAS and LAS."""
 
     stage: ClassVar[str] = "orphans"

@@ -35,14 +35,14 @@ from pipeline.core.documents import read_json
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
-from pipeline.core.runs import Card
+from pipeline.core.runs import RunCard
 from pipeline.core.types import Coordination, Sentence, Span
-from pipeline.experiments.diagnose.settings import Diagnose
+from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.generate.structures import structure_in
 from pipeline.generate.targets import FORMAT
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 
 TARGETS = "targets.json"
 
@@ -52,7 +52,7 @@ class _Targets(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedStructure:
     """A structure of L, and whether the predictor that had not seen it was right.
 
     ``kind`` is its label, bucket of length, coordinator with any preconjunction, and number of conjuncts.
@@ -62,7 +62,7 @@ class Judged:
     right: bool
 
 
-def run(settings: Diagnose) -> None:
+def run(settings: DiagnoseSettings) -> None:
     """Train a predictor for each fold, judge the fold by it, write ``targets.json`` and print a table.
 
     A fold whose predictor is finished and current is not trained again.
@@ -72,7 +72,7 @@ def run(settings: Diagnose) -> None:
         SettingsError, ModelError: as ``train``.
     """
     card: dict[str, Any] = read_json(
-        settings.run / "run.json", Card, remedy="name a folder that `conjoin train` finished"
+        settings.run / "run.json", RunCard, remedy="name a folder that `conjoin train` finished"
     )
     corpus = corpus_around(settings.run.absolute())
     if corpus is None:
@@ -140,7 +140,9 @@ def folds_of(labelled: Sequence[Sentence], count: int, seed: int) -> list[list[S
     return [order[number::count] for number in range(count)]
 
 
-def settings_of(card: Mapping[str, Any], corpus: Path, out: Path, candidates: str | None) -> Train:
+def settings_of(
+    card: Mapping[str, Any], corpus: Path, out: Path, candidates: str | None
+) -> TrainSettings:
     """The settings that a run was made with, for a run of one process that goes on where it stopped.
 
     Args:
@@ -165,7 +167,7 @@ def settings_of(card: Mapping[str, Any], corpus: Path, out: Path, candidates: st
         recorded["candidates"] = candidates or str(own)
     ours = {"corpus": corpus, "out": out, "resume": True, "processes": 1, "system": card["system"]}
     try:
-        return Train(**{**recorded, **ours})
+        return TrainSettings(**{**recorded, **ours})
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(
@@ -177,7 +179,7 @@ def settings_of(card: Mapping[str, Any], corpus: Path, out: Path, candidates: st
 def _errors(folder: Path, fold: Sequence[Sentence], threads: int) -> dict[tuple[str, int], bool]:
     """Of each evaluable structure, by sentence and coordinator, whether the predictor is wrong."""
     torch.set_num_threads(threads)
-    predictor = Predictor.load(folder / "predictor").to(best_device())
+    predictor = CoordinationPredictor.load(folder / "predictor").to(best_device())
     every = [(s, c) for s in fold for c in s.coordinations if c.is_evaluable]
     found = predictor.predict([s.words for s, _ in every], [c.coordinator for _, c in every])
     return {

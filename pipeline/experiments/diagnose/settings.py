@@ -10,7 +10,7 @@ from pipeline.core.settings import (
 )
 
 
-class Diagnose(Settings):
+class DiagnoseSettings(Settings):
     """Find where a run's predictor fails, by held-out folds of L: targets for generate."""
 
     stage: ClassVar[str] = "diagnose"

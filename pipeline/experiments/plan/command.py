@@ -13,13 +13,13 @@ from pipeline.experiments.experiment import DEFAULT
 from pipeline.experiments.grid import files_over, grid
 from pipeline.experiments.parallel import makespan
 from pipeline.experiments.plan.estimates import Estimates
-from pipeline.experiments.plan.settings import Plan
+from pipeline.experiments.plan.settings import PlanSettings
 from pipeline.sources.dry_run import duration, size
 
 _UNKNOWN = "unknown"
 
 
-def run(settings: Plan) -> None:
+def run(settings: PlanSettings) -> None:
     """Print cells, candidates, time and disk; files are as before when it ends, unless they are to stay.
 
     Raises:
@@ -52,7 +52,7 @@ def run(settings: Plan) -> None:
 
 
 def _tell_time(
-    cells: Sequence[Cell], times: Mapping[Cell, Duration | None], settings: Plan, name: str
+    cells: Sequence[Cell], times: Mapping[Cell, Duration | None], settings: PlanSettings, name: str
 ) -> None:
     """Print the time of each stage and in all; ``times`` are of the cells that are to run."""
     rows = []
@@ -137,7 +137,7 @@ def _tell_disk(todo: Sequence[Cell], estimates: Estimates, jobs: int) -> None:
         say(f"disk: {amount} of {size(free)} free")
 
 
-def _tell_command(settings: Plan) -> None:
+def _tell_command(settings: PlanSettings) -> None:
     words = ["conjoin repro", *([settings.experiment] if settings.experiment else [])]
     words += [f"--corpus {corpus}" for corpus in settings.corpus]
     words += [f"--set {shlex.quote(pair)}" for pair in settings.set]

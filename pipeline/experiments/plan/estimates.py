@@ -20,20 +20,20 @@ from pipeline.core.parquet import MANIFEST
 from pipeline.core.runs import NO_TWINS
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
-from pipeline.evaluate.settings import Evaluate
+from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.executor.launch import threads_of_torch
 from pipeline.experiments.cells import Cell, settings_of
 from pipeline.experiments.durations import Duration, Durations
-from pipeline.generate.settings import Generate
+from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.sources import source_of
-from pipeline.harvest.settings import Harvest
+from pipeline.harvest.settings import HarvestSettings
 from pipeline.ingest.draws import draw, drawable
 from pipeline.sources.dry_run import Probe, probe_source
 from pipeline.tasks.known import task_of
 from pipeline.train.data import fresh_model
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.optimizer import Optimizer, Schedule
-from pipeline.train.settings import Train
+from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import LabelledStream
 from pipeline.train.validation import validate
 
@@ -59,7 +59,7 @@ class TrainingSpeed:
     validation: float
     weights: int
 
-    def seconds(self, settings: Train, validation: int) -> float:
+    def seconds(self, settings: TrainSettings, validation: int) -> float:
         """A run's seconds, start-up and early stopping aside.
 
         Candidates and twins are taken to be as long as labelled sentences; the making of twins is not
@@ -88,7 +88,7 @@ class TrainingSpeed:
         )
 
 
-def probe_training(settings: Train) -> TrainingSpeed:
+def probe_training(settings: TrainSettings) -> TrainingSpeed:
     """Time updates, scoring and validation for a few seconds.
 
     Raises:
@@ -131,7 +131,7 @@ def probe_training(settings: Train) -> TrainingSpeed:
         return TrainingSpeed(full, least, a_round, validation / len(measured), weights)
 
 
-def probe_generation(settings: Generate) -> tuple[Probe, int]:
+def probe_generation(settings: GenerateSettings) -> tuple[Probe, int]:
     """Time the first pairs of a run; returns the probe and how many pairs there are at most.
 
     Raises:
@@ -215,10 +215,10 @@ class Estimates:
 
     def __init__(self, cells: Sequence[Cell], durations: Durations, *, probing: bool) -> None:
         self._durations, self._probing = durations, probing
-        self.training = _settings(cells, Train)
-        self.generation = _settings(cells, Generate)
-        self._harvests = _settings(cells, Harvest)
-        self._evaluation = _settings(cells, Evaluate)
+        self.training = _settings(cells, TrainSettings)
+        self.generation = _settings(cells, GenerateSettings)
+        self._harvests = _settings(cells, HarvestSettings)
+        self._evaluation = _settings(cells, EvaluateSettings)
         self._tried: dict[str, Any] = {}
         self.obstacles: dict[str, None] = {}
 
@@ -270,7 +270,7 @@ class Estimates:
         pairs = min(seeds, settings.limit or seeds) * settings.references
         return Figure(pairs, "pairs, by the sentences of U" if pairs else "sentences of U")
 
-    def run_size(self, settings: Train) -> Figure:
+    def run_size(self, settings: TrainSettings) -> Figure:
         """Bytes of a run's folder."""
         done = [p.parent for p in settings.corpus.glob("runs/*/*/seed-*/run.json")]
         if done:
@@ -279,7 +279,7 @@ class Estimates:
             return Figure(speed.weights, "probe (weights)")
         return Figure(None, "no encoder to look at yet")
 
-    def checkpoints_size(self, settings: Train) -> Figure:
+    def checkpoints_size(self, settings: TrainSettings) -> Figure:
         """Bytes of a run's checkpoints while it goes on, with the one that is being written."""
         if not settings.checkpoint_every or settings.checkpoint_every >= settings.steps:
             return Figure(0.0, "it ends before the first")
@@ -287,7 +287,7 @@ class Estimates:
         run = self.run_size(settings)
         return Figure(run.value and _STATES * kept * run.value, f"{run.source} × {_STATES * kept}")
 
-    def shards_size(self, settings: Generate) -> Figure:
+    def shards_size(self, settings: GenerateSettings) -> Figure:
         """Bytes of a folder of candidates and rejects."""
         out = settings.out
         done = list(out.parent.glob(f"seed-*/{MANIFEST}")) if out else []
@@ -297,13 +297,13 @@ class Estimates:
             return Figure(tried[0].size / tried[0].items * tried[1], "probe (candidates)")
         return Figure(None, "no trees or no language model yet")
 
-    def _speed(self, settings: Train) -> TrainingSpeed | None:
+    def _speed(self, settings: TrainSettings) -> TrainingSpeed | None:
         names = {"corpus", "encoder", "n_batch", "k", "mlp_hidden", "mixed_precision", "threads"}
         return self._try(
             f"train {settings.model_dump(include=names)}", lambda: probe_training(settings)
         )
 
-    def _generated(self, settings: Generate) -> tuple[Probe, int] | None:
+    def _generated(self, settings: GenerateSettings) -> tuple[Probe, int] | None:
         key = f"generate {settings.model_dump(exclude={'seed', 'out'})}"
         return self._try(key, lambda: probe_generation(settings))
 
@@ -325,7 +325,7 @@ def _settings(cells: Iterable[Cell], kind: type[_S]) -> dict[Cell, _S]:
     return {cell: settings_of(cell.command, kind) for cell in cells if cell.stage == kind.stage}
 
 
-def _out(settings: Train) -> Path:
+def _out(settings: TrainSettings) -> Path:
     name = f"runs/{settings.system or settings.mode}/{settings.labelled}/seed-{settings.seed}"
     return settings.out or settings.corpus / name
 
@@ -336,7 +336,7 @@ def _counts(corpus: Path) -> dict[str, Any]:
     return counts
 
 
-def _validation(settings: Train) -> int:
+def _validation(settings: TrainSettings) -> int:
     """Validation sentences of a run's draw, as ``ingest`` made or would make it."""
     counts = _counts(settings.corpus)
     drawn = counts.get("draws", {}).get(f"seed-{settings.seed}/{settings.labelled}")

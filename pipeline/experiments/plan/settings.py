@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.experiments.settings import Grid
+from pipeline.experiments.settings import GridSettings
 
 
-class Plan(Grid):
+class PlanSettings(GridSettings):
     """Print what an experiment will cost before it runs: cells, candidates, time, disk."""
 
     stage: ClassVar[str] = "plan"

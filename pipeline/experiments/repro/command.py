@@ -12,10 +12,10 @@ from pipeline.experiments.cells import Cell, Cells, check_texts
 from pipeline.experiments.durations import Durations
 from pipeline.experiments.grid import grid
 from pipeline.experiments.parallel import Done, run_cells
-from pipeline.experiments.repro.settings import Repro
+from pipeline.experiments.repro.settings import ReproSettings
 
 
-def run(settings: Repro) -> None:
+def run(settings: ReproSettings) -> None:
     """Bring every cell up to date; nothing that is up to date is run again.
 
     Raises:
@@ -30,7 +30,9 @@ def run(settings: Repro) -> None:
         _run(settings, pipeline, cells, document)
 
 
-def _run(settings: Repro, pipeline: Cells, cells: list[Cell], document: Mapping[str, Any]) -> None:
+def _run(
+    settings: ReproSettings, pipeline: Cells, cells: list[Cell], document: Mapping[str, Any]
+) -> None:
     durations = Durations(document)
     expected = {cell.name: durations.expected([cell]) for cell in cells}
     waiting = _waiting(cells)

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from pipeline.experiments.settings import Grid
+from pipeline.experiments.settings import GridSettings
 
 
-class Repro(Grid):
+class ReproSettings(GridSettings):
     """Run an experiment: `dvc repro` with several cells at a time, every stage timed."""
 
     stage: ClassVar[str] = "repro"

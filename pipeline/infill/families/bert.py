@@ -14,7 +14,7 @@ from transformers import (
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from pipeline.core.errors import ModelError
-from pipeline.infill.base import Infiller, Task
+from pipeline.infill.base import Infiller, InfillRequest
 from pipeline.infill.families.protocol import Family
 from pipeline.infill.masked_lm import BertInfiller, MaskedPair
 from pipeline.infill.masked_ranker import BertRanker
@@ -60,10 +60,10 @@ class Bert(Family):
             )
 
     def infiller(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> BertInfiller:
         """One pass for each pair of twins."""
-        return BertInfiller(model, tokenizer, task)
+        return BertInfiller(model, tokenizer, request)
 
     def ranker(self, infiller: Infiller[MaskedPair]) -> BertRanker:
         """All options at the masks of one pass."""

@@ -13,7 +13,7 @@ from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from pipeline.core.errors import ModelError
 from pipeline.infill.attested import Ranker
-from pipeline.infill.base import Infiller, Task
+from pipeline.infill.base import Infiller, InfillRequest
 from pipeline.models.loading import lacks_weights
 
 
@@ -48,7 +48,7 @@ class Family(ABC):
 
     @abstractmethod
     def infiller(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> Infiller[Any]:
         """What writes fills with a model."""
 

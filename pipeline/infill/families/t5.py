@@ -8,7 +8,7 @@ from transformers import (
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 
-from pipeline.infill.base import Infiller, Task
+from pipeline.infill.base import Infiller, InfillRequest
 from pipeline.infill.families.protocol import Family
 from pipeline.infill.seq2seq import T5Infiller, TwinInputs
 from pipeline.infill.seq2seq_ranker import T5Ranker
@@ -33,10 +33,10 @@ class T5(Family):
         sentinels(tokenizer)
 
     def infiller(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
     ) -> T5Infiller:
         """Both twins in lockstep."""
-        return T5Infiller(model, tokenizer, task)
+        return T5Infiller(model, tokenizer, request)
 
     def ranker(self, infiller: Infiller[TwinInputs]) -> T5Ranker:
         """All options in one pass of the decoder."""

@@ -18,7 +18,7 @@ from pipeline.ingest.readers.ptb import read_ptb
 from pipeline.ingest.readers.ptb_ext import read_ptb_ext
 from pipeline.ingest.readers.text import read_text, read_unlabelled
 from pipeline.ingest.readers.treebank import read_treebank
-from pipeline.ingest.settings import Ingest
+from pipeline.ingest.settings import IngestSettings
 from pipeline.ingest.splitting import (
     DEFAULT_FRACTIONS,
     Splitter,
@@ -29,7 +29,7 @@ from pipeline.ingest.splitting import (
 from pipeline.text.unpacking import Allowance
 from pipeline.world import generate_sentences
 
-READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
+READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
     "genia": lambda s, tally: read_genia(
         s.source, tally, split_lists=s.split_lists, allowance=Allowance(s.largest_unpacked)
@@ -53,7 +53,7 @@ READERS: dict[str, Callable[[Ingest, Tally], Iterator[Sentence]]] = {
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
 
 
-def unlabelled(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
+def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
     """The sentences of raw text that join a treebank; their ids begin with ``text``."""
     if settings.unlabelled:
         yield from read_unlabelled(
@@ -66,7 +66,7 @@ def unlabelled(settings: Ingest, tally: Tally) -> Iterator[Sentence]:
         )
 
 
-def more_text(settings: Ingest) -> Iterator[Sentence]:
+def more_text(settings: IngestSettings) -> Iterator[Sentence]:
     """Further sentences that are written as raw text only: the world can make as many as wanted."""
     if settings.reader == "world":
         s = settings
@@ -74,7 +74,7 @@ def more_text(settings: Ingest) -> Iterator[Sentence]:
 
 
 def _treebank(
-    settings: Ingest, tally: Tally, splitter: Splitter, licences: Licences
+    settings: IngestSettings, tally: Tally, splitter: Splitter, licences: Licences
 ) -> Iterator[Sentence]:
     if settings.licenses:
         licences = from_file(settings.licenses, licences)
@@ -89,7 +89,7 @@ def _treebank(
     )
 
 
-def _splitter(settings: Ingest) -> Splitter | None:
+def _splitter(settings: IngestSettings) -> Splitter | None:
     """The way of splitting that the settings name; None: the reader's own."""
     if settings.split:
         return by_patterns(settings.split)
@@ -104,7 +104,7 @@ def _counted(sentences: Iterator[Sentence], tally: Tally) -> Iterator[Sentence]:
         yield sentence
 
 
-def _licence(settings: Ingest) -> str:
+def _licence(settings: IngestSettings) -> str:
     # A forgotten --license must not give rows that look free to share.
-    unnamed = settings.license == Ingest.model_fields["license"].default
+    unnamed = settings.license == IngestSettings.model_fields["license"].default
     return CORPORA[settings.reader].licence if unnamed else settings.license

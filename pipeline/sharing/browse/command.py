@@ -19,14 +19,14 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.corpus.layout import Shards, apart, find_shards
 from pipeline.corpus.licences import terms
-from pipeline.sharing.browse.corpus import Corpus, describe
-from pipeline.sharing.browse.selection import Origin
+from pipeline.sharing.browse.corpus import BrowsedCorpus, describe
+from pipeline.sharing.browse.selection import CommandPlaces
 from pipeline.sharing.browse.server import address, export_page, listen, serve
-from pipeline.sharing.browse.settings import Browse
+from pipeline.sharing.browse.settings import BrowseSettings
 from pipeline.sharing.browse.table import corpus_table, keep_sample
 
 
-def run(settings: Browse) -> None:
+def run(settings: BrowseSettings) -> None:
     """Serve the page until Ctrl-C, or write the file.
 
     Raises:
@@ -75,13 +75,13 @@ def _opened(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def open_corpus(settings: Browse, shards: Shards) -> Iterator[Corpus]:
+def open_corpus(settings: BrowseSettings, shards: Shards) -> Iterator[BrowsedCorpus]:
     """The corpus with what δ judges by; with ``export``, a sample of it."""
     judge = None
     if settings.predictor:  # torch takes seconds, and is not needed without
-        from pipeline.sharing.browse.scores import Judge, judge_sample  # noqa: PLC0415
+        from pipeline.sharing.browse.scores import BoundaryScorer, judge_sample  # noqa: PLC0415
 
-        judge = Judge(settings.predictor)
+        judge = BoundaryScorer(settings.predictor)
     with corpus_table(shards) as database:
         sample = None
         if settings.export:
@@ -98,10 +98,12 @@ def open_corpus(settings: Browse, shards: Shards) -> Iterator[Corpus]:
         about = describe(
             database, shards, predictor=settings.predictor, judged=judged, sample=sample
         )
-        yield Corpus(database, about, judge, Origin(settings.place, settings.predictor))
+        yield BrowsedCorpus(
+            database, about, judge, CommandPlaces(settings.place, settings.predictor)
+        )
 
 
-def _export(settings: Browse, shards: Shards) -> None:
+def _export(settings: BrowseSettings, shards: Shards) -> None:
     assert settings.export is not None  # noqa: S101 - for mypy: run() asked
     with open_corpus(settings, shards) as corpus:
         rows = corpus.everything()

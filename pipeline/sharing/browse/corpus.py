@@ -11,11 +11,11 @@ from pipeline.core.candidates import HARVESTED
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import terms
 from pipeline.corpus.rows import generations
-from pipeline.sharing.browse.selection import Origin, selection_of
+from pipeline.sharing.browse.selection import CommandPlaces, selection_of
 from pipeline.sharing.browse.table import BINS, View, bin_of, contents, rows_of_view, summary
 
 if TYPE_CHECKING:  # without a predictor there is no need of torch, which takes seconds
-    from pipeline.sharing.browse.scores import Judge
+    from pipeline.sharing.browse.scores import BoundaryScorer
 
 
 _TOPS = (0.1, 0.2, 0.5, 1.0)  # ends of the slider whose steps are round numbers
@@ -23,7 +23,7 @@ _PAPER = 0.7  # δ of §5.1, a probability of the predictor
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class BrowsedCorpus:
     """A corpus table and what is known of it.
 
     Attributes:
@@ -35,8 +35,8 @@ class Corpus:
 
     database: duckdb.DuckDBPyConnection
     about: Mapping[str, Any]
-    judge: "Judge | None" = field(default=None)
-    origin: Origin | None = None
+    judge: "BoundaryScorer | None" = field(default=None)
+    origin: CommandPlaces | None = None
 
     def answer(self, view: View) -> dict[str, Any]:
         """What ``summary`` counts, and ``rows``, each with its ``bin``. May be called by many threads.

@@ -14,14 +14,14 @@ import duckdb
 from pipeline.core.device import best_device
 from pipeline.core.types import Span
 from pipeline.sharing.browse.table import rows_by_number, sampled
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 
 _BLOCK = 256  # rows scored together: enough to sort them by length
 _KEPT = 50_000  # probabilities remembered of rows outside the sample
 
 
-class Judge:
+class BoundaryScorer:
     """Gives the probability of each row's generated boundary, and remembers it.
 
     Args:
@@ -32,7 +32,7 @@ class Judge:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._predictor = Predictor.load(folder).to(best_device())
+        self._predictor = CoordinationPredictor.load(folder).to(best_device())
         self._known: dict[int, float | None] = {}
         self._lock = Lock()
 
@@ -52,7 +52,9 @@ class Judge:
 
     def _score(self, rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
         examples = [
-            Example(tuple(row["words"]), (row["coordinator"],), (_extent(row["conjuncts"]),))
+            CoordinationExample(
+                tuple(row["words"]), (row["coordinator"],), (_extent(row["conjuncts"]),)
+            )
             for row in rows
         ]
         found = self._predictor.opinions(examples)
@@ -62,7 +64,7 @@ class Judge:
 
 def judge_sample(
     database: duckdb.DuckDBPyConnection,
-    judge: Judge,
+    judge: BoundaryScorer,
     size: int,
     seed: int,
     advance: Callable[[int], None],

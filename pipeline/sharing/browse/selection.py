@@ -17,7 +17,7 @@ _LABEL = re.compile(LABEL)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CommandPlaces:
     """What a command has to name.
 
     Attributes:
@@ -29,7 +29,7 @@ class Origin:
     predictor: Path | None
 
 
-def selection_of(view: View, origin: Origin, top: float) -> dict[str, str | None]:
+def selection_of(view: View, origin: CommandPlaces, top: float) -> dict[str, str | None]:
     """The command that writes what a view lists, on whatever page of it.
 
     Args:

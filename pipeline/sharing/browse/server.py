@@ -25,7 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.core.errors import InputError
-from pipeline.sharing.browse.corpus import Corpus
+from pipeline.sharing.browse.corpus import BrowsedCorpus
 from pipeline.sharing.browse.table import View
 
 ASSETS = {
@@ -108,7 +108,7 @@ def address(listener: socket.socket, token: str) -> str:
     return f"http://{HOST}:{listener.getsockname()[1]}/?{urlencode({TOKEN: token})}"
 
 
-def make_app(corpus: Corpus, token: str) -> FastAPI:
+def make_app(corpus: BrowsedCorpus, token: str) -> FastAPI:
     """The application: the page, its files, ``/api/corpus``, ``/api/view`` and ``/api/select``.
 
     Args:
@@ -180,7 +180,7 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-def serve(corpus: Corpus, listener: socket.socket, token: str) -> None:
+def serve(corpus: BrowsedCorpus, listener: socket.socket, token: str) -> None:
     """Serve until Ctrl-C, which ends it without a traceback."""
     config = uvicorn.Config(
         make_app(corpus, token), log_level="error", access_log=False, lifespan="off",

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.sharing.place import OfPlace
+from pipeline.sharing.place import PlaceSettings
 
 
-class Browse(OfPlace):
+class BrowseSettings(PlaceSettings):
     """Read a corpus in a local web page, or write a sample of it as one file."""
 
     stage: ClassVar[str] = "browse"

@@ -3,10 +3,10 @@
 from pipeline.core.console import say
 from pipeline.core.corpora import CORPORA
 from pipeline.corpus.licences import terms
-from pipeline.sharing.corpora.settings import Corpora
+from pipeline.sharing.corpora.settings import CorporaSettings
 
 
-def run(settings: Corpora) -> None:
+def run(settings: CorporaSettings) -> None:
     """Print what there is to know of each corpus before reading it."""
     del settings
     for corpus in CORPORA.values():

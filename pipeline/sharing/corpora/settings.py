@@ -7,7 +7,7 @@ from pipeline.core.settings import (
 )
 
 
-class Corpora(Settings):
+class CorporaSettings(Settings):
     """Tell where each corpus comes from and under which licence."""
 
     stage: ClassVar[str] = "corpora"

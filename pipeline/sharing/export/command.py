@@ -14,14 +14,14 @@ from pipeline.corpus.rows import strays
 from pipeline.sharing.export.formats import FORMATS
 from pipeline.sharing.export.items import Items
 from pipeline.sharing.export.protocol import Item
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.sharing.export.text_file import TextFile
 from pipeline.text.coordinations import UNTAGGED
 
 STDOUT = Path("-")
 
 
-def run(settings: Export) -> None:
+def run(settings: ExportSettings) -> None:
     """Write what is there into ``settings.out``, whole or not at all, or to standard output.
 
     With ``overwrite`` an earlier export that stands there is replaced, and nothing else.
@@ -87,7 +87,7 @@ def _holds_something(out: Path) -> bool:
     return out.is_file() and out.stat().st_size > 0
 
 
-def _require_some(settings: Export, items: Items, tally: Tally) -> None:
+def _require_some(settings: ExportSettings, items: Items, tally: Tally) -> None:
     if tally.kept:
         return
     makes_trees = FORMATS[settings.format].trees and items.shards is not None
@@ -99,7 +99,7 @@ def _require_some(settings: Export, items: Items, tally: Tally) -> None:
     )  # fmt: skip
 
 
-def _tell(settings: Export, items: Items, tally: Tally) -> None:
+def _tell(settings: ExportSettings, items: Items, tally: Tally) -> None:
     left = "; left out: " + ", ".join(f"{n:,} with {why}" for why, n in tally.rows()[1:])
     what = items.what if tally.kept == 1 else f"{items.what}s"
     place = "standard output" if settings.out == STDOUT else settings.out

@@ -29,7 +29,7 @@ from pipeline.corpus.origin import find_corpus
 from pipeline.corpus.rows import RELEASED, WITH_TREES, generation_key, generations
 from pipeline.release.candidate_trees import CandidateTrees
 from pipeline.sharing.export.protocol import Item
-from pipeline.sharing.export.settings import Export
+from pipeline.sharing.export.settings import ExportSettings
 from pipeline.text.columns import with_text
 from pipeline.text.splicing import NoTree, require_sound
 from pipeline.text.trees import leaves, one_line, parse_tree
@@ -55,7 +55,7 @@ class Items(ExitStack):
         SettingsError: options of sentences for candidates.
     """
 
-    def __init__(self, settings: Export, *, trees: bool) -> None:
+    def __init__(self, settings: ExportSettings, *, trees: bool) -> None:
         super().__init__()
         self._settings, self._trees = settings, trees
         self.shards: Shards | None = None
@@ -138,7 +138,7 @@ def _sentences(place: Path) -> Path | None:
     return place
 
 
-def _require_fitting(settings: Export, *, treebank: bool, trees: bool) -> None:
+def _require_fitting(settings: ExportSettings, *, treebank: bool, trees: bool) -> None:
     """Check that no option is given that is for another kind of export.
 
     Raises:

@@ -11,10 +11,10 @@ from pipeline.core.settings import (
     TreesName,
     TreesOf,
 )
-from pipeline.sharing.place import OfPlace
+from pipeline.sharing.place import PlaceSettings
 
 
-class Export(OfPlace):
+class ExportSettings(PlaceSettings):
     """Write a corpus, or a treebank that was ingested, for other tools: brackets, CoNLL-U, spaCy and more."""
 
     stage: ClassVar[str] = "export"

@@ -28,11 +28,11 @@ from pipeline.corpus.writing import (
     vacant,
     write_kind,
 )
-from pipeline.sharing.merge.settings import Merge
+from pipeline.sharing.merge.settings import MergeSettings
 from pipeline.text.columns import with_text
 
 
-def run(settings: Merge) -> None:
+def run(settings: MergeSettings) -> None:
     """Write the united corpus, and print what each of them gave to it.
 
     Raises:

@@ -10,7 +10,7 @@ from pipeline.core.settings import (
 )
 
 
-class Merge(Settings):
+class MergeSettings(Settings):
     """Unite corpora into one folder of candidates, without duplicates."""
 
     stage: ClassVar[str] = "merge"

@@ -6,12 +6,12 @@ from pipeline.core.console import say
 from pipeline.models.checkpoint_files import CHECKPOINT_RECORD
 from pipeline.models.fetching import fetch
 from pipeline.models.known import Checkpoint, checkpoints, known
-from pipeline.sharing.models.settings import Models
+from pipeline.sharing.models.settings import ModelsSettings
 
 _FOLDER = Path("data/models")
 
 
-def run(settings: Models) -> None:
+def run(settings: ModelsSettings) -> None:
     """Print what is known of all checkpoints or of one, or fetch one.
 
     Raises:

@@ -10,7 +10,7 @@ from pipeline.core.settings import (
 )
 
 
-class Models(Settings):
+class ModelsSettings(Settings):
     """List checkpoints that others pretrained, or fetch one, checked by its digests."""
 
     stage: ClassVar[str] = "models"

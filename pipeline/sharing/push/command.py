@@ -9,13 +9,13 @@ from pipeline.core.errors import InputError
 from pipeline.corpus.layout import find_shards
 from pipeline.corpus.licences import terms
 from pipeline.release.package import checked_files
-from pipeline.sharing.push.settings import Push
+from pipeline.sharing.push.settings import PushSettings
 
 _STALE = ["data/*", "rejected/*", "provenance/*"]
 """What an earlier version may have left in the repository, and would be loaded with this one."""
 
 
-def run(settings: Push) -> None:
+def run(settings: PushSettings) -> None:
     """Show what would be sent, or send it.
 
     Raises:
@@ -54,7 +54,7 @@ def _release(place: Path) -> Mapping[str, Any]:
     return manifest
 
 
-def _show(settings: Push, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:
+def _show(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[Path]) -> None:
     sizes = [path.stat().st_size for path in files]
     names = [path.relative_to(settings.release).as_posix() for path in files]
     rows = [*zip(names, sizes, strict=True), (f"{len(files)} files", sum(sizes))]
@@ -77,7 +77,7 @@ def _message(manifest: Mapping[str, Any]) -> str:
     return f"{manifest['name']} {manifest['version']} (row digest {digest[:16]})"
 
 
-def _send(settings: Push, manifest: Mapping[str, Any], files: Sequence[Path]) -> str:
+def _send(settings: PushSettings, manifest: Mapping[str, Any], files: Sequence[Path]) -> str:
     """Upload in one commit; returns its address."""
     # The hub's client takes a second to import, which a dry run does not need.
     from huggingface_hub import HfApi, get_token  # noqa: PLC0415

@@ -11,7 +11,7 @@ from pipeline.core.settings import (
 )
 
 
-class Push(Settings):
+class PushSettings(Settings):
     """Upload a release to a hub repository; shows what it would send, or sends it."""
 
     stage: ClassVar[str] = "push"

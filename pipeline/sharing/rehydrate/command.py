@@ -16,10 +16,10 @@ from pipeline.release.card import write_documents
 from pipeline.release.package import carry_provenance, replaceable, write_checksums
 from pipeline.release.rehydrate import write_rehydrated
 from pipeline.release.shards import CONFIGS
-from pipeline.sharing.rehydrate.settings import Rehydrate
+from pipeline.sharing.rehydrate.settings import RehydrateSettings
 
 
-def run(settings: Rehydrate) -> None:
+def run(settings: RehydrateSettings) -> None:
     """Rebuild the release into ``settings.out``, whole or not at all.
 
     Raises:
@@ -49,7 +49,7 @@ def _input(place: Path) -> Shards:
     return shards
 
 
-def _print(settings: Rehydrate, manifest: Mapping[str, Any]) -> None:
+def _print(settings: RehydrateSettings, manifest: Mapping[str, Any]) -> None:
     table(
         f"{manifest['name']} {manifest['version']}, rebuilt in {settings.out}",
         ("configuration", "rows", "row digest, as released"),

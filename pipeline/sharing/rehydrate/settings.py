@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline.core.settings import Settings
 
 
-class Rehydrate(Settings):
+class RehydrateSettings(Settings):
     """Rebuild a stand-off release with the text of its source."""
 
     stage: ClassVar[str] = "rehydrate"

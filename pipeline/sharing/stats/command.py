@@ -10,7 +10,7 @@ from pipeline.core.console import plain_json, say, table, warn
 from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.rows import generations, strays
 from pipeline.corpus.statistics import find_reference, summarise
-from pipeline.sharing.stats.settings import Stats
+from pipeline.sharing.stats.settings import StatsSettings
 
 _KINDS = {
     "candidates": "candidates",
@@ -22,7 +22,7 @@ _LONG_FILL = 10  # fills of more words are rare; they share a row of the table
 _QUANTILES = {"0.05": "5 %", "0.25": "25 %", "0.5": "median", "0.75": "75 %", "0.95": "95 %"}
 
 
-def run(settings: Stats) -> None:
+def run(settings: StatsSettings) -> None:
     """Print the figures of a corpus as tables, or as one JSON object.
 
     Raises:

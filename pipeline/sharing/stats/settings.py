@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.sharing.place import OfPlace
+from pipeline.sharing.place import PlaceSettings
 
 
-class Stats(OfPlace):
+class StatsSettings(PlaceSettings):
     """Count a corpus by label, coordinator, length, reason and score."""
 
     stage: ClassVar[str] = "stats"

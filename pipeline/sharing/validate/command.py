@@ -42,12 +42,12 @@ from pipeline.sharing.validate.identity import Seen
 from pipeline.sharing.validate.leaks import leaked
 from pipeline.sharing.validate.manifest import Held, Totals, check_manifest, entries_of, runs_of
 from pipeline.sharing.validate.rules import RULES, Expected, standing
-from pipeline.sharing.validate.settings import Validate
+from pipeline.sharing.validate.settings import ValidateSettings
 from pipeline.sharing.validate.trees import tree_faults
-from pipeline.sharing.validate.violations import Example, Violations, printable
+from pipeline.sharing.validate.violations import Violation, Violations, printable
 
 
-def run(settings: Validate) -> None:
+def run(settings: ValidateSettings) -> None:
     """Print every kind of violation with its count and first examples.
 
     Raises:
@@ -236,7 +236,7 @@ class _Checker:
                 known = None if ids is None else _text(ids[row])
                 shown = None if known is None else printable(known)
                 told = printable(fault.told(row))
-                examples.append(Example(printable(reading.name), int(places[row]), shown, told))
+                examples.append(Violation(printable(reading.name), int(places[row]), shown, told))
             self._found.add_all(fault.kind, len(fault.rows), examples)
 
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.select.settings import NO_SPLITS, by_commas, held_out_splits
-from pipeline.sharing.place import OfPlace
+from pipeline.sharing.place import PlaceSettings
 
 
-class Validate(OfPlace):
+class ValidateSettings(PlaceSettings):
     """Check a corpus: schema, checksums, digests, ids, spans, text, licence."""
 
     stage: ClassVar[str] = "validate"

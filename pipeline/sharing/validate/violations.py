@@ -9,7 +9,7 @@ _WIDTH = 160  # characters of a hostile text that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class Violation:
     """One violation.
 
     Attributes:
@@ -35,7 +35,7 @@ class Violations:
     def __init__(self, examples: int) -> None:
         self._most = examples
         self._counts: Counter[str] = Counter()
-        self._examples: defaultdict[str, list[Example]] = defaultdict(list)
+        self._examples: defaultdict[str, list[Violation]] = defaultdict(list)
 
     def __len__(self) -> int:
         return self._counts.total()
@@ -46,9 +46,9 @@ class Violations:
 
     def add(self, kind: str, file: str, what: str, row: int | None = None) -> None:
         """Count one violation."""
-        self.add_all(kind, 1, [Example(printable(file), row, None, printable(what))])
+        self.add_all(kind, 1, [Violation(printable(file), row, None, printable(what))])
 
-    def add_all(self, kind: str, count: int, examples: Sequence[Example]) -> None:
+    def add_all(self, kind: str, count: int, examples: Sequence[Violation]) -> None:
         """Count several of a kind, of which these may be shown."""
         self._counts[kind] += count
         self._examples[kind] += examples[: self.wanted(kind)]
@@ -57,7 +57,7 @@ class Violations:
         """Violations by kind, most frequent first, ties in alphabetical order."""
         return dict(sorted(self._counts.items(), key=lambda item: (-item[1], item[0])))
 
-    def examples(self, kind: str) -> list[Example]:
+    def examples(self, kind: str) -> list[Violation]:
         """The first violations of a kind."""
         return self._examples[kind]
 

@@ -19,8 +19,8 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from pipeline.core.errors import InputError
 from pipeline.core.types import Sentence, Span
-from pipeline.tasks.coordination.examples import Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.scorer import Grid, keep_masks, keep_share, pair_scores
 from pipeline.text.trees import constituents, parse_tree
 
@@ -122,17 +122,17 @@ class Bracketed(nn.Module):
         head: the head, on the predictor's device.
     """
 
-    def __init__(self, predictor: Predictor, head: BracketHead) -> None:
+    def __init__(self, predictor: CoordinationPredictor, head: BracketHead) -> None:
         super().__init__()
         self.predictor, self.head = predictor, head
 
     def forward(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[CoordinationExample],
         weights: Sequence[float] | None,
         brackets: Sequence[Brackets | None],
     ) -> tuple[Tensor, Tensor]:
-        """The loss of the coordinations (``Predictor.forward``) and that of the brackets.
+        """The loss of the coordinations (``CoordinationPredictor.forward``) and that of the brackets.
 
         Args:
             examples: the batch.
@@ -164,7 +164,9 @@ class BracketTask:
     known: Mapping[tuple[str, ...], Brackets]
 
     @classmethod
-    def of(cls, predictor: Predictor, seed: int, sentences: Sequence[Sentence]) -> "BracketTask":
+    def of(
+        cls, predictor: CoordinationPredictor, seed: int, sentences: Sequence[Sentence]
+    ) -> "BracketTask":
         """A fresh head of the sizes of the predictor's scorer, drawn with ``seed``, and its material.
 
         Args:
@@ -193,7 +195,7 @@ class BracketTask:
         return self.bracketed.head
 
     def beside(
-        self, generated: Sequence[Example], labelled: Sequence[Example]
+        self, generated: Sequence[CoordinationExample], labelled: Sequence[CoordinationExample]
     ) -> list[Brackets | None]:
         """The constituents of each example of a batch: of labelled ones, but not of their twins."""
         own = [None if e.twin else self.known.get(e.words) for e in labelled]

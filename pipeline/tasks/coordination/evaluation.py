@@ -22,7 +22,7 @@ from pipeline.tasks.coordination.instances import (
     read_instances,
     row_of,
 )
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.protocol import Evaluation, Judged
 
 
@@ -49,7 +49,9 @@ class CoordinationEvaluation(Evaluation[Instance]):
         found = categories([instance.gold.label for instance in instances])
         return {name: len(members) for name, members in found.items()}
 
-    def rows(self, model: Predictor, instances: Sequence[Instance], batch_tokens: int) -> list[Row]:
+    def rows(
+        self, model: CoordinationPredictor, instances: Sequence[Instance], batch_tokens: int
+    ) -> list[Row]:
         """The predictor's boundary of each as two conjuncts."""
         found = model.predict(
             [instance.sentence.words for instance in instances],

@@ -13,7 +13,7 @@ OUTSIDE = "structure does not reach both sides of its coordinator"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class CoordinationExample:
     """One of the N_batch examples of a batch: a sentence with the structures to learn from it.
 
     ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``twin``: it was
@@ -46,7 +46,7 @@ class Example:
 
 
 def instances(
-    examples: Iterable[Example],
+    examples: Iterable[CoordinationExample],
 ) -> tuple[list[tuple[str, ...]], list[int], list[Span]]:
     """Words, coordinator and extent of every structure of some examples, in their order."""
     rows = [(e, k, x) for e in examples for k, x in zip(e.coordinators, e.extents, strict=True)]

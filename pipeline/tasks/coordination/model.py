@@ -35,7 +35,7 @@ from pipeline.models.loading import (
 )
 from pipeline.models.optim import evaluating
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG, WordEncoding, represent
-from pipeline.tasks.coordination.examples import Example, instances, obstacle
+from pipeline.tasks.coordination.examples import CoordinationExample, instances, obstacle
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
 from pipeline.tasks.protocol import Answer, Measured, Model, Opinion
 
@@ -106,7 +106,7 @@ def _compare(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
             )
 
 
-class Predictor(Model[Example]):
+class CoordinationPredictor(Model[CoordinationExample]):
     """Encoder, tokenizer and endpoint scorer (§5.1, Eq. 3).
 
     Args:
@@ -209,7 +209,7 @@ class Predictor(Model[Example]):
         return predictor.eval()
 
     def forward(
-        self, examples: Sequence[Example], weights: Sequence[float] | None = None
+        self, examples: Sequence[CoordinationExample], weights: Sequence[float] | None = None
     ) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
@@ -226,7 +226,7 @@ class Predictor(Model[Example]):
         return self.loss_and_words(examples, weights)[0]
 
     def loss_and_words(
-        self, examples: Sequence[Example], weights: Sequence[float] | None = None
+        self, examples: Sequence[CoordinationExample], weights: Sequence[float] | None = None
     ) -> tuple[Tensor, Tensor, list[int]]:
         """``forward``, and what it read: so that another loss may look at the same words.
 
@@ -252,7 +252,7 @@ class Predictor(Model[Example]):
             right = right * torch.tensor(each, dtype=right.dtype, device=right.device)[:, None]
         return -right.sum(), h, [rows[e.words, e.twin] for e in examples]
 
-    def obstacles(self, examples: Sequence[Example]) -> list[str | None]:
+    def obstacles(self, examples: Sequence[CoordinationExample]) -> list[str | None]:
         """Why the structure of each of some examples of one cannot be learned; None where it can.
 
         The reasons are ``examples.EDGE``, ``OUTSIDE`` and ``words.TOO_LONG``.
@@ -305,7 +305,7 @@ class Predictor(Model[Example]):
             found[index] = Prediction(span, float(scores[i, b].exp()))
         return found
 
-    def opinions(self, examples: Sequence[Example]) -> list[Opinion | None]:
+    def opinions(self, examples: Sequence[CoordinationExample]) -> list[Opinion | None]:
         """What the predictor says of the structure of each of some examples of one (CalcScore, §4).
 
         Returns:
@@ -323,7 +323,9 @@ class Predictor(Model[Example]):
                 found[index] = Opinion(float(scores[place].exp()), share, place == best)
         return found
 
-    def answers(self, examples: Sequence[Example]) -> list[Answer[Example] | None]:
+    def answers(
+        self, examples: Sequence[CoordinationExample]
+    ) -> list[Answer[CoordinationExample] | None]:
         """The predictor's own boundary at the coordinator of each of some examples of one."""
         sentences, coordinators, _ = instances(examples)
         return [
@@ -331,7 +333,7 @@ class Predictor(Model[Example]):
             for e, own in zip(examples, self.predict(sentences, coordinators), strict=True)
         ]
 
-    def measure(self, examples: Sequence[Example]) -> Measured:
+    def measure(self, examples: Sequence[CoordinationExample]) -> Measured:
         """How many outer boundaries it finds, and how probable the annotated ones are to it.
 
         An instance that it cannot score counts as wrong, and has no likelihood under any weights.

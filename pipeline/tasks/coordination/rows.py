@@ -11,7 +11,7 @@ from pipeline.core.schema import CANDIDATES
 from pipeline.core.types import Span
 from pipeline.corpus.candidate_checks import CHECKED, check
 from pipeline.corpus.content import example_keys
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.protocol import Drawn
 
 _SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
@@ -39,9 +39,11 @@ class CoordinationRows:
         """64 bits of id, label, words, coordinator and conjuncts of each row."""
         return example_keys(batch)
 
-    def drawn(self, row: Mapping[str, Any]) -> Drawn[Example]:
+    def drawn(self, row: Mapping[str, Any]) -> Drawn[CoordinationExample]:
         """The candidate; its size is the words of the last conjunct, which generation inserted."""
         first, last = row["conjuncts"][0], row["conjuncts"][-1]
         k = row["coordinator"]
-        example = Example(tuple(row["words"]), (k,), (Span(first["start"], last["end"]),))
+        example = CoordinationExample(
+            tuple(row["words"]), (k,), (Span(first["start"], last["end"]),)
+        )
         return Drawn(row["candidate_id"], row["label"], last["end"] - last["start"], k, example)

@@ -24,14 +24,14 @@ from pipeline.core.types import (
     Span,
     Structure,
 )
-from pipeline.infill import Task, load_ranker
+from pipeline.infill import InfillRequest, load_ranker
 from pipeline.infill.attested_fills import fill_attested, parsed_pool
 from pipeline.infill.base import Fill
 from pipeline.infill.decoding import uniform
 from pipeline.infill.families.known import check_language_model, family_of_checkpoint
 from pipeline.models.loading import identity
 from pipeline.tasks.augmentation import Labelled, Material, happens, needed_by
-from pipeline.tasks.coordination.examples import Example
+from pipeline.tasks.coordination.examples import CoordinationExample
 
 _FOR_DONORS = 5  # apart from the other streams of the same seed in stream.py and optimizer.py
 
@@ -58,12 +58,12 @@ class Substitutions:
     takes: ClassVar[frozenset[str]] = frozenset({"alpha", "augment_lm"})
     facts: Mapping[str, Any]
 
-    def __init__(self, material: Material[Example]) -> None:
+    def __init__(self, material: Material[CoordinationExample]) -> None:
         self._material = material
         with needed_by("substitute", "a masked LM or an encoder-decoder"):
             family = family_of_checkpoint(material.lm)
             tokenizer = check_language_model(family, material.lm)
-            self._ranker = load_ranker(family, material.lm, Task(), device=material.device)
+            self._ranker = load_ranker(family, material.lm, InfillRequest(), device=material.device)
         self._pool = parsed_pool(material.corpus, tokenizer)
         self.facts = {"language model": identity(material.lm), "pool": self._pool.digest}
         structures = [(e, c) for e in material.labelled for c in e.sentence.coordinations]
@@ -75,7 +75,7 @@ class Substitutions:
             else ""
         )
 
-    def twins(self, epoch: int) -> list[Example]:
+    def twins(self, epoch: int) -> list[CoordinationExample]:
         """Each example with its substitutions."""
         material = self._material
         changes: list[list[Change]] = [[] for _ in material.labelled]
@@ -100,7 +100,9 @@ class Substitutions:
             for each, twin, fit in zip(material.labelled, made, fits, strict=True)
         ]
 
-    def _drawn(self, labelled: Labelled[Example], epoch: int) -> list[tuple[Coordination, int]]:
+    def _drawn(
+        self, labelled: Labelled[CoordinationExample], epoch: int
+    ) -> list[tuple[Coordination, int]]:
         """The structures of a sentence to change in an epoch, each with the number of a conjunct."""
         sentence, seed = labelled.sentence, self._material.seed
         found = []
@@ -114,7 +116,7 @@ class Substitutions:
         return found
 
 
-def replaceable(labelled: Labelled[Example], coordination: Coordination) -> list[int]:
+def replaceable(labelled: Labelled[CoordinationExample], coordination: Coordination) -> list[int]:
     """The conjuncts of a structure that may give way.
 
     The structure is learned from and has a label that constituents of U are offered for. A conjunct in
@@ -167,7 +169,7 @@ def _words(fill: Fill) -> tuple[str, ...]:
     return fill.attested.words if fill.attested is not None and fill.reason is None else ()
 
 
-def substituted(example: Example, changes: Sequence[Change]) -> Example:
+def substituted(example: CoordinationExample, changes: Sequence[Change]) -> CoordinationExample:
     """An example with some of its words changed, and its labels where they then are.
 
     Args:

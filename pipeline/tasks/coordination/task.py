@@ -10,14 +10,14 @@ from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence, Span
 from pipeline.tasks.coordination.evaluation import CoordinationEvaluation
-from pipeline.tasks.coordination.examples import Example, protected
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import CoordinationExample, protected
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.rows import CoordinationRows
 from pipeline.tasks.coordination.substitutions import Substitutions
 from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 
 
-class CoordinationTask(Task[Example]):
+class CoordinationTask(Task[CoordinationExample]):
     """See ``tasks.protocol.Task``; a source is a sentence of a treebank."""
 
     name = "coordination"
@@ -35,13 +35,16 @@ class CoordinationTask(Task[Example]):
         """The boundaries of L and of its validation sentences."""
         return annotation_of_draw(corpus, seed, labelled)
 
-    def examples(self, sources: Sequence[Sentence], model: Predictor) -> Learnable[Example]:
+    def examples(
+        self, sources: Sequence[Sentence], model: CoordinationPredictor
+    ) -> Learnable[CoordinationExample]:
         """The evaluable coordinations of each sentence as an example."""
         learned, measured, tally = [], [], Tally()
         for sentence in sources:
             found = [c for c in sentence.coordinations if c.is_evaluable]
             each = [
-                Example(sentence.words, (c.coordinator,), (Span(c.start, c.end),)) for c in found
+                CoordinationExample(sentence.words, (c.coordinator,), (Span(c.start, c.end),))
+                for c in found
             ]
             reasons = model.obstacles(each)
             kept = [one for one, reason in zip(each, reasons, strict=True) if reason is None]
@@ -63,9 +66,9 @@ class CoordinationTask(Task[Example]):
         """The words that say where structures are."""
         return protected(source)
 
-    def create(self, where: str, settings: HeadSettings, seed: int) -> Predictor:
+    def create(self, where: str, settings: HeadSettings, seed: int) -> CoordinationPredictor:
         """An encoder with a fresh endpoint scorer."""
-        return Predictor.create(
+        return CoordinationPredictor.create(
             where,
             mlp_hidden=settings.mlp_hidden,
             dropout=settings.dropout,
@@ -73,6 +76,6 @@ class CoordinationTask(Task[Example]):
             encoder_dropout=settings.encoder_dropout,
         )
 
-    def load(self, folder: Path) -> Predictor:
+    def load(self, folder: Path) -> CoordinationPredictor:
         """The predictor of a folder."""
-        return Predictor.load(folder)
+        return CoordinationPredictor.load(folder)

@@ -21,7 +21,7 @@ from pipeline.core.runs import ALONE, ELSE, TOGETHER, USUAL_TAU
 from pipeline.core.types import Coordination, Span
 from pipeline.models.words import BATCH_TOKENS
 from pipeline.tasks.coordination.examples import obstacle
-from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Said:
 
 
 def said(
-    predictor: Predictor,
+    predictor: CoordinationPredictor,
     sentences: Sequence[Sequence[str]],
     coordinators: Sequence[int],
     structures: Sequence[Coordination | None],
@@ -68,7 +68,7 @@ def said(
 
     Args:
         predictor: on the device that shall do the work.
-        sentences: the words of each instance's sentence, as ``Predictor.predict`` takes them.
+        sentences: the words of each instance's sentence, as ``CoordinationPredictor.predict`` takes them.
         coordinators: the word index of each instance's coordinator.
         structures: the parser's at each of them.
         batch_tokens: subwords encoded together.
@@ -91,7 +91,7 @@ def probability_of(
     Args:
         structure: at the coordinator that ``scores`` are of; None: there is none.
         words: of the sentence.
-        scores: log-probabilities ``[k, n - k - 1]``, as ``Predictor.distributions`` yields them.
+        scores: log-probabilities ``[k, n - k - 1]``, as ``CoordinationPredictor.distributions`` yields them.
     """
     if structure is None:
         return None

@@ -22,7 +22,7 @@ from pipeline.infill.families.known import load_language_model
 from pipeline.models.language_models import logits_at, positionwise_end
 from pipeline.models.loading import identity, length_limit
 from pipeline.models.tokenizers import token_batch
-from pipeline.models.words import BATCH_TOKENS, Encoded, WordEncoding
+from pipeline.models.words import BATCH_TOKENS, EncodedSentence, WordEncoding
 from pipeline.tasks.augmentation import Material, needed_by
 from pipeline.train.augmentation.masks import mask_word, masked
 from pipeline.train.augmentation.words import WordDraw
@@ -103,7 +103,7 @@ class WordFiller:
         return found
 
     @torch.inference_mode()
-    def _scores(self, batch: Sequence[Encoded], places: Sequence[Sequence[int]]) -> Tensor:
+    def _scores(self, batch: Sequence[EncodedSentence], places: Sequence[Sequence[int]]) -> Tensor:
         """Logits at some words of each sentence, ``[words, V]``; -inf for what is no whole word."""
         device = self._model.device
         pad = self._encoding.tokenizer.pad_token_id or 0

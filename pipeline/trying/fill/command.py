@@ -14,14 +14,14 @@ from pipeline.core.types import (
     Span,
     bracketed,
 )
-from pipeline.infill import Task, fill, load_infiller, load_ranker, task_of
+from pipeline.infill import InfillRequest, fill, load_infiller, load_ranker, request_of
 from pipeline.infill.attested_fills import NO_DONOR, fill_attested, parsed_pool
 from pipeline.infill.base import UNUSABLE_SOURCE, Fill
 from pipeline.infill.candidates import rows_of
 from pipeline.infill.families.known import check_language_model
 from pipeline.models.loading import locate_lm
 from pipeline.text.natural import join_words, split_words
-from pipeline.trying.fill.settings import Fill as FillSettings
+from pipeline.trying.fill.settings import FillSettings
 
 
 def run(settings: FillSettings) -> None:
@@ -43,10 +43,12 @@ def run(settings: FillSettings) -> None:
     names = papers_families() if settings.lm == "both" else (settings.lm,)
     if settings.model and len(names) > 1:
         raise ModelError("--model needs to know its family", remedy=f"add --lm {family_names()}")
-    task = task_of(settings)
+    request = request_of(settings)
     for lm in names:
         where = locate_lm(lm, settings.model, settings.corpus, settings.seed)
-        fills = (_attested if attested else _free)(settings, family_of(lm), where, task, reference)
+        fills = (_attested if attested else _free)(
+            settings, family_of(lm), where, request, reference
+        )
         if fills[0].reason == NO_DONOR:
             raise InputError(
                 f"no constituent of {settings.corpus} has the label {settings.label!r}",
@@ -74,19 +76,21 @@ def _check(settings: FillSettings, *, attested: bool) -> None:
         )
 
 
-def _free(_: FillSettings, family: str, where: str, task: Task, reference: Reference) -> list[Fill]:
-    return fill(load_infiller(family, where, task), [reference])[0]
+def _free(
+    _: FillSettings, family: str, where: str, request: InfillRequest, reference: Reference
+) -> list[Fill]:
+    return fill(load_infiller(family, where, request), [reference])[0]
 
 
 def _attested(
-    settings: FillSettings, family: str, where: str, task: Task, reference: Reference
+    settings: FillSettings, family: str, where: str, request: InfillRequest, reference: Reference
 ) -> list[Fill]:
     pool = parsed_pool(
         settings.corpus,
         check_language_model(family, where),
         coordinators=settings.coordinators_in_fills,
     )
-    ranker = load_ranker(family, where, task)
+    ranker = load_ranker(family, where, request)
     return fill_attested(ranker, pool, [reference], count=settings.pool, seed=settings.seed)[0]
 
 

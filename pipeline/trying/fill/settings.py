@@ -12,7 +12,7 @@ from pipeline.core.settings import (
 from pipeline.core.types import LABEL
 
 
-class Fill(DecodingSettings):
+class FillSettings(DecodingSettings):
     """Coordinate a span of one sentence and print the result with brackets."""
 
     stage: ClassVar[str] = "fill"

@@ -17,7 +17,7 @@ from pipeline.core.runs import TOGETHER, USUAL_TAU
 from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.figures import as_conjuncts
-from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import Said, probability_of
 from pipeline.text.conllu import with_comments, with_misc
 from pipeline.text.lines import Given
@@ -87,7 +87,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SentenceAnswer:
     """A sentence with all its coordinators in order; at least one entry.
 
     ``beside``: a parser was asked as well.
@@ -103,7 +103,7 @@ Parse = Callable[[Sequence[Sequence[str]]], Sequence[Mapping[int, Coordination]]
 
 
 def answers(
-    predictor: Predictor,
+    predictor: CoordinationPredictor,
     sentences: Iterable[Given],
     *,
     coordinators: AbstractSet[str] = COORDINATORS,
@@ -112,7 +112,7 @@ def answers(
     block: int = BLOCK,
     parse: Parse | None = None,
     tau: float = USUAL_TAU,
-) -> Iterator[Answer]:
+) -> Iterator[SentenceAnswer]:
     """Yield an answer to each sentence in the order given, as soon as its block is read.
 
     Args:
@@ -151,7 +151,7 @@ def answers(
         for sentence, own, left_out in zip(given, places, long, strict=True):
             reason = TOO_LONG if left_out else NONE if sentence.words else NO_WORDS
             listed = tuple(islice(entries, len(own))) or (Skipped(None, reason),)
-            yield Answer(sentence, listed, parse is not None)
+            yield SentenceAnswer(sentence, listed, parse is not None)
 
 
 def _parsed(
@@ -164,7 +164,7 @@ def _parsed(
 
 
 def _answers(
-    predictor: Predictor,
+    predictor: CoordinationPredictor,
     sentences: Sequence[Sequence[str]],
     coordinators: Sequence[int],
     structures: Sequence[Coordination | None],
@@ -208,7 +208,7 @@ def n_best(scores: Tensor, k: int, n: int) -> tuple[Prediction, ...]:
     """The ``n`` most probable endpoint pairs of a coordinator, best first, or all it has.
 
     Of equally probable ones the first (by start, then end) comes first, so that the first of all is
-    that of ``Predictor.predict``.
+    that of ``CoordinationPredictor.predict``.
 
     Args:
         scores: log-probabilities ``[k, n - k - 1]`` over all pairs.
@@ -224,7 +224,7 @@ def n_best(scores: Tensor, k: int, n: int) -> tuple[Prediction, ...]:
     )
 
 
-def tsv(answer: Answer) -> str:
+def tsv(answer: SentenceAnswer) -> str:
     """A line per structure: sentence with its conjuncts in brackets, coordinator, probability.
 
     Beside a parser a fourth field says whose the structure is, and a probability may be ``-``: the predictor
@@ -252,7 +252,7 @@ def tsv(answer: Answer) -> str:
     return "".join(lines)
 
 
-def jsonl(answer: Answer) -> str:
+def jsonl(answer: SentenceAnswer) -> str:
     """One object on one line; offsets count words from 0 and are half-open.
 
     A probability may be null beside a parser: the predictor cannot score its structure.
@@ -285,7 +285,7 @@ def jsonl(answer: Answer) -> str:
     return json.dumps(sentence, ensure_ascii=False) + "\n"
 
 
-def conllu(answer: Answer) -> str:
+def conllu(answer: SentenceAnswer) -> str:
     """The sentence's own lines, with ``Coord`` and ``CoordProb`` in MISC of each coordinator.
 
     ``Coord=3-7`` are the IDs of the structure's first and last word; of several structures, best
@@ -318,4 +318,4 @@ def _short(probability: float | None) -> float | None:
     return None if probability is None else float(f"{probability:.6g}")
 
 
-FORMS: dict[str, Callable[[Answer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}
+FORMS: dict[str, Callable[[SentenceAnswer], str]] = {"tsv": tsv, "jsonl": jsonl, "conllu": conllu}

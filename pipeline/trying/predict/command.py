@@ -13,15 +13,15 @@ from pipeline.core.console import Meter, plain, plain_json
 from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.text.lines import Lines, open_lines
 from pipeline.text.unpacking import Allowance
 from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers
 from pipeline.trying.predict.sentences import format_of, read_sentences
-from pipeline.trying.predict.settings import Predict
+from pipeline.trying.predict.settings import PredictSettings
 
 
-def run(settings: Predict) -> None:
+def run(settings: PredictSettings) -> None:
     """Print the structures of every coordinator, and at the end a summary on standard error.
 
     When the reader of the output stops (``| head``), this ends too, without a message.
@@ -42,14 +42,14 @@ def run(settings: Predict) -> None:
         raise SystemExit(128 + signal.SIGPIPE) from None
 
 
-def _predict(settings: Predict, lines: Lines, out: TextIO) -> None:
+def _predict(settings: PredictSettings, lines: Lines, out: TextIO) -> None:
     form = format_of(lines) if settings.format == "auto" else settings.format
     if settings.output == "conllu" and form != "conllu":
         raise InputError(
             f"output conllu is for CoNLL-U input, this is {form}", path=lines.name,
             remedy="choose --output jsonl, or --format conllu if it is",
         )  # fmt: skip
-    predictor = Predictor.load(settings.predictor).to(best_device())
+    predictor = CoordinationPredictor.load(settings.predictor).to(best_device())
     tally, sources = Tally(), Counter[str]()
     sentences, begun = 0, time.monotonic()
     found = answers(

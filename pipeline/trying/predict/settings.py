@@ -13,7 +13,7 @@ from pipeline.core.types import COORDINATORS
 from pipeline.text.unpacking import Size
 
 
-class Predict(Settings):
+class PredictSettings(Settings):
     """Predict coordination boundaries of sentences with a trained predictor."""
 
     stage: ClassVar[str] = "predict"

@@ -15,8 +15,8 @@ from pipeline.core.files import write_json
 from pipeline.core.types import Span
 from pipeline.models import checkpoint_files
 from pipeline.models.words import TOO_LONG, WordEncoding
-from pipeline.tasks.coordination.examples import EDGE, OUTSIDE, Example
-from pipeline.tasks.coordination.model import Predictor
+from pipeline.tasks.coordination.examples import EDGE, OUTSIDE, CoordinationExample
+from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.tasks.coordination.scorer import EndpointScorer, batches
 
 VOCABULARY = "the old man saw small dog near harbor girl sold lamp zygote".split()  # noqa: SIM905
@@ -29,9 +29,9 @@ def words(number: int, length: int) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def model(tiny_bert: Path) -> Predictor:
+def model(tiny_bert: Path) -> CoordinationPredictor:
     """A random predictor in evaluation mode."""
-    return Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
+    return CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
 
 
 def naive_scores(scorer: EndpointScorer, h: torch.Tensor, k: int) -> dict[tuple[int, int], float]:
@@ -76,7 +76,7 @@ def test_scorer_has_the_naive_gradient() -> None:
         torch.testing.assert_close(one, parameter.grad, atol=1e-6, rtol=1e-4)
 
 
-def test_predictions_equal_naive_encoding(model: Predictor) -> None:
+def test_predictions_equal_naive_encoding(model: CoordinationPredictor) -> None:
     """Last subword of each word, one sentence at a time, unpadded: the same argmax and probability."""
     sentences = [words(n, 5 + n) for n in range(6)]
     found = model.predict(sentences, [2] * 6, batch_tokens=30)
@@ -96,14 +96,14 @@ def test_predictions_equal_naive_encoding(model: Predictor) -> None:
         assert prediction.probability == pytest.approx(probability, abs=1e-6)
 
 
-def test_words_of_several_subwords(model: Predictor) -> None:
+def test_words_of_several_subwords(model: CoordinationPredictor) -> None:
     """A word's last subword stands for it; "zygote" is not in the vocabulary as a whole."""
     encoded = model.encoding.encode([("zygote", "man")])[0]
     assert encoded.last[0] == len(model.encoding.tokenizer.tokenize("zygote")) > 1
     assert encoded.last[1] == len(encoded.ids) - 2
 
 
-def test_word_without_subwords_is_unknown(model: Predictor) -> None:
+def test_word_without_subwords_is_unknown(model: CoordinationPredictor) -> None:
     """A control character keeps its word index: it is read as the unknown token."""
     encoded = model.encoding.encode([("the", "\u0001", "man")])[0]
     assert len(encoded.last) == 3
@@ -118,7 +118,7 @@ def test_tokenizer_without_unknown_token_is_refused(tiny_bert: Path) -> None:
         WordEncoding(tokenizer, 160).encode([("the", "\u0001")])
 
 
-def test_what_cannot_be_scored_has_no_prediction(model: Predictor) -> None:
+def test_what_cannot_be_scored_has_no_prediction(model: CoordinationPredictor) -> None:
     """A coordinator at the edge or in too long a sentence: None, in its place, with a reason."""
     long = ("man", "and", *["zygote"] * 160)
     sentences = [("and", "man", "saw"), ("man", "saw", "and"), long, words(0, 6), ("a",)]
@@ -133,7 +133,7 @@ def test_what_cannot_be_scored_has_no_prediction(model: Predictor) -> None:
     )
 
 
-def test_probabilities_sum_to_one(model: Predictor) -> None:
+def test_probabilities_sum_to_one(model: CoordinationPredictor) -> None:
     """Over all pairs of an instance; the prediction is the most probable of them."""
     sentence = words(4, 8)
     extents = [Span(i, j + 1) for i in range(2) for j in range(3, 8)]
@@ -148,7 +148,7 @@ def test_probabilities_sum_to_one(model: Predictor) -> None:
     )  # fmt: skip
 
 
-def test_batching_changes_nothing(model: Predictor) -> None:
+def test_batching_changes_nothing(model: CoordinationPredictor) -> None:
     """Order and size of batches leave predictions alone."""
     sentences = [words(n, 4 + n % 7) for n in range(20)]
     usual = model.predict(sentences, [2] * 20)
@@ -161,7 +161,9 @@ def test_batching_changes_nothing(model: Predictor) -> None:
             assert one.probability == pytest.approx(other.probability, abs=1e-6)
 
 
-def test_each_sentence_is_encoded_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_sentence_is_encoded_once(
+    model: CoordinationPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Instances that share a sentence share its encoding, in prediction and in training."""
     rows = []
     forward = model.encoder.forward
@@ -170,23 +172,24 @@ def test_each_sentence_is_encoded_once(model: Predictor, monkeypatch: pytest.Mon
     )  # fmt: skip
     sentence, other = words(1, 9), words(2, 9)
     model.predict([sentence, other, sentence, sentence], [2, 2, 3, 4])
-    model([Example(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
+    model([CoordinationExample(sentence, (2, 3), (Span(0, 5), Span(1, 6)))] * 2)
     assert rows == [2, 1]
 
 
-def test_loss_is_summed_over_instances(model: Predictor) -> None:
+def test_loss_is_summed_over_instances(model: CoordinationPredictor) -> None:
     """A sentence with two structures counts twice in a batch."""
     one, two = words(1, 9), words(2, 7)
     asked = [(one, 2, Span(1, 5)), (one, 4, Span(0, 9)), (two, 2, Span(0, 4))]
     probabilities = tiny.probabilities(model, *map(list, zip(*asked, strict=True)))
     expected = torch.tensor(probabilities).log().sum().neg().item()
     examples = [
-        Example(one, (2, 4), (Span(1, 5), Span(0, 9))), Example(two, (2,), (Span(0, 4),)),
-    ]  # fmt: skip
+        CoordinationExample(one, (2, 4), (Span(1, 5), Span(0, 9))),
+        CoordinationExample(two, (2,), (Span(0, 4),)),
+    ]
     assert model(examples).item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
+def test_scoring_has_no_dropout_and_keeps_the_mode(model: CoordinationPredictor) -> None:
     """CalcScore is the same every time, even in the middle of training."""
     model.train()
     sentence = words(3, 12)
@@ -196,12 +199,12 @@ def test_scoring_has_no_dropout_and_keeps_the_mode(model: Predictor) -> None:
     assert first == tiny.probabilities(model, [sentence], [2], [Span(0, 6)])
     assert model.training
     assert torch.equal(state, torch.get_rng_state())
-    example = [Example(sentence, (2,), (Span(0, 6),))]
+    example = [CoordinationExample(sentence, (2,), (Span(0, 6),))]
     assert model(example).item() != model(example).item()
 
 
 def test_saved_predictor_stands_alone(
-    model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: CoordinationPredictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A moved folder predicts the same with nothing else, names no path, and is replaced whole."""
     folder = tmp_path / "run" / "predictor"
@@ -212,7 +215,7 @@ def test_saved_predictor_stands_alone(
     assert [p.name for p in folder.parent.iterdir()] == ["predictor"]
     moved = shutil.move(folder, tmp_path / "elsewhere")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    loaded = Predictor.load(moved)
+    loaded = CoordinationPredictor.load(moved)
     sentences = [words(n, 8) for n in range(5)]
     assert loaded.predict(sentences, [2] * 5) == model.predict(sentences, [2] * 5)
     assert not loaded.training
@@ -221,29 +224,31 @@ def test_saved_predictor_stands_alone(
     assert str(tmp_path.parent) not in text
 
 
-def test_folder_of_another_kind_is_refused(model: Predictor, tmp_path: Path) -> None:
+def test_folder_of_another_kind_is_refused(model: CoordinationPredictor, tmp_path: Path) -> None:
     """No predictor, another version, and damaged weights: one line that names the folder."""
     with pytest.raises(ModelError, match=r"empty: no predictor\.json here"):
-        Predictor.load(tmp_path / "empty")
+        CoordinationPredictor.load(tmp_path / "empty")
     folder = tmp_path / "predictor"
     model.save(folder)
     card = json.loads((folder / "predictor.json").read_text())
     (folder / "predictor.json").write_text(json.dumps(card | {"version": 99}))
     with pytest.raises(ModelError, match=r"predictor: .*'conjoin-predictor' version 99, not .* 1;"):
-        Predictor.load(folder)
+        CoordinationPredictor.load(folder)
     (folder / "predictor.json").write_text(json.dumps(card | {"mlp_hidden": 9}))
     with pytest.raises(ModelError, match=r"a damaged predictor: .*size mismatch"):
-        Predictor.load(folder)
+        CoordinationPredictor.load(folder)
     (folder / "predictor.json").write_text(json.dumps(card))
     (folder / "model.safetensors").write_bytes(b"short")
     with pytest.raises(ModelError, match="a damaged predictor"):
-        Predictor.load(folder)
+        CoordinationPredictor.load(folder)
 
 
 @pytest.mark.parametrize(
     "name", ["tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"]
 )
-def test_its_files_are_those_that_were_saved(model: Predictor, tmp_path: Path, name: str) -> None:
+def test_its_files_are_those_that_were_saved(
+    model: CoordinationPredictor, tmp_path: Path, name: str
+) -> None:
     """Without its vocabulary it would predict other boundaries, and say nothing."""
     model.save(tmp_path / "predictor")
     path = tmp_path / "predictor" / name
@@ -252,13 +257,13 @@ def test_its_files_are_those_that_were_saved(model: Predictor, tmp_path: Path, n
     with pytest.raises(
         ModelError, match=f"a damaged predictor: {name} is not the file that was saved"
     ):
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
     path.unlink()
     with pytest.raises(ModelError, match=f"a damaged predictor: {name} is missing"):
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
 
 
-def older(model: Predictor, folder: Path) -> Path:
+def older(model: CoordinationPredictor, folder: Path) -> Path:
     """A predictor's folder as it was before digests; its card."""
     model.save(folder)
     card = json.loads((folder / "predictor.json").read_text())
@@ -267,16 +272,16 @@ def older(model: Predictor, folder: Path) -> Path:
     return folder / "predictor.json"
 
 
-def test_an_older_folder_has_no_digests(model: Predictor, tmp_path: Path) -> None:
+def test_an_older_folder_has_no_digests(model: CoordinationPredictor, tmp_path: Path) -> None:
     """It is loaded if nothing that is needed is missing."""
     older(model, tmp_path / "predictor")
     sentences = [words(n, 8) for n in range(3)]
-    loaded = Predictor.load(tmp_path / "predictor")
+    loaded = CoordinationPredictor.load(tmp_path / "predictor")
     assert loaded.predict(sentences, [2] * 3) == model.predict(sentences, [2] * 3)
     (tmp_path / "predictor/tokenizer.json").unlink()
     (tmp_path / "predictor/vocab.txt").unlink(missing_ok=True)
     with pytest.raises(ModelError, match="no tokenizer files"):
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
 
 
 @pytest.mark.parametrize("text", [
@@ -285,20 +290,22 @@ def test_an_older_folder_has_no_digests(model: Predictor, tmp_path: Path) -> Non
     '{"mlp_hidden": 8, "dropout": 0, "files": []}', '{"mlp_hidden": 1000000000000, "dropout": 0}',
     '{"mlp_hidden": 8, "dropout": 0, "files": {"tokenizer.json": 3}}',
 ])  # fmt: skip
-def test_a_card_of_another_form_is_one_line(model: Predictor, tmp_path: Path, text: str) -> None:
+def test_a_card_of_another_form_is_one_line(
+    model: CoordinationPredictor, tmp_path: Path, text: str
+) -> None:
     """Keys of other types, none, or sizes that no predictor has."""
     path = older(model, tmp_path / "predictor")
     head = '{"format": "conjoin-predictor", "version": 1, '
     path.write_text(head + text[1:] if text.startswith("{") else text)
     with pytest.raises(ConjoinError) as caught:
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
     assert "\n" not in str(caught.value)
     assert "predictor" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["/etc/hostname", "../beside"])
 def test_a_card_names_no_file_elsewhere(
-    model: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    model: CoordinationPredictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """What lies outside the folder is not even read."""
     path = older(model, tmp_path / "predictor")
@@ -307,17 +314,19 @@ def test_a_card_names_no_file_elsewhere(
     read: list[Path] = []
     monkeypatch.setattr(checkpoint_files, "content_digest", lambda path: read.append(path) or "")
     with pytest.raises(InputError, match="leads out of the folder"):
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
     assert not read
 
 
-def test_weights_that_are_no_numbers_are_refused(model: Predictor, tmp_path: Path) -> None:
+def test_weights_that_are_no_numbers_are_refused(
+    model: CoordinationPredictor, tmp_path: Path
+) -> None:
     """Every probability would be NaN."""
     with torch.no_grad():
         model.scorer.first.weight[0, 0] = float("nan")
     model.save(tmp_path / "predictor")
     with pytest.raises(ModelError, match=r"not all numbers: scorer\.first\.weight"):
-        Predictor.load(tmp_path / "predictor")
+        CoordinationPredictor.load(tmp_path / "predictor")
 
 
 def test_batched_pairs_train_like_single_ones() -> None:
@@ -343,7 +352,9 @@ def test_batched_pairs_train_like_single_ones() -> None:
         torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
 
 
-def test_sentences_are_tokenised_once(model: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_are_tokenised_once(
+    model: CoordinationPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was read before is remembered, up to a limit, and comes out the same."""
     monkeypatch.setattr("pipeline.models.words._KEPT", 3)
     asked: list[int] = []

@@ -6,7 +6,7 @@ import pytest
 import tiny
 
 from pipeline.core.types import Coordination, Span
-from pipeline.tasks.coordination.model import Prediction, Predictor
+from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import Said, probability_of, said
 
 WORDS = tuple("the old man and small dog saw it".split())  # noqa: SIM905
@@ -43,7 +43,7 @@ def test_tau_decides() -> None:
 
 def test_the_predictors_opinion_is_that_of_the_predictor(tiny_bert: Path) -> None:
     """Its best is what it predicts, and the probability that of the structure's outer boundary."""
-    model = Predictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
+    model = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=1).eval()
     long = (*WORDS * 40, "and", "it")
     sentences, ks = [WORDS, WORDS, long], [3, 3, len(long) - 2]
     structures = [STRUCTURE, None, None]
