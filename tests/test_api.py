@@ -292,7 +292,7 @@ def test_the_example_of_the_docs_runs(
     exec(example, {"MODEL": tiny_t5, "PREDICTOR": predictor})  # noqa: S102
     assert "and" in capsys.readouterr().out
     api = importlib.import_module("pipeline.api")
-    assert all(f"`{name}`" in page for name in api.Decoding.__annotations__)
+    assert all(f"`{name}`" in page for name in api.DecodingOptions.__annotations__)
     for kind in ("Coordinated", "PredictedCoordination"):
         row = next(line for line in page.splitlines() if line.startswith(f"| `{kind}` |"))
         fields = list(getattr(api, kind).__dataclass_fields__)
