@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from pipeline.core.documents import read_json
 
-TWINS = {
+VARIANTS = {
     "copy": "the same words (`copy`)",
     "mask": "masks, all",
     "mask-no-verbs": "masks, all but verbs",
@@ -44,9 +44,9 @@ class Grid:
     Attributes:
         size: of L.
         seeds: of the runs.
-        baseline: the system without candidates and twins, with as many updates as theirs.
+        baseline: the system without candidates and variants, with as many updates as theirs.
         best: the system of the best candidates' recipe.
-        head: what the names of systems with twins beside those candidates begin with.
+        head: what the names of systems with variants beside those candidates begin with.
         recipe: that recipe, in words.
     """
 
@@ -101,19 +101,19 @@ class Tables:
         return f"{sum(each) / len(each):.3f}" if each else "–"
 
     def print(self, title: str, alone: str, name: str, head: str) -> None:
-        """Print the table of a recipe: alone, then with every kind of twins that was run with it.
+        """Print the table of a recipe: alone, then with every kind of variants that was run with it.
 
         Args:
             title: above the table.
-            alone: the system without twins.
+            alone: the system without variants.
             name: of that row.
-            head: what the names of those with twins begin with.
+            head: what the names of those with variants begin with.
         """
         print(f"{title}, {self._grid.size} labels, seeds 0 to {self._grid.seeds[-1]}\n")
         over_best = alone == self._grid.best
         columns = ["over `copy`", "over the baseline", *(["over the recipe"] if over_best else [])]
         rows = []
-        for system, text in {alone: name, **{head + k: t for k, t in TWINS.items()}}.items():
+        for system, text in {alone: name, **{head + k: t for k, t in VARIANTS.items()}}.items():
             if (accuracy := self.accuracy(system)) == "–":
                 continue
             own = [self.gain(system, alone)] if over_best else []
@@ -122,7 +122,7 @@ class Tables:
         print_table(["", "accuracy", *columns, "s an update"], rows)
 
     def print_chosen(self) -> None:
-        """Print the table of the twins with the α that dev chose, if they were run."""
+        """Print the table of the variants with the α that dev chose, if they were run."""
         grid, rows = self._grid, []
         for system in ("fill-single-sample", "substitute"):
             alone, beside = f"chosen-{system}", f"chosen-{grid.head}{system}"
@@ -132,7 +132,7 @@ class Tables:
                 self.gain(beside, each) for each in (grid.best, f"{grid.head}copy", grid.baseline)
             )
             rows.append(
-                [TWINS[system], accuracy, self.gain(alone, "copy"), self.accuracy(beside), *over]
+                [VARIANTS[system], accuracy, self.gain(alone, "copy"), self.accuracy(beside), *over]
             )
         if rows:
             print("With the α that dev chose: alone, and beside the best candidates\n")
@@ -148,7 +148,7 @@ def main(corpus: Path, seeds: int | None) -> None:
     if seeds:
         grid = replace(grid, seeds=range(seeds))
     tables = Tables(corpus, grid)
-    tables.print("Twins of L alone", grid.baseline, "baseline", "")
+    tables.print("Variants of L alone", grid.baseline, "baseline", "")
     tables.print(f"Beside {grid.recipe}", grid.best, grid.recipe, grid.head)
     tables.print("Frozen encoder", "frozen", "frozen encoder", "frozen-")
     tables.print_chosen()

@@ -151,8 +151,8 @@ def chain(  # noqa: PLR0917 - what names a chain
     )
     yield learn("harvest", "harvest", "harvest")
     yield train("brackets", "baseline", "--brackets", "1")
-    for twins in ("copy", "mask"):
-        yield train(twins, "baseline", "--augment", twins)
+    for augment in ("copy", "mask"):
+        yield train(augment, "baseline", "--augment", augment)
 
 
 def wanted(units: Sequence[Unit], names: Sequence[str]) -> list[Unit]:

@@ -62,7 +62,7 @@ def read_records(
 NO_GENERATOR = "none"
 """The ``generator`` of a baseline: nothing makes candidates for it."""
 
-NO_TWINS = "none"
+NO_AUGMENTATION = "none"
 """The ``augment`` of a system that learns from the labelled sentences as they are."""
 
 ANY = "any"
@@ -105,7 +105,7 @@ class System(str):
 
     Attributes:
         mode: its mode of training.
-        augment: what twins of the labelled sentences it learns from, or ``NO_TWINS``.
+        augment: what variants of the labelled sentences it learns from, or ``NO_AUGMENTATION``.
         generator: what made its candidates (``T5``), or ``NO_GENERATOR``.
         caption: what sets those candidates apart from the generator's own (``adapted on twins``).
         variation: what its training does otherwise than the full method (``no-filter``).
@@ -136,7 +136,7 @@ class System(str):
         cls,
         name: str,
         mode: str = "",
-        augment: str = NO_TWINS,
+        augment: str = NO_AUGMENTATION,
         *,
         parser: str | None = None,
         combined: str | None = None,
@@ -145,7 +145,7 @@ class System(str):
         gold_of: str | None = None,
         **fields: str,
     ) -> Self:
-        """A system of a name, a mode, its twins, its parser and those of its ``FIELDS`` that are known."""
+        """A system: name, mode, augmentation, parser, and those of its ``FIELDS`` that are known."""
         system = super().__new__(cls, name)
         system.mode, system.augment = mode, augment
         system.parser, system.combined, system.taught = parser, combined, taught
@@ -161,7 +161,7 @@ class System(str):
         return cls(
             str(card["system"]),
             str(card["mode"]),
-            str(settings.get("augment", NO_TWINS)),
+            str(settings.get("augment", NO_AUGMENTATION)),
             brackets=settings.get("brackets"),
             gold_of=settings.get("gold_of"),
             **card.get("shown_as", {}),
@@ -173,7 +173,7 @@ class System(str):
         return cls(
             str(entry["system"]),
             str(entry.get("mode", "")),
-            str(entry.get("augment", NO_TWINS)),
+            str(entry.get("augment", NO_AUGMENTATION)),
             parser=entry.get("parser"),
             combined=entry.get("combined"),
             taught=entry.get("taught", False),
@@ -211,7 +211,7 @@ class System(str):
     @property
     def is_baseline(self) -> bool:
         """Whether it is a predictor that learns from L alone, as it is, and of L the boundaries alone."""
-        plain = self.augment == NO_TWINS and self.brackets is None and self.gold_of is None
+        plain = self.augment == NO_AUGMENTATION and self.brackets is None and self.gold_of is None
         return self.mode == "baseline" and plain and self.combined is None
 
     @property
@@ -364,7 +364,7 @@ class Run:
     @property
     def source(self) -> str | None:
         """Where the candidates came from: a folder in the corpus, or a name; None where none are learned."""
-        if self.mode == "baseline":  # whose twins a folder may be named for
+        if self.mode == "baseline":  # whose variants a folder may be named for
             return None
         name = self.card.get("settings", {}).get("candidates")
         return str(name) if name else None

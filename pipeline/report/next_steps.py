@@ -10,7 +10,7 @@ from pipeline.core import console
 from pipeline.core.candidates import HARVESTED
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
-from pipeline.core.runs import ELSE, NO_TWINS, TOGETHER, Run, candidates_at_hand
+from pipeline.core.runs import ELSE, NO_AUGMENTATION, TOGETHER, Run, candidates_at_hand
 from pipeline.report.forms import CandidatesManifest
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Headline
 from pipeline.report.prose import Fact
@@ -81,11 +81,11 @@ def _use(good: Headline, runs: Sequence[Run], corpus: Path, root: str) -> Iterat
         shown = _inside(predictor, corpus, root) if predictor.is_dir() else ""
         if folder:
             candidates = _inside(folder, corpus, root)
-            twins = run.system.augment if run.system.augment != NO_TWINS else ""
+            augment = run.system.augment if run.system.augment != NO_AUGMENTATION else ""
             learn = Fact(
                 "next_steps.learn",
                 folder=candidates.removeprefix(f"{root}/"),
-                twins=twins,
+                augment=augment,
                 size=good.phrase,
             )
             yield Step(learn, _command("conjoin browse", candidates))

@@ -11,7 +11,7 @@ from pipeline.core.candidates import HARVESTED
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
-from pipeline.core.runs import ALONE, ANY, ELSE, NO_GENERATOR, NO_TWINS, TOGETHER, System
+from pipeline.core.runs import ALONE, ANY, ELSE, NO_AUGMENTATION, NO_GENERATOR, TOGETHER, System
 from pipeline.core.types import CRITERIA
 from pipeline.report.forms import CandidatesManifest, Pretrained
 
@@ -51,8 +51,8 @@ def full_method(system: System, others: Iterable[System]) -> System | None:
 
 
 def generates(system: System) -> bool:
-    """Whether a verdict is about it: it learned from candidates, or from twins of L without a parser."""
-    return system.has_candidates or (system.augment != NO_TWINS and system.combined is None)
+    """Whether a verdict is about it: it learned from candidates, or from variants of L without a parser."""
+    return system.has_candidates or (system.augment != NO_AUGMENTATION and system.combined is None)
 
 
 def baseline_of(systems: Iterable[System]) -> System | None:
@@ -149,7 +149,7 @@ def system_key(system: System) -> tuple[int, str, bool, int, int, str]:
     """
     rows, known = (None, *VARIATIONS), [facts.title for facts in FAMILY_FACTS.values()]
     place = 8 if system.generator else 9
-    if not system.has_candidates and system.augment == NO_TWINS:
+    if not system.has_candidates and system.augment == NO_AUGMENTATION:
         place = 0
     elif system.generator in known:
         place = 1 + known.index(system.generator)

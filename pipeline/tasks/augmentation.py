@@ -1,8 +1,8 @@
-"""Twins of labelled examples: what an augmentation is, a maker of one for every example, in each epoch.
+"""Variants of labelled examples: what an augmentation is, a maker of one for every example, in each epoch.
 
 An *epoch* is a pass over L as ``stream.LabelledStream`` draws it: the examples at positions e·|L| up to
-(e + 1)·|L| of SAMPLE(L), each example once, warm-up steps counted. So a twin is made anew each time that its
-example is drawn, and what it is depends on the seed, the epoch and the sentence alone, not on the step,
+(e + 1)·|L| of SAMPLE(L), each example once, warm-up steps counted. So a variant is made anew each time
+that its example is drawn, and what it is depends on the seed, the epoch and the sentence alone, not on the step,
 the batch or where a run was interrupted.
 """
 
@@ -24,7 +24,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Labelled(Generic[E]):
-    """A sentence of L, as much of it as the model learns from, and the words that no twin changes."""
+    """A sentence of L, as much of it as the model learns from, and the words that no variant changes."""
 
     sentence: Sentence
     example: E
@@ -63,11 +63,11 @@ class Material(Generic[E]):
 
 
 class Augmentation(Protocol[E]):
-    """A kind of twins, made from a ``Material``.
+    """A kind of variants, made from a ``Material``.
 
     Attributes:
-        takes: the settings of ``train`` that change its twins, besides ``augment``.
-        facts: what the twins depend on beyond settings, seed and L; JSON can hold it.
+        takes: the settings of ``train`` that change its variants, besides ``augment``.
+        facts: what the variants depend on beyond settings, seed and L; JSON can hold it.
         note: what a person should know before training; "": nothing.
     """
 
@@ -78,10 +78,10 @@ class Augmentation(Protocol[E]):
     def __init__(self, material: Material[E]) -> None:
         """Make ready."""
 
-    def twins(self, epoch: int) -> list[E]:
-        """The twins of L in an epoch, in L's order: a pure function of (seed, epoch).
+    def variants(self, epoch: int) -> list[E]:
+        """The variants of L in an epoch, in L's order: a pure function of (seed, epoch).
 
-        A twin that the encoder could not read whole is its example again.
+        A variant that the encoder could not read whole is its example again.
         """
 
 

@@ -2,7 +2,7 @@
 
 An example carries its answer: the boundaries of its structures, the sense of a pair, the choice of a
 question. So all tasks are asked the same: how probable is this answer, is it your best, and what is your
-own? Algorithm 1, the acceptance rules, the choice of weights, twins, checkpoints and resuming know no more
+own? Algorithm 1, the acceptance rules, the choice of weights, variants, checkpoints and resuming know no more
 than this module has. A task is a folder beside this file and a line in ``known.py``.
 """
 
@@ -33,7 +33,7 @@ class Example(Protocol):
         """The words that the encoder reads."""
 
     @property
-    def twin(self) -> bool:
+    def variant(self) -> bool:
         """Whether it was made of another example of its batch, and is encoded by itself."""
 
     @property
@@ -274,7 +274,7 @@ class Task(ABC, Generic[E]):
     Attributes:
         name: as ``ingest.json`` and the card of a model have it.
         options: the settings of ``train`` that it alone knows; other tasks refuse them.
-        twins: kinds of ``--augment`` beyond those that every task has.
+        augmentations: kinds of ``--augment`` beyond those that every task has.
         answer_columns: what ``scored.parquet`` says of an answer.
         rows: how training reads candidates.
         evaluation: how models are evaluated.
@@ -282,7 +282,7 @@ class Task(ABC, Generic[E]):
 
     name: ClassVar[str]
     options: ClassVar[AbstractSet[str]]
-    twins: ClassVar[Mapping[str, type[Augmentation[Any]]]]
+    augmentations: ClassVar[Mapping[str, type[Augmentation[Any]]]]
     answer_columns: ClassVar[Sequence[pa.Field]]
     rows: ClassVar[CandidateRows[Any]]
     evaluation: ClassVar[Evaluation[Any]]
@@ -309,7 +309,7 @@ class Task(ABC, Generic[E]):
 
     @abstractmethod
     def protected(self, source: Any) -> frozenset[int]:
-        """Words that say where the answer is, which no twin changes."""
+        """Words that say where the answer is, which no variant changes."""
 
     @abstractmethod
     def create(self, where: str, settings: HeadSettings, seed: int) -> Model[E]:

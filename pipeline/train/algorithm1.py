@@ -151,8 +151,8 @@ def algorithm1(
     """Train M in place until it has converged, from whatever step it has reached.
 
     Without U this is the baseline: line 1 goes on to the end. If fewer than K candidates are
-    accepted the batch is that much smaller: line 13 always adds N_batch - K (of a ``TwinnedStream`` each
-    with its twin, so that the batch grows by as many). ``after`` is called
+    accepted the batch is that much smaller: line 13 always adds N_batch - K (of a ``AugmentedStream`` each
+    with its variant, so that the batch grows by as many). ``after`` is called
     after every update, when M and the rule hold all there is to know of the run.
     """
     N_batch, K, warm = constants.N_batch, constants.K, constants.warm_steps

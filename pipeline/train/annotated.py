@@ -1,4 +1,4 @@
-"""What people had annotated for a run: L, and whatever its candidates, its encoder and its twins rest on."""
+"""What people had annotated for a run: L, and what its candidates, its encoder and its variants rest on."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.core.annotation import LABELLED, OTHERS, UNKNOWN, Annotation, joined, part_of
 from pipeline.core.corpus_folder import annotation_of_trees, corpus_name, trees_folder
 from pipeline.core.draws import draw_name, every_draw
-from pipeline.core.runs import NO_TWINS
+from pipeline.core.runs import NO_AUGMENTATION
 from pipeline.models.annotated import annotation_of_model
 from pipeline.models.loading import locate
 from pipeline.tasks.protocol import Task
@@ -40,7 +40,7 @@ def annotation_of_run(
         parts += _gold_of(settings, settings.gold_folder, data)
     if settings.mode != "baseline" and settings.candidates is not None:
         parts += annotation_of_candidates(settings.candidates)
-    if settings.augment != NO_TWINS:
+    if settings.augment != NO_AUGMENTATION:
         if (
             settings.augment_lm is not None
             and "augment_lm" in kinds_of(task)[settings.augment].takes

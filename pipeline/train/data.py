@@ -67,8 +67,8 @@ class TrainData:
 
 
 def _digest(examples: Sequence[Any]) -> str:
-    # ``twin``, which is false in all of them, came later, and changes no run made before.
-    return digest_of([{k: v for k, v in asdict(e).items() if k != "twin"} for e in examples])
+    # ``variant``, which is false in all of them, came later, and changes no run made before.
+    return digest_of([{k: v for k, v in asdict(e).items() if k != "variant"} for e in examples])
 
 
 def fresh_model(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.core.runs import NO_TWINS, System
+from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
 from pipeline.text.coarse_tags import classes_of
 from pipeline.train.acceptance import RULES, RuleName
@@ -116,7 +116,7 @@ class TrainSettings(Settings):
     )
     augment: Literal["none", "copy", "mask", "fill", "substitute"] = Field(
         "none",
-        description="A twin of each labelled example of a batch, added to it; copy: the same again (the "
+        description="A variant of each labelled example of a batch, added to it; copy: the same again (the "
         "control); mask: words hidden by [MASK]; fill: words that a masked LM puts in their place; "
         "substitute: conjuncts replaced by constituents of other sentences.",
     )
@@ -188,8 +188,8 @@ class TrainSettings(Settings):
 
     @property
     def usual_name(self) -> str:
-        """The name of the run's folder where none is given: twins do not take a baseline's."""
-        return self.mode if self.augment == NO_TWINS else f"{self.mode}-{self.augment}"
+        """The name of the run's folder where none is given: variants do not take a baseline's."""
+        return self.mode if self.augment == NO_AUGMENTATION else f"{self.mode}-{self.augment}"
 
     @property
     def shown_as(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.last_resort import is_short_of_memory
-from pipeline.core.runs import NO_TWINS, System
+from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
@@ -29,7 +29,7 @@ from pipeline.tasks.protocol import Model
 from pipeline.train.acceptance import Acceptance, Everything, rule_of
 from pipeline.train.algorithm1 import Constants, algorithm1
 from pipeline.train.annotated import annotation_of_run
-from pipeline.train.augmentation.kinds import SETTINGS as TWIN_SETTINGS
+from pipeline.train.augmentation.kinds import SETTINGS as AUGMENTATION_SETTINGS
 from pipeline.train.augmentation.kinds import kinds_of
 from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
@@ -38,7 +38,7 @@ from pipeline.train.optimizer import Schedule
 from pipeline.train.run_folder import retell_run, run_output, write_run
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
-from pipeline.train.stream import LabelledStream, TwinnedStream
+from pipeline.train.stream import AugmentedStream, LabelledStream
 
 ALGORITHM = 5
 """Raise it when a code change changes the predictor made from the same settings and data, or
@@ -115,13 +115,13 @@ class _Run:
         """Check that no setting is given that another task alone has.
 
         Raises:
-            SettingsError: one is, or a kind of twins that this task does not have.
+            SettingsError: one is, or a kind of variants that this task does not have.
         """
         settings, task = self.settings, self.task
         foreign = set().union(*(each.options for each in TASKS.values())) - task.options
         for name in sorted(foreign - settings.usual()):
             raise SettingsError(f"a corpus of {task.name} has no --{flag_of(name)}: leave it out")
-        if settings.augment not in {NO_TWINS, *kinds_of(task)}:
+        if settings.augment not in {NO_AUGMENTATION, *kinds_of(task)}:
             raise SettingsError(
                 f"a corpus of {task.name} has no --augment {settings.augment}; there are: "
                 f"{', '.join(kinds_of(task))}"
@@ -238,12 +238,12 @@ class _Run:
 
     def _fingerprint(self, data: TrainData, augmentation: Augmentation[Any] | None) -> Fingerprint:
         """Everything the result depends on; a checkpoint serves no run that differs in it."""
-        # Of a run without twins it is what it was before there were any.
-        twins = {"augmentation": dict(augmentation.facts)} if augmentation else {}
+        # Of a run without variants it is what it was before there were any.
+        variants = {"augmentation": dict(augmentation.facts)} if augmentation else {}
         devices = sorted(set(self._said(launch.describe(self.group.device))))
         return Fingerprint(
             settings=self._recorded(),
-            inputs=data.about(trees=self.settings.brackets is not None) | twins,
+            inputs=data.about(trees=self.settings.brackets is not None) | variants,
             model=identity(self.encoder),
             algorithm=ALGORITHM,
             versions=versions_of("torch", "transformers"),
@@ -265,9 +265,9 @@ class _Run:
             )
 
     def _augmentation(self, data: TrainData, predictor: Model[Any]) -> Augmentation[Any] | None:
-        """What makes the twins of L; None: nothing does."""
+        """What makes the variants of L; None: nothing does."""
         settings = self.settings
-        if settings.augment == NO_TWINS:
+        if settings.augment == NO_AUGMENTATION:
             return None
         lm = settings.augment_lm
         labelled = [
@@ -295,10 +295,10 @@ class _Run:
         return BracketTask.of(model, self.settings.seed, data.sources)
 
     def _stream(self, data: TrainData, augmentation: Augmentation[Any] | None) -> LabelledStream:
-        """SAMPLE(L, m), with twins if there is what makes them."""
+        """SAMPLE(L, m), with variants if there is what makes them."""
         if augmentation is None:
             return LabelledStream(data.learned, self.settings.seed)
-        return TwinnedStream(data.learned, self.settings.seed, augmentation)
+        return AugmentedStream(data.learned, self.settings.seed, augmentation)
 
     def _fresh(self, seed: int) -> Model[Any]:
         return fresh_model(self.settings, self.task, seed, self.group.device)
@@ -320,10 +320,12 @@ class _Run:
             apart |= {"relative"}
         # These came later, and change no run made before.
         apart |= {name for name in ("gold_of", "brackets") if getattr(settings, name) is None}
-        if settings.augment == NO_TWINS:
-            apart |= TWIN_SETTINGS
+        if settings.augment == NO_AUGMENTATION:
+            apart |= AUGMENTATION_SETTINGS
         else:
-            apart |= TWIN_SETTINGS - kinds_of(self.task)[settings.augment].takes - {"augment"}
+            apart |= (
+                AUGMENTATION_SETTINGS - kinds_of(self.task)[settings.augment].takes - {"augment"}
+            )
         kept = settings.model_dump(mode="json", exclude=apart) | GONE
         if settings.mode == "baseline":
             kept.pop("weigh")

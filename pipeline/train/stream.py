@@ -155,28 +155,30 @@ class LabelledStream:
         return epoch, int(self._order[place])
 
 
-class TwinnedStream(LabelledStream):
-    """SAMPLE(L, m) and a twin of each example beside it: the originals, then the twins in their order.
+class AugmentedStream(LabelledStream):
+    """SAMPLE(L, m) and a variant of each example beside it: the originals, then the variants in their order.
 
     Args:
         examples: L; not empty.
         seed: seed of the epochs' orders.
-        augmentation: makes all twins of an epoch, when the first of them is wanted.
+        augmentation: makes all variants of an epoch, when the first of them is wanted.
     """
 
     def __init__(self, examples: Sequence[Any], seed: int, augmentation: Augmentation[Any]) -> None:
         super().__init__(examples, seed)
-        self._augmentation, self._of, self._twins = augmentation, -1, list[Any]()
+        self._augmentation, self._of, self._variants = augmentation, -1, list[Any]()
 
     def sample(self, position: int, count: int) -> list[Any]:
-        """Examples ``position`` up to ``position + count``, and as many twins.
+        """Examples ``position`` up to ``position + count``, and as many variants.
 
         It is a pure function of (seed, position): nothing of it depends on where a run was resumed.
         """
         places = range(position, position + count)
-        return super().sample(position, count) + [self._twin(*self.at(place)) for place in places]
+        return super().sample(position, count) + [
+            self._variant(*self.at(place)) for place in places
+        ]
 
-    def _twin(self, epoch: int, index: int) -> Any:
+    def _variant(self, epoch: int, index: int) -> Any:
         if epoch != self._of:
-            self._of, self._twins = epoch, self._augmentation.twins(epoch)
-        return self._twins[index]
+            self._of, self._variants = epoch, self._augmentation.variants(epoch)
+        return self._variants[index]

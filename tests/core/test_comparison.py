@@ -159,8 +159,8 @@ def test_a_control_for_any_caption_is_what_every_caption_is_held_against() -> No
     assert [against for system, against in found if system == "unranked"] == ["baseline"]
 
 
-def test_twins_of_the_labelled_sentences_are_no_baseline() -> None:
-    """L with twins is compared with the baseline; what has candidates with both, if annotation is equal."""
+def test_variants_of_the_labelled_sentences_are_no_baseline() -> None:
+    """L with variants is compared with the baseline; what has candidates with both, at equal annotation."""
     baseline, attested = System("baseline", "baseline"), System("attested", "no-filter")
     mask = System.of(
         {"system": "augment-mask", "mode": "baseline", "settings": {"augment": "mask"}}

@@ -344,8 +344,8 @@ def test_a_run_of_an_earlier_version_has_a_record_all_the_same(trained: Path) ->
         ({"augment": "substitute"}, "a parser"),
         ({"augment": "fill", "augment_lm": "models/bert/seed-0"}, "bert"),
     ):
-        twins = annotation_of_run_card(card | {"mode": "baseline", "settings": given}, trained)
-        assert twins == joined([*baseline, *unknown(name)])
+        augmented = annotation_of_run_card(card | {"mode": "baseline", "settings": given}, trained)
+        assert augmented == joined([*baseline, *unknown(name)])
 
 
 @pytest.mark.parametrize(

@@ -280,17 +280,22 @@ def test_gum_releases_with_text_what_may_be_shared(project: Path) -> None:
 
 
 def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(project: Path) -> None:
-    """Each differs from its like in what makes twins; substitutes wait for the trees of U."""
+    """Each differs from its like in what makes variants; substitutes wait for the trees of U."""
     members = members_of("augment", "seeds=[0]")
     trained = {n: settings_of(c.command, TrainSettings) for n, c in named(members, "train").items()}
-    twins = {t.system: t for t in trained.values() if t.augment != "none"}
-    assert {t.system for t in trained.values()} == {"baseline", "attested-bert", "frozen", *twins}
-    chosen = {name: t.alpha for name, t in twins.items() if name.startswith("chosen-")}
+    augmented = {t.system: t for t in trained.values() if t.augment != "none"}
+    assert {t.system for t in trained.values()} == {
+        "baseline",
+        "attested-bert",
+        "frozen",
+        *augmented,
+    }
+    chosen = {name: t.alpha for name, t in augmented.items() if name.startswith("chosen-")}
     assert chosen == {
         "chosen-fill-single-sample": 0.9, "chosen-substitute": 0.7,
         "chosen-attested-fill-single-sample": 0.9, "chosen-attested-substitute": 1,
     }  # fmt: skip
-    usual = {name: each for name, each in twins.items() if name not in chosen}
+    usual = {name: each for name, each in augmented.items() if name not in chosen}
     assert len(usual) == 9 + 9 + 4
     assert {t.alpha for t in usual.values()} == {0.5}
 
@@ -303,7 +308,7 @@ def test_augmentations_have_their_rows_alone_beside_candidates_and_frozen(projec
     assert len({*kinds("attested-")}) == 9
     assert {(t.mode, t.encoder_rate) for t in alone} == {("baseline", 1.0)}
     assert {*kinds("frozen-")} < {*kinds("attested-")}
-    assert {t.encoder_rate for name, t in twins.items() if name.startswith("frozen-")} == {0.0}
+    assert {t.encoder_rate for name, t in augmented.items() if name.startswith("frozen-")} == {0.0}
     assert {*named(members, "generate")} == {"attested-bert-0"}
     assert "generate@world-attested-bert-0" in named(members, "train")["substitute-100-0"].needs
     (released,) = named(members, "release").values()

@@ -62,7 +62,7 @@ class Marked:
 
     words: tuple[str, ...]
     animal: int
-    twin: bool = False
+    variant: bool = False
     instances: int = 1
 
     @property
@@ -214,7 +214,7 @@ class MarkingTask(Task[Marked]):
 
     name = "marking"
     options = frozenset[str]()
-    twins = {}  # noqa: RUF012 - none of its own
+    augmentations = {}  # noqa: RUF012 - none of its own
     answer_columns = (pa.field("animal", pa.int32(), False),)
     rows = MarkedRows()
     evaluation = MarkingEvaluation()

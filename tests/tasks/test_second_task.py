@@ -1,4 +1,4 @@
-"""A second task is a room of its own and a line: training, twins and evaluation take it as it is."""
+"""A second task is a room of its own and a line: training, variants and evaluation take it as it is."""
 
 import json
 import random
@@ -78,7 +78,7 @@ def settings(corpus: Path, **given: Any) -> TrainSettings:
 
 
 def test_it_learns_filters_and_is_evaluated(corpus: Path) -> None:
-    """Algorithm 1 with δ, a baseline with twins; what is examined, and macro-F1 with its interval."""
+    """Algorithm 1 with δ, a baseline with variants; what is examined, and macro-F1 with its interval."""
     train.run(settings(corpus))
     train.run(settings(corpus, mode="baseline", augment="mask", system="masked"))
     scored = pq.read_table(corpus / "runs/filter/30/seed-0/scored.parquet").to_pylist()

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import tiny
+from augmented import augmentation, build
 from tiny import digest, history, scored, settings
 from transformers import BertConfig, BertModel
-from twinned import augmentation, build
 
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
@@ -31,7 +31,7 @@ from pipeline.train import stage as train
 from pipeline.train.augmentation.kinds import SETTINGS, kinds_of
 from pipeline.train.learner import Learner
 from pipeline.train.settings import TrainSettings
-from pipeline.train.stream import LabelledStream, TwinnedStream
+from pipeline.train.stream import AugmentedStream, LabelledStream
 
 MODES = ["multi-argmax", "multi-sample", "single-argmax", "single-sample"]
 EVERY = [
@@ -105,11 +105,15 @@ def test_what_links_conjuncts_is_protected() -> None:
     assert protected(untagged) == {0, 2, 4, 5, 6, 7, 9, 14}
 
 
-def changed(material: Material, twins: list[CoordinationExample]) -> list[set[int]]:
-    """The words of each example that differ in its twin of as many words."""
+def changed(material: Material, variants: list[CoordinationExample]) -> list[set[int]]:
+    """The words of each example that differ in its variant of as many words."""
     return [
-        {i for i, (a, b) in enumerate(zip(each.example.words, twin.words, strict=True)) if a != b}
-        for each, twin in zip(material.labelled, twins, strict=True)
+        {
+            i
+            for i, (a, b) in enumerate(zip(each.example.words, variant.words, strict=True))
+            if a != b
+        }
+        for each, variant in zip(material.labelled, variants, strict=True)
     ]
 
 
@@ -123,15 +127,17 @@ def test_protected_words_and_tags_outside_s_never_change(
         kind, corpus, labelled, mask_tags=mask_tags, alpha=1.0, fill_mode=mode
     )
     classes = classes_of(mask_tags) or frozenset(COARSE)
-    twins = made.twins(3)
-    for each, twin, places in zip(material.labelled, twins, changed(material, twins), strict=True):
+    variants = made.variants(3)
+    for each, variant, places in zip(
+        material.labelled, variants, changed(material, variants), strict=True
+    ):
         sentence = each.sentence
         assert sentence.tags
         open_ = {i for i, tag in enumerate(sentence.tags) if coarse(tag) in classes}
         open_ -= protected(sentence)
         assert places <= open_
         assert kind == "fill" or places == open_
-        assert twin == replace(each.example, words=twin.words, twin=True)
+        assert variant == replace(each.example, words=variant.words, variant=True)
 
 
 def test_one_mask_a_word_however_many_subwords(corpus: Path) -> None:
@@ -141,9 +147,9 @@ def test_one_mask_a_word_however_many_subwords(corpus: Path) -> None:
         (Coordination(2, "and", "NP", (Span(1, 2), Span(3, 4))),), "CC0",
     )  # fmt: skip
     made, material = augmentation("mask", corpus, [long], alpha=1.0)
-    (twin,), encoding = made.twins(0), material.encoding
-    assert twin.words == ("[MASK]", "[MASK]", "and", "[MASK]", "[MASK]")
-    before, after = encoding.encode([long.words, twin.words])
+    (variant,), encoding = made.variants(0), material.encoding
+    assert variant.words == ("[MASK]", "[MASK]", "and", "[MASK]", "[MASK]")
+    before, after = encoding.encode([long.words, variant.words])
     assert len(before.ids) > len(after.ids) == 5 + 2
     assert after.ids.count(encoding.tokenizer.mask_token_id) == 4
 
@@ -153,17 +159,17 @@ def test_draws_are_bernoulli_by_seed_epoch_sentence_and_word(
 ) -> None:
     """The same in the same epoch, of whatever L; other ones in another, of another seed; α of the words."""
     made, material = augmentation("mask", corpus, labelled)
-    first = made.twins(0)
-    assert augmentation("mask", corpus, labelled)[0].twins(0) == made.twins(0) == first
-    assert augmentation("mask", corpus, labelled[5:9])[0].twins(0) == first[5:9]
-    others = [made.twins(1), augmentation("mask", corpus, labelled, seed=1)[0].twins(0)]
-    assert all(twins != first for twins in others)
-    more = augmentation("mask", corpus, labelled, alpha=0.8)[0].twins(0)
+    first = made.variants(0)
+    assert augmentation("mask", corpus, labelled)[0].variants(0) == made.variants(0) == first
+    assert augmentation("mask", corpus, labelled[5:9])[0].variants(0) == first[5:9]
+    others = [made.variants(1), augmentation("mask", corpus, labelled, seed=1)[0].variants(0)]
+    assert all(variants != first for variants in others)
+    more = augmentation("mask", corpus, labelled, alpha=0.8)[0].variants(0)
     for few, many in zip(changed(material, first), changed(material, more), strict=True):
         assert few <= many
     open_ = sum(len(each.sentence.words) - 1 for each in material.labelled)
     drawn = sum(map(len, changed(material, [*first]))) + sum(
-        map(len, changed(material, made.twins(7)))
+        map(len, changed(material, made.variants(7)))
     )
     assert abs(drawn / (2 * open_) - 0.5) < 4 * math.sqrt(0.25 / (2 * open_))
 
@@ -175,10 +181,10 @@ def test_fills_are_whole_words(corpus: Path, labelled: list[Sentence], mode: str
     filler = made._filler  # type: ignore[attr-defined]
     tokenizer = filler._encoding.tokenizer
     fills = {
-        twin.words[i]
+        variant.words[i]
         for epoch in range(3)
-        for twins in [made.twins(epoch)]
-        for twin, places in zip(twins, changed(material, twins), strict=True)
+        for variants in [made.variants(epoch)]
+        for variant, places in zip(variants, changed(material, variants), strict=True)
         for i in places
     }
     assert fills
@@ -222,12 +228,12 @@ def test_multi_hides_all_words_and_single_one(corpus: Path, labelled: list[Sente
             return [tuple(f"{place}!" for place in blank.places) for blank in blanks]
 
         filler.fill = fill
-        twins = made.twins(0)
+        variants = made.variants(0)
         assert max(len(blank.places) for blank in asked) <= most
         assert all(blank.words.count("[MASK]") == len(blank.places) for blank in asked)
-        wanted = changed(material, augmentation("mask", corpus, labelled)[0].twins(0))
-        for twin, own, places in zip(twins, material.labelled, wanted, strict=True):
-            assert twin.words == tuple(
+        wanted = changed(material, augmentation("mask", corpus, labelled)[0].variants(0))
+        for variant, own, places in zip(variants, material.labelled, wanted, strict=True):
+            assert variant.words == tuple(
                 f"{i}!" if i in places else word for i, word in enumerate(own.example.words)
             )
 
@@ -274,14 +280,18 @@ def test_substitutes_stand_where_the_labels_say(
     phrases = set()
     changes = 0
     for epoch in range(4):
-        for each, twin in zip(material.labelled, made.twins(epoch), strict=True):
-            (gold,), (k,), (extent,) = each.sentence.coordinations, twin.coordinators, twin.extents
+        for each, variant in zip(material.labelled, made.variants(epoch), strict=True):
+            (gold,), (k,), (extent,) = (
+                each.sentence.coordinations,
+                variant.coordinators,
+                variant.extents,
+            )
             words = each.sentence.words
             was = [words[s.start : s.end] for s in gold.conjuncts]
-            now = [twin.words[extent.start : k], twin.words[k + 1 : extent.end]]
-            assert twin.words[k] == "and"
-            assert twin.words[: extent.start] == words[: gold.start]
-            assert twin.words[extent.end :] == words[gold.end :]
+            now = [variant.words[extent.start : k], variant.words[k + 1 : extent.end]]
+            assert variant.words[k] == "and"
+            assert variant.words[: extent.start] == words[: gold.start]
+            assert variant.words[extent.end :] == words[gold.end :]
             assert sum(a != b for a, b in zip(was, now, strict=True)) <= 1
             changes += was != now
             phrases |= {tuple(b) for a, b in zip(was, now, strict=True) if a != b}
@@ -294,7 +304,7 @@ def test_substitutes_stand_where_the_labels_say(
     assert not any(every[name].coordinations for name in donors)
 
 
-def test_a_twin_too_long_for_the_encoder_is_its_example(
+def test_a_variant_too_long_for_the_encoder_is_its_example(
     corpus: Path, labelled: list[Sentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a donor would push over the limit stays as it was."""
@@ -303,21 +313,23 @@ def test_a_twin_too_long_for_the_encoder_is_its_example(
     monkeypatch.setattr(
         substitutions, "substituted", lambda example, _: substituted(example, [long])
     )
-    assert made.twins(0) == [replace(each.example, twin=True) for each in material.labelled]
+    assert made.variants(0) == [replace(each.example, variant=True) for each in material.labelled]
 
 
 def test_a_batch_has_each_example_and_its_twin(corpus: Path, labelled: list[Sentence]) -> None:
     """From any position on, as if read from the beginning; the originals are those of a run without."""
     made, material = augmentation("mask", corpus, labelled)
     examples = [each.example for each in material.labelled]
-    plain, stream = LabelledStream(examples, 3), TwinnedStream(examples, 3, made)
+    plain, stream = LabelledStream(examples, 3), AugmentedStream(examples, 3, made)
     for position, count in ((0, 16), (33, 16), (95, 4), (0, 16), (200, 90)):
         sampled = stream.sample(position, count)
         assert sampled[:count] == plain.sample(position, count)
-        for place, (own, twin) in enumerate(zip(sampled, sampled[count:], strict=False), position):
+        for place, (own, variant) in enumerate(
+            zip(sampled, sampled[count:], strict=False), position
+        ):
             index = examples.index(own)
-            assert twin == made.twins(place // len(examples))[index]
-        assert TwinnedStream(examples, 3, made).sample(position, count) == sampled
+            assert variant == made.variants(place // len(examples))[index]
+        assert AugmentedStream(examples, 3, made).sample(position, count) == sampled
 
 
 def weights(run: Path) -> dict[str, str]:
@@ -334,7 +346,7 @@ def test_alpha_0_is_copy(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_each_kind_learns_something_else_and_says_so(corpus: Path, tmp_path: Path) -> None:
-    """run.json has the settings that count, and no others; without twins it has none of them."""
+    """run.json has the settings that count, and no others; without variants it has none of them."""
     seen = set()
     for kind, given in [("none", {}), *EVERY[:3], EVERY[-1]]:
         out = tmp_path / f"{kind}{len(seen)}"
@@ -351,10 +363,10 @@ def test_each_kind_learns_something_else_and_says_so(corpus: Path, tmp_path: Pat
     assert len(seen) == 5
 
 
-def test_a_run_without_twins_is_known_whatever_their_settings(
+def test_a_run_without_variants_is_known_whatever_their_settings(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As are those made before there were any; twins, another α and another model make another run."""
+    """As are those made before there were any; variants, another α and another model make another run."""
 
     def again(**given: Any) -> bool:
         usual = short(mode="baseline", resume=True, steps=2, out=tmp_path / "run")
@@ -424,12 +436,14 @@ def test_without_dropout_a_team_is_one_process(
 
 
 @pytest.mark.parametrize("mode", ["filter", "no-filter", "self-train"])
-def test_twins_stand_beside_candidates_of_any_mode(corpus: Path, tmp_path: Path, mode: str) -> None:
+def test_variants_stand_beside_candidates_of_any_mode(
+    corpus: Path, tmp_path: Path, mode: str
+) -> None:
     """As many candidates are examined, in the same order, as without them."""
     for kind in ("none", "mask"):
         train.run(settings(corpus, mode=mode, augment=kind, out=tmp_path / kind, **short()))
-    plain, twinned = ([r["candidate_id"] for r in scored(tmp_path / k)] for k in ("none", "mask"))
-    assert plain[:8] == twinned[:8]
+    plain, augmented = ([r["candidate_id"] for r in scored(tmp_path / k)] for k in ("none", "mask"))
+    assert plain[:8] == augmented[:8]
     assert history(tmp_path / "none") != history(tmp_path / "mask")
 
 
@@ -442,7 +456,7 @@ def test_without_parts_of_speech_one_line_says_so(corpus: Path, labelled: list[S
         ) as e:
             augmentation(kind, corpus, bare, mask_tags="VERB")
         assert "(sentence s0); say --mask-tags all, or ingest the corpus from a" in str(e.value)
-        augmentation(kind, corpus, bare)[0].twins(0)
+        augmentation(kind, corpus, bare)[0].variants(0)
 
 
 def test_tags_that_say_nothing_of_the_words_are_refused(

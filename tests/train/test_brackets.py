@@ -101,15 +101,15 @@ def task_of(predictor: CoordinationPredictor, *sentences: Sentence) -> BracketTa
     return BracketTask.of(predictor, 0, sentences)
 
 
-def test_candidates_and_twins_teach_no_brackets(tiny_bert: Path) -> None:
+def test_candidates_and_variants_teach_no_brackets(tiny_bert: Path) -> None:
     """Even with the words of a sentence of L; nor does a sentence of L that has no tree."""
     predictor = CoordinationPredictor.create(str(tiny_bert), mlp_hidden=8, dropout=0.5, seed=0)
     bare = of_tree(None, ("man", "and", "dog"))
     task = task_of(predictor, of_tree(), bare)
     own = CoordinationExample(WORDS, (2,), (Span(0, 6),))
-    twin = CoordinationExample(WORDS, (2,), (Span(0, 6),), twin=True)
+    variant = CoordinationExample(WORDS, (2,), (Span(0, 6),), variant=True)
     other = CoordinationExample(bare.words, (1,), (Span(0, 3),))
-    assert task.beside([own, own], [own, twin, other]) == [None, None, GOLD, None, None]
+    assert task.beside([own, own], [own, variant, other]) == [None, None, GOLD, None, None]
 
 
 def test_a_fresh_head_disturbs_no_other_draw(tiny_bert: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_run_with_brackets(
 
 
 def test_candidates_come_beside_them(corpus: Path, tmp_path: Path) -> None:
-    """Algorithm 1 goes on as ever, with λ of the generated ones and twins."""
+    """Algorithm 1 goes on as ever, with λ of the generated ones and variants."""
     train.run(settings(corpus, brackets=0.5, weight=0.5, augment="copy", out=tmp_path))
     assert any(row["accepted"] for row in scored(tmp_path))
 

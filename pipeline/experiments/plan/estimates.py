@@ -17,7 +17,7 @@ from pipeline.core.device import best_device
 from pipeline.core.documents import Count, read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
-from pipeline.core.runs import NO_TWINS
+from pipeline.core.runs import NO_AUGMENTATION
 from pipeline.core.schema import read_sentences
 from pipeline.core.settings import Settings
 from pipeline.evaluate.settings import EvaluateSettings
@@ -62,7 +62,7 @@ class TrainingSpeed:
     def seconds(self, settings: TrainSettings, validation: int) -> float:
         """A run's seconds, start-up and early stopping aside.
 
-        Candidates and twins are taken to be as long as labelled sentences; the making of twins is not
+        Candidates and variants are taken to be as long as labelled sentences; the making of variants is not
         counted. How many candidates are accepted is not known before: of K_max = 2 K the paper's filter may
         accept none or K, so its updates are counted as halfway between the smallest and the largest batch,
         and as many as K_max are scored.
@@ -77,8 +77,8 @@ class TrainingSpeed:
             rounds, update = 0, self.full
         elif settings.accept == "quantile":
             update = self.full
-        warm_update, twins = self.full, settings.augment != NO_TWINS
-        if twins:  # of each labelled example of a batch
+        warm_update, variants = self.full, settings.augment != NO_AUGMENTATION
+        if variants:  # of each labelled example of a batch
             warm_update *= 2
             update += self.full if settings.mode == "baseline" else self.least
         return (

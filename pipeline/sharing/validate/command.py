@@ -127,7 +127,7 @@ class _Checker:
                         self._try(batch, reading, number, held)
                         held.rows += len(batch)
                         meter.advance(len(batch))
-        doubles = chain(self._seen.twins(), self._seen.contradictions())
+        doubles = chain(self._seen.doubles(), self._seen.contradictions())
         for kind, (file, row), (first, at) in doubles:
             what = f"as {self._name(self._files[first])}, row {at}"
             self._found.add(kind, self._name(self._files[file]), what, row)

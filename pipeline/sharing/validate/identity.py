@@ -14,7 +14,7 @@ FILE = 2**40
 SPLIT_WORD = "fill begins inside a word"
 """The reason of rejects whose fill was cut off before its first word: the words alone do not show that."""
 
-Twin = tuple[str, tuple[int, int], tuple[int, int]]
+Doubled = tuple[str, tuple[int, int], tuple[int, int]]
 """What a row repeats of an earlier one; file and row of both, in numbers from 0."""
 
 
@@ -63,7 +63,7 @@ class Seen:
         )
         self._database.unregister("batch")
 
-    def contradictions(self) -> Iterator[Twin]:
+    def contradictions(self) -> Iterator[Doubled]:
         """Rejects whose id a candidate has."""
         found = self._database.execute(
             "SELECT refused.number, min(seen.number) FROM refused JOIN seen USING (id) "
@@ -72,7 +72,7 @@ class Seen:
         for number, first in fetched(found):
             yield "candidate and reject", divmod(number, FILE), divmod(first, FILE)
 
-    def twins(self) -> Iterator[Twin]:
+    def doubles(self) -> Iterator[Doubled]:
         """Rows whose id, or content under another id, stands in an earlier row."""
         yield from self._repeats("id", "count(*) > 1", _SAME_ID, "true")
         # Where every id is that of its content, equal contents have equal ids.
@@ -80,7 +80,7 @@ class Seen:
             other = "min(id) <> max(id)", "'duplicate content'", "seen.id <> known.id"
             yield from self._repeats("content", *other)
 
-    def _repeats(self, key: str, twice: str, kind: str, condition: str) -> Iterator[Twin]:
+    def _repeats(self, key: str, twice: str, kind: str, condition: str) -> Iterator[Doubled]:
         found = self._database.execute(
             f"""WITH firsts AS (
                 SELECT {key}, min(number) AS first FROM seen GROUP BY {key} HAVING {twice}

@@ -197,6 +197,6 @@ class BracketTask:
     def beside(
         self, generated: Sequence[CoordinationExample], labelled: Sequence[CoordinationExample]
     ) -> list[Brackets | None]:
-        """The constituents of each example of a batch: of labelled ones, but not of their twins."""
-        own = [None if e.twin else self.known.get(e.words) for e in labelled]
+        """The constituents of each example of a batch: of labelled ones, but not of their variants."""
+        own = [None if e.variant else self.known.get(e.words) for e in labelled]
         return [*[None] * len(generated), *own]

@@ -16,14 +16,14 @@ OUTSIDE = "structure does not reach both sides of its coordinator"
 class CoordinationExample:
     """One of the N_batch examples of a batch: a sentence with the structures to learn from it.
 
-    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``twin``: it was
-    made of another example of its batch, and is encoded by itself even if their words are the same.
+    ``extents[m]`` is the outer boundary, half-open, of the structure at ``coordinators[m]``. ``variant``: it
+    was made of another example of its batch, and is encoded by itself even if their words are the same.
     """
 
     words: tuple[str, ...]
     coordinators: tuple[int, ...]
     extents: tuple[Span, ...]
-    twin: bool = False
+    variant: bool = False
 
     @property
     def instances(self) -> int:
@@ -66,7 +66,7 @@ def obstacle(words: Sequence[str], coordinator: int, extent: Span | None = None)
 
 
 def protected(sentence: Sentence) -> frozenset[int]:
-    """The words that say where structures are, which no twin changes.
+    """The words that say where structures are, which no variant changes.
 
     These are coordinators, annotated or not; whatever links the conjuncts of an annotated structure
     (coordinator, commas, *then*); and both, either or neither before one.

@@ -213,7 +213,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
     ) -> Tensor:
         """Negative log-probability of the gold pairs, summed over all instances of a batch.
 
-        Each distinct sentence is encoded once, and so is each distinct twin. No example may have an
+        Each distinct sentence is encoded once, and so is each distinct variant. No example may have an
         obstacle.
 
         Args:
@@ -234,12 +234,12 @@ class CoordinationPredictor(Model[CoordinationExample]):
             The scalar; the words' representations h, ``[sentences, words, width]``; and each example's
             sentence among them.
         """
-        distinct = dict.fromkeys((e.words, e.twin) for e in examples)
+        distinct = dict.fromkeys((e.words, e.variant) for e in examples)
         rows = {sentence: row for row, sentence in enumerate(distinct)}
         encoded = self.encoding.encode([words for words, _ in rows])
         h = represent(self.encoder, self.encoding, encoded, self.device)
         gold = [
-            (rows[e.words, e.twin], k, len(e.words), extent)
+            (rows[e.words, e.variant], k, len(e.words), extent)
             for e in examples
             for k, extent in zip(e.coordinators, e.extents, strict=True)
         ]
@@ -250,7 +250,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
         if weights is not None:
             each = [w for e, w in zip(examples, weights, strict=True) for _ in e.coordinators]
             right = right * torch.tensor(each, dtype=right.dtype, device=right.device)[:, None]
-        return -right.sum(), h, [rows[e.words, e.twin] for e in examples]
+        return -right.sum(), h, [rows[e.words, e.variant] for e in examples]
 
     def obstacles(self, examples: Sequence[CoordinationExample]) -> list[str | None]:
         """Why the structure of each of some examples of one cannot be learned; None where it can.

@@ -48,7 +48,7 @@ class Change:
 
 
 class Substitutions:
-    """Twins some of whose conjuncts are constituents of other sentences.
+    """Variants some of whose conjuncts are constituents of other sentences.
 
     Raises:
         InputError: the corpus has no trees of U, or none has a constituent to offer.
@@ -75,7 +75,7 @@ class Substitutions:
             else ""
         )
 
-    def twins(self, epoch: int) -> list[CoordinationExample]:
+    def variants(self, epoch: int) -> list[CoordinationExample]:
         """Each example with its substitutions."""
         material = self._material
         changes: list[list[Change]] = [[] for _ in material.labelled]
@@ -94,10 +94,10 @@ class Substitutions:
             substituted(each.example, own)
             for each, own in zip(material.labelled, changes, strict=True)
         ]
-        fits = material.readable([twin.words for twin in made])
+        fits = material.readable([variant.words for variant in made])
         return [
-            replace(twin if fit else each.example, twin=True)
-            for each, twin, fit in zip(material.labelled, made, fits, strict=True)
+            replace(variant if fit else each.example, variant=True)
+            for each, variant, fit in zip(material.labelled, made, fits, strict=True)
         ]
 
     def _drawn(

@@ -22,7 +22,7 @@ class CoordinationTask(Task[CoordinationExample]):
 
     name = "coordination"
     options = frozenset({"labels", "gold_of", "brackets"})
-    twins = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
+    augmentations = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
     answer_columns = (SCORED.field("start"), SCORED.field("end"))
     rows = CoordinationRows()
     evaluation = CoordinationEvaluation()

@@ -1,1 +1,1 @@
-"""Twins of labelled sentences: the same labels on other words (Konno et al., 2020)."""
+"""Variants of labelled sentences: the same labels on other words (Konno et al., 2020)."""

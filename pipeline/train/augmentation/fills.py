@@ -165,7 +165,7 @@ def _whole_words(encoding: WordEncoding, rows: int, reader: WordEncoding) -> dic
 
 
 class Fills:
-    """Twins some of whose words a masked LM chose.
+    """Variants some of whose words a masked LM chose.
 
     Raises:
         InputError: L has no parts of speech, and S needs them.
@@ -188,13 +188,13 @@ class Fills:
             "language model": identity(material.lm),
         }
         self.note = (
-            f"{len(self._long)} labelled sentences are longer than the language model reads: their twins "
+            f"{len(self._long)} labelled sentences are longer than the language model reads: their variants "
             "are copies"
             if self._long
             else ""
         )
 
-    def twins(self, epoch: int) -> list[Any]:
+    def variants(self, epoch: int) -> list[Any]:
         """Each example with its fills."""
         examples = [each.example for each in self._material.labelled]
         places = [
@@ -203,7 +203,7 @@ class Fills:
         filled = self._filled([each.words for each in examples], places, epoch)
         fits = self._material.readable(filled)
         return [
-            replace(example, words=words if fit else example.words, twin=True)
+            replace(example, words=words if fit else example.words, variant=True)
             for example, words, fit in zip(examples, filled, fits, strict=True)
         ]
 

@@ -1,7 +1,7 @@
 """The kinds of augmentation.
 
-A new kind is a module beside ``copies``, a line in ``_EVERY_TASK`` (or in its task's ``twins``) and its name
-among the choices of ``augment`` in ``settings.py``.
+A new kind is a module beside ``copies``, a line in ``_EVERY_TASK`` (or in its task's ``augmentations``) and
+its name among the choices of ``augment`` in ``settings.py``.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ _EVERY_TASK: Mapping[str, type[Augmentation[Any]]] = {
 
 SETTINGS = frozenset({"augment"}).union(
     *(kind.takes for kind in _EVERY_TASK.values()),
-    *(kind.takes for task in TASKS.values() for kind in task.twins.values()),
+    *(kind.takes for task in TASKS.values() for kind in task.augmentations.values()),
 )
 """The settings of ``train`` that have to do with augmentation."""
 
 
 def kinds_of(task: Task[Any]) -> Mapping[str, type[Augmentation[Any]]]:
     """The kinds that a task has, by name."""
-    return {**_EVERY_TASK, **task.twins}
+    return {**_EVERY_TASK, **task.augmentations}

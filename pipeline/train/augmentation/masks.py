@@ -12,7 +12,7 @@ from pipeline.train.augmentation.words import WordDraw
 
 
 class Masks:
-    """Twins some of whose words are the encoder's mask token.
+    """Variants some of whose words are the encoder's mask token.
 
     Raises:
         InputError: L has no parts of speech, and S needs them.
@@ -30,10 +30,10 @@ class Masks:
         )
         self.facts, self.note = {"words": digest_of(self._draw.facts())}, ""
 
-    def twins(self, epoch: int) -> list[Any]:
+    def variants(self, epoch: int) -> list[Any]:
         """Each example with its masks; no longer than it, for a mask is one token."""
         return [
-            replace(example, words=masked(example.words, places, self._mask), twin=True)
+            replace(example, words=masked(example.words, places, self._mask), variant=True)
             for example, places in zip(self._examples, self._draw.places(epoch), strict=True)
         ]
 

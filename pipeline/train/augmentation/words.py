@@ -78,7 +78,7 @@ def _require_classes(
         )
     if not any(changeable):
         raise InputError(
-            f"no word of the labelled sentences may change by --mask-tags {wanted}, so all twins were copies",
+            f"no word of the labelled sentences may change by --mask-tags {wanted}: all variants were copies",
             remedy="name other classes (docs/augmentation.md), or say --augment copy",
         )
 

@@ -1,4 +1,4 @@
-"""The tiny corpus with parts of speech and trees, and what makes twins of its L."""
+"""The tiny corpus with parts of speech and trees, and what makes variants of its L."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,7 @@ def build(folder: Path) -> Path:
 def augmentation(
     kind: str, corpus: Path, sentences: list[Sentence], **given: Any
 ) -> tuple[Augmentation, Material]:
-    """A kind of twins of some sentences, and what it is made from."""
+    """A kind of variants of some sentences, and what it is made from."""
     encoder = str(corpus / "models/bert")
     predictor = CoordinationPredictor.create(encoder, mlp_hidden=8, dropout=0.0, seed=0)
     labelled = []
