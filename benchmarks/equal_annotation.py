@@ -90,8 +90,8 @@ class Systems:
             runs = {seed: [False] * len(labels) for seed in SEEDS}
         if parser not in self._table.arms:
             return {}
-        told = self._table.beside_predictor(parser, runs)
-        return told.get("parser" if predictor is None else COMBINED, {})
+        by_system = self._table.beside_predictor(parser, runs)
+        return by_system.get("parser" if predictor is None else COMBINED, {})
 
 
 def accuracy(right: Correct) -> str:

@@ -276,7 +276,7 @@ class Study:
         updates: int,
         *,
         on: Sequence[Path] = (),
-        **told: int,
+        **added: int,
     ) -> None:
         """Train A on some trees and write what it gets right, sentence by sentence."""
 
@@ -288,7 +288,7 @@ class Study:
                 found = by_sentence(right, list(a.parse([tree.forms for tree in right])))
                 counts[gold.stem] = None if found is None else found.tolist()
             sizes = {"sentences": len(read(trees)), "words": sum(len(t.words) for t in read(trees))}
-            write_json(out, {"seed": seed, "updates": updates, **sizes, **told, "counts": counts})
+            write_json(out, {"seed": seed, "updates": updates, **sizes, **added, "counts": counts})
 
         once(arm / f"seed-{seed}" / "measured.json", measure)
 

@@ -79,9 +79,9 @@ def measured(folder: Path) -> dict[str, list[Measured]]:
 def ellipsis_row(arm: str, found: Mapping[str, Runs]) -> list[str]:
     """An arm's orphans and LAS."""
     every = found[arm]
-    right, told, wanted = orphans(every, "gapping-dev").sum((0, 1))
+    right, predicted, wanted = orphans(every, "gapping-dev").sum((0, 1))
     cells = [arm, mean_of(every, "sentences"), str(len(every))]
-    cells += [percent(right / told) if told else "–", percent(right / wanted)]
+    cells += [percent(right / predicted) if predicted else "–", percent(right / wanted)]
     for name in ("gapping-dev", "gapping-train"):
         cells += [
             percent(f1(orphans(every, name).sum(1)).mean()),

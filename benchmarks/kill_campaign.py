@@ -45,7 +45,7 @@ def contents(out: Path) -> dict[str, bytes]:
 
 
 def family(out: Path) -> list[psutil.Process]:
-    """The processes that were told to write to ``out``."""
+    """The processes whose command line names ``out``."""
     return [p for p in psutil.process_iter(["cmdline"]) if str(out) in (p.info["cmdline"] or ())]
 
 

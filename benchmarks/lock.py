@@ -45,11 +45,11 @@ def compiled(uv: str, pins: str, *options: str) -> dict[str, str]:
 
 def local_wheels() -> dict[tuple[str, str], list[str]]:
     """(Package, version without what names the build) → hashes of pip's own wheels."""
-    told = subprocess.run(
+    configured = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.find-links"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    places = [*told.stdout.split(), *os.environ.get("PIP_FIND_LINKS", "").split()]
+    places = [*configured.stdout.split(), *os.environ.get("PIP_FIND_LINKS", "").split()]
     found: dict[tuple[str, str], list[str]] = {}
     for wheel in (w for place in dict.fromkeys(places) for w in sorted(Path(place).glob("*.whl"))):
         name, version = wheel.name.split("-")[:2]

@@ -31,7 +31,7 @@ Shares = Mapping[str, float]
 
 def main(options: argparse.Namespace) -> None:
     """Print what is right in the candidates of each teacher."""
-    told = defaultdict[str, list[Shares]](list)
+    by_source = defaultdict[str, list[Shares]](list)
     trees = defaultdict[str, list[float]](list)
     for folder in sorted(options.study.glob("seed-*/taught-by-*/*/")):
         gold = Gold(folder)
@@ -41,13 +41,15 @@ def main(options: argparse.Namespace) -> None:
             every = [
                 row for shard in candidate_shards(candidates) for row in read_candidates(shard)
             ]
-            told[f"{candidates.name}, taught by {teacher}"].append(
+            by_source[f"{candidates.name}, taught by {teacher}"].append(
                 gold.shares(candidates.name, every)
             )
     for teacher, f1 in trees.items():
         print(f"trees of U by {teacher}: bracket F1 {100 * fmean(f1):.1f}, {len(f1)} seeds")
-    names = list(dict.fromkeys(name for seeds in told.values() for each in seeds for name in each))
-    rows = [[source, len(seeds), *_cells(names, seeds)] for source, seeds in told.items()]
+    names = list(
+        dict.fromkeys(name for seeds in by_source.values() for each in seeds for name in each)
+    )
+    rows = [[source, len(seeds), *_cells(names, seeds)] for source, seeds in by_source.items()]
     table(f"{options.study.name}, in per cent", ["source", "seeds", *names], rows)
 
 

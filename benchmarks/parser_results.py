@@ -177,7 +177,7 @@ class Unit:
             / f"{self.corpus.name}-{self.gold}-{self.seed}-{kind}{self.name}.json"
         )
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What a result says of its unit."""
         return {
             "corpus": self.corpus.name, "gold": self.gold, "seed": self.seed, "arm": self.arm,

@@ -100,7 +100,7 @@ def once(unit: Unit, settings: dict[str, Any], make: Callable[[], dict[str, Any]
         began, before = time.time(), _cpu_s()
         made = make()
         spent = {"cpu_s": round(_cpu_s() - before, 1), "wall_s": round(time.time() - began, 1)}
-        write_json(path, unit.told() | spent | {"settings": settings} | made)
+        write_json(path, unit.facts() | spent | {"settings": settings} | made)
     print(f"{path}: written, {spent['cpu_s']:.0f} CPU s")
 
 

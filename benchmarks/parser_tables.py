@@ -177,13 +177,13 @@ class Table:
             arm: whose parsers.
             predicted: the same of a predictor, by seed.
         """
-        told: defaultdict[str, dict[int, list[bool]]] = defaultdict(dict)
+        by_system: defaultdict[str, dict[int, list[bool]]] = defaultdict(dict)
         for seed in sorted(self.arms[arm].keys() & predicted.keys()):
             rights = iter(predicted[seed])
             for gold, found in zip(self._gold, self._found(arm, seed), strict=True):
                 for name, right in verdicts(gold, found, rights):
-                    told[name].setdefault(seed, []).append(right)
-        return told
+                    by_system[name].setdefault(seed, []).append(right)
+        return by_system
 
 
 def verdicts(
@@ -239,7 +239,7 @@ def _size(each: Coordination) -> str:
 GROUPS: dict[str, Key] = dict.fromkeys(("2", "3 or more"), _size) | dict.fromkeys(
     LABELS, lambda c: c.label
 )
-"""Coordinations of which F1 is told apart: by number of conjuncts, and by label."""
+"""Coordinations of which F1 is given separately: by number of conjuncts, and by label."""
 
 
 def print_tables(title: str, table: Table) -> None:
@@ -249,12 +249,12 @@ def print_tables(title: str, table: Table) -> None:
     for arm, by_seed in table.arms.items():
         seeds = tuple(sorted(by_seed))
         own = _all_counts(table, arm, seeds)
-        told = []
+        signed_gains = []
         for base in table.bases_of(arm):
             pairs = zip(own, _all_counts(table, base, seeds), strict=True)
-            told.append([signed(gain(*pair), 1) for pair in pairs])
-            gains.append([arm, base, *told[-1]])
-        more = told[0] if told else ["", ""]
+            signed_gains.append([signed(gain(*pair), 1) for pair in pairs])
+            gains.append([arm, base, *signed_gains[-1]])
+        more = signed_gains[0] if signed_gains else ["", ""]
         brackets, exact, outer, *groups = own
         rows.append(
             [
@@ -300,13 +300,16 @@ def _print_predictors(table: Table, outcomes: Outcomes, size: str) -> None:
     for system in PREDICTORS:
         for arm, by_seed in table.arms.items():
             runs = outcomes.of(system, size, by_seed)
-            told = table.beside_predictor(
+            by_system = table.beside_predictor(
                 arm, {s: outcomes.by_instance(run, table.labels) for s, run in runs.items()}
             )
-            if not told:
+            if not by_system:
                 continue
-            means = [f"{100 * np.mean([*rights.values()]):.1f}" for rights in told.values()]
-            more = (compare(told[COMBINED], told[each], (0,)) for each in ("parser", "predictor"))
+            means = [f"{100 * np.mean([*rights.values()]):.1f}" for rights in by_system.values()]
+            more = (
+                compare(by_system[COMBINED], by_system[each], (0,))
+                for each in ("parser", "predictor")
+            )
             rows.append([system, arm, *means, *(signed(each, 1) if each else "" for each in more)])
     if not rows:
         print(f"No predictor of {size} sentences is kept in {FOLDER.name}.\n")

@@ -201,8 +201,8 @@ def main() -> None:
         child(name, "--make", name, "--rows", *given.rows)
         for rows in given.rows:
             shards = Path(name) / str(rows) / "candidates"
-            told = child(name, "--steps", given.steps, "--measure", Path(name) / "corpus", shards)
-            result = json.loads(told[-1])
+            lines = child(name, "--steps", given.steps, "--measure", Path(name) / "corpus", shards)
+            result = json.loads(lines[-1])
             first = first or result["peak"]
             print(
                 f"{result['rows']:>12,} candidates: peak {result['peak']:.0f} MiB "

@@ -150,8 +150,8 @@ def _option(settings: type[Settings], name: str) -> inspect.Parameter:
         kind = str
     required, help_ = field.is_required(), field.description or ""
     if name in settings.arguments:
-        told = f"{help_} One of: {choices.replace('|', ', ')}." if choices else help_
-        marker: Any = typer.Argument(help=told, metavar=name.upper(), show_default=False)
+        help_text = f"{help_} One of: {choices.replace('|', ', ')}." if choices else help_
+        marker: Any = typer.Argument(help=help_text, metavar=name.upper(), show_default=False)
     else:
         flag = flag_of(name)
         marker = typer.Option(

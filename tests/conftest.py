@@ -36,7 +36,7 @@ TEXTS = [
 
 
 def pytest_configure() -> None:
-    """Nobody is told of what tests do: DVC and Hugging Face report usage unless they are asked not to."""
+    """Nobody hears of what tests do: DVC and Hugging Face report usage unless they are asked not to."""
     for name in ("DVC_NO_ANALYTICS", "DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"):
         os.environ.setdefault(name, "1")
 

@@ -176,14 +176,14 @@ def test_a_model_trained_again_is_read_again(
         ((SENTENCE, "a dog", {"family": "t5"}), ModelError, "an encoder-decoder"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(
+def test_what_is_wrong_is_reported_in_one_line(
     given: tuple[Any, Any, dict[str, Any]], error: type[Exception], message: str, tiny_bert: Path
 ) -> None:
     """Spans, words, decodings and models that cannot be; generate names the reference."""
     sentence, span, options = given
-    with pytest.raises(error, match=re.escape(message)) as told:
+    with pytest.raises(error, match=re.escape(message)) as caught:
         fill(sentence, span, tiny_bert, **options)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     if error is InputError and "[MASK]" not in str(sentence):
         with pytest.raises(InputError, match="^reference 1: .*" + re.escape(message)):
             generate([(WORDS, (4, 6)), (sentence, span)], tiny_bert)
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_told_in_one_line(
     ],
 )
 def test_references_that_are_none(references: Any, message: str, tiny_bert: Path) -> None:
-    """What is wrong is told with the number of the reference."""
+    """What is wrong is said with the number of the reference."""
     with pytest.raises(InputError, match="^" + re.escape(message)):
         generate(references, tiny_bert)
 

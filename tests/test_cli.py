@@ -39,7 +39,7 @@ def help_of(*command: str) -> str:
 
 
 def test_splits_in_the_help_are_those_of_the_error() -> None:
-    """Whoever misspells one is told the same four."""
+    """Whoever misspells one is shown the same four."""
     assert "documents of train, dev, test or test2" in help_of("ingest")
     with pytest.raises(SettingsError, match="SPLIT one of train, dev, test, test2"):
         by_patterns(["training=*"])
@@ -136,7 +136,7 @@ def test_it_starts_as_a_program() -> None:
         (["generate", "x", "--coordinator", "as well as"], "generate.coordinator = 'as well as'"),
     ],
 )
-def test_a_problem_is_told_with_exit_code_2(
+def test_a_problem_is_reported_with_exit_code_2(
     tmp_path: Path,
     arguments: list[str],
     message: str,

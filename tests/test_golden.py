@@ -217,8 +217,8 @@ def test_select(tmp_path: Path) -> None:
             where="coordinator_word = 'and' AND sentence_words < 18", limit=9,
         )
     )  # fmt: skip
-    told = read_json(tmp_path / "out/manifest.json")
-    check("select", [told["digests"], told["selection"]["left_out"], told["tally"]])
+    manifest = read_json(tmp_path / "out/manifest.json")
+    check("select", [manifest["digests"], manifest["selection"]["left_out"], manifest["tally"]])
 
 
 def released(corpus: Path, out: Path) -> dict[str, str]:
@@ -307,12 +307,13 @@ def test_a_comment_in_every_module_makes_nothing_stale(
     written = {file: file.stat().st_mtime_ns for file in files if file.name.endswith("parquet")}
     log = tmp_path / "log"
     assert forks.end(forks.start(run_copy, log)) == 0, log.read_text()
-    told = log.read_text()
-    assert "code: " in told
-    assert code_digest() not in told
-    assert told.count("1 of 1 shards are current\n") == 4  # at the start and the end, of two stages
-    assert "redoing" not in told
-    assert "bert-own/seed-0 is already there and current" in told
-    assert "this very run is finished" in told
+    printed = log.read_text()
+    assert "code: " in printed
+    assert code_digest() not in printed
+    # At the start and the end, of two stages.
+    assert printed.count("1 of 1 shards are current\n") == 4
+    assert "redoing" not in printed
+    assert "bert-own/seed-0 is already there and current" in printed
+    assert "this very run is finished" in printed
     assert {file: file.stat().st_mtime_ns for file in written} == written
     assert (tmp_path / "release/SHA256SUMS").read_text() == sums

@@ -84,12 +84,12 @@ def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     also respect noun classes.
     """
     kinds = [one.verdict.kind for one in audited]
-    told = [one.repeats for one in audited if one.repeats is not None]
+    repeats = [one.repeats for one in audited if one.repeats is not None]
     return {
         **_right(audited),
         "other": _share(kinds.count(Judgement.OTHER), len(audited)),
         "ungrammatical": _share(kinds.count(Judgement.UNGRAMMATICAL), len(audited)),
-        "repeats": _share(sum(told), len(told)),
+        "repeats": _share(sum(repeats), len(repeats)),
         "distinct": _share(len({one.candidate.fill for one in audited}), len(audited)),
         "by_label": _by(_label, _right, audited),
         "by_fill_length": _by(_length, _right, audited),

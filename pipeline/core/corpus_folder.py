@@ -250,8 +250,8 @@ class TreeRows:
                 )
 
 
-class _ToldTrees(TypedDict):
-    """The same, where its parser and its record are asked for."""
+class _TreesOrigin(TypedDict):
+    """What is read of ``manifest.json`` to say who made the trees, and what was annotated for them."""
 
     model: NotRequired[dict[str, str | None] | None]
     annotation: NotRequired[list[Part]]
@@ -274,7 +274,7 @@ def trees_digest(folder: Path) -> str:
 
 def parser_of_trees(folder: Path) -> str | None:
     """The name of the parser that made the trees of a folder; None where nothing says it."""
-    manifest: _ToldTrees = read_json(folder / MANIFEST, _ToldTrees, remedy=_PARSE)
+    manifest: _TreesOrigin = read_json(folder / MANIFEST, _TreesOrigin, remedy=_PARSE)
     return (manifest.get("model") or {}).get("name")
 
 
@@ -284,7 +284,7 @@ def annotation_of_trees(folder: Path) -> Annotation:
     Raises:
         InputError: preparse has not run.
     """
-    manifest: _ToldTrees = read_json(folder / MANIFEST, _ToldTrees, remedy=_PARSE)
+    manifest: _TreesOrigin = read_json(folder / MANIFEST, _TreesOrigin, remedy=_PARSE)
     return recorded(manifest, parser_of_trees(folder) or "a parser")
 
 

@@ -128,10 +128,10 @@ PREDICTIONS = _schema(
 
 def scored_schema(answers: Sequence[pa.Field]) -> pa.Schema:
     """``scored.parquet``: a row for each candidate examined; ``answers`` say what was judged of it."""
-    told = _schema(step=_NUMBER, candidate_id=_TEXT, label=_TEXT)
+    examined = _schema(step=_NUMBER, candidate_id=_TEXT, label=_TEXT)
     judged = _schema(probability=_SHARE, accepted=pa.bool_())
     return _nullable(
-        pa.schema([*told, *answers, *judged]), "probability"
+        pa.schema([*examined, *answers, *judged]), "probability"
     )  # which no filter asks for
 
 

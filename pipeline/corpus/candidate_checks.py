@@ -33,7 +33,7 @@ class Fault:
     rows: npt.NDArray[np.int64]
     what: str | Callable[[int], str]
 
-    def told(self, row: int) -> str:
+    def message(self, row: int) -> str:
         """What is wrong with one of the rows."""
         return self.what if isinstance(self.what, str) else self.what(row)
 
@@ -47,7 +47,7 @@ class Rule:
         needs: the columns without which it is not asked, with spaces between them.
         wrong: a condition in SQL that is true of the rows at fault; it may name the columns that
             ``_DERIVED`` adds.
-        told: what is wrong: a format string of the row's columns, in which spans read ``[start, end)``
+        message: what is wrong: a format string of the row's columns, in which spans read ``[start, end)``
             and words are joined by spaces, or a function of the row as ``to_pylist`` has it.
         confirm: asked of the rows that ``wrong`` finds, where SQL alone cannot tell.
     """
@@ -55,7 +55,7 @@ class Rule:
     kind: str
     needs: str
     wrong: str
-    told: str | Callable[[Mapping[str, Any]], str]
+    message: str | Callable[[Mapping[str, Any]], str]
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
 
 
@@ -125,18 +125,18 @@ def faults(
     for rule, wrong in zip(asked, found.values(), strict=True):
         rows = np.flatnonzero(wrong)
         if rule.confirm and len(rows):
-            told = batch.select(rule.needs.split()).take(pa.array(rows)).to_pylist()
-            rows = rows[[rule.confirm(row) for row in told]]
+            suspects = batch.select(rule.needs.split()).take(pa.array(rows)).to_pylist()
+            rows = rows[[rule.confirm(row) for row in suspects]]
         if len(rows):
-            yield Fault(rule.kind, rows, partial(_told, rule, batch))
+            yield Fault(rule.kind, rows, partial(_message, rule, batch))
 
 
-def _told(rule: Rule, batch: pa.RecordBatch, index: int) -> str:
+def _message(rule: Rule, batch: pa.RecordBatch, index: int) -> str:
     """What a rule says of a row that breaks it."""
     row = batch.slice(index, 1).to_pylist()[0]
-    if callable(rule.told):
-        return rule.told(row)
-    return rule.told.format_map({name: _shown(value) for name, value in row.items()})
+    if callable(rule.message):
+        return rule.message(row)
+    return rule.message.format_map({name: _shown(value) for name, value in row.items()})
 
 
 def _shown(value: Any) -> Any:
@@ -169,7 +169,7 @@ def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     """
     empty = np.concatenate([null_rows(column) for column in batch.columns])
     found = [Fault("null value", empty, "a field is empty")] if len(empty) else []
-    if not found:  # what else is wrong can only be told of rows that are whole
+    if not found:  # only rows that are whole can be asked for anything else
         with _database().cursor() as database:
             found = list(faults(database, batch, SPAN_RULES))
     if not found:
@@ -179,7 +179,7 @@ def check(batch: pa.RecordBatch, place: str, first: int) -> None:
     row = batch.slice(index, 1).to_pylist()[0]
     raise InputError(
         f"row {first + index} (from 0): candidate {row['candidate_id']}: its spans do not fit its "
-        f"words: {fault.told(index)}",
+        f"words: {fault.message(index)}",
         path=place, sentence_id=row["sentence_id"], remedy="make the candidates again",
     )  # fmt: skip
 

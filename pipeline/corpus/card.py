@@ -53,8 +53,8 @@ def write_card(folder: Path, made: str, digests: Mapping[str, str], command: str
         for (name, (pattern, default)), part in parts
     ]
     front = yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True)
-    told = f"{plain(made)} {code(command)}." if command else plain(made)
-    text = f"---\n{front}---\n{_BODY.format(made=told)}"
+    sentence = f"{plain(made)} {code(command)}." if command else plain(made)
+    text = f"---\n{front}---\n{_BODY.format(made=sentence)}"
     path = folder / CARD
     if not (path.is_file() and path.read_text(encoding="utf-8") == text):
         write_text(path, text)

@@ -83,8 +83,8 @@ def row_texts(batch: pa.RecordBatch) -> pa.StringArray:
     """
     names = [name for name in batch.schema.names if name not in _APART]
     texts = {name: _text(batch.column(name)) for name in names}
-    told = [text if name in LATER else pc.fill_null(text, _NULL) for name, text in texts.items()]
-    return pc.binary_join_element_wise(*told, _FIELD, null_handling="skip")
+    filled = [text if name in LATER else pc.fill_null(text, _NULL) for name, text in texts.items()]
+    return pc.binary_join_element_wise(*filled, _FIELD, null_handling="skip")
 
 
 def raw_texts(texts: pa.StringArray) -> Iterator[memoryview]:

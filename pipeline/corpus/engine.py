@@ -182,8 +182,8 @@ def rows_of(shards: Shards) -> str:
         InputError: as ``parquet``; or a column of a file says what only its place may say: ``file``,
             ``place``, or ``reason`` among a folder's usable candidates.
     """
-    told = {"file", "place"}
-    for files, names in ((shards.accepted, told | {"reason"}), (shards.rejects, told)):
+    added = {"file", "place"}
+    for files, names in ((shards.accepted, added | {"reason"}), (shards.rejects, added)):
         for file in files if shards.kind != "file" else ():
             _require_without(file, names)
     parts = ["SELECT NULL::VARCHAR AS reason WHERE false"]  # so that there always is such a column

@@ -54,7 +54,7 @@ class Contents:
     def first_rejects(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """The first of each content among some rejects.
 
-        Those without a structure, which have no sentence of their own, are told apart by their reference,
+        Those without a structure, which have no sentence of their own, are distinguished by their reference,
         fill and reason too.
         """
         return self._first(True, among)

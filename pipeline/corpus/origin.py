@@ -69,7 +69,7 @@ def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
 
     Args:
         corpus: the corpus folder.
-        used: checksums of trees, of which those with a name are told.
+        used: checksums of trees; of the trees with a name, those among them are listed.
 
     Raises:
         InputError: its ``sentences.parquet`` is damaged, or two sentences have the same id.
@@ -102,14 +102,16 @@ def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
     }
     trees = trees_folder(path.parent)
     if (trees / MANIFEST).is_file():  # those there now; a generation names its own by this checksum
-        found["trees"] = _told(trees)
-    named = {name: _told(trees_folder(path.parent, name)) for name in tree_sets(path.parent)}
-    if own := {name: told for name, told in named.items() if told["sha256"] in used}:
+        found["trees"] = _facts_of_trees(trees)
+    named = {
+        name: _facts_of_trees(trees_folder(path.parent, name)) for name in tree_sets(path.parent)
+    }
+    if own := {name: each for name, each in named.items() if each["sha256"] in used}:
         found["named_trees"] = own
     return found
 
 
-def _told(trees: Path) -> dict[str, str | None]:
+def _facts_of_trees(trees: Path) -> dict[str, str | None]:
     return {"sha256": trees_digest(trees), "parser": parser_of_trees(trees)}
 
 

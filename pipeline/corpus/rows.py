@@ -48,7 +48,8 @@ STAND_OFF_REJECTS = schema_of("candidate", "release", "stand-off", "reject", sta
 
 
 _OF_FOLDER = {"annotation", "shards", "fingerprint"}
-"""Of a manifest of ``generate``: not about the rows' making; what was annotated is told of a whole corpus."""
+"""Keys of a manifest of ``generate`` that say nothing of how its rows were made; what was annotated is
+said of a whole corpus."""
 
 
 def generation_key(fingerprint: str) -> str:
@@ -213,11 +214,13 @@ def strays(shards: Shards) -> str | None:
             name for name in facts.keys() & there.keys() if _size(there[name]) != facts[name].bytes
         ),
     }
-    told = [f"{len(names):,} {what} (first {names[0]})" for what, names in found.items() if names]
-    if not told:
+    differences = [
+        f"{len(names):,} {what} (first {names[0]})" for what, names in found.items() if names
+    ]
+    if not differences:
         return None
     return (
-        f"{shards.place}: not all the files that {MANIFEST} lists: {', '.join(told)}; "
+        f"{shards.place}: not all the files that {MANIFEST} lists: {', '.join(differences)}; "
         "`conjoin validate` says more"
     )
 

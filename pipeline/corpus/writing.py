@@ -161,7 +161,7 @@ class Gathering:
             InputError: a corpus cannot be read, or has more rows than it had.
         """
         begin, mask = 0, self._kept[config]
-        for shards, told in zip(self._corpora, self._inputs, strict=True):
+        for shards, entry in zip(self._corpora, self._inputs, strict=True):
             digest, kept = RowDigest(), 0
             for batch in _READ[config](shards):
                 digest.add(batch)
@@ -172,8 +172,8 @@ class Gathering:
                 kept += int(part.sum())
                 yield batch.filter(pa.array(part))
                 self._advance(len(batch))
-            told["rows"][config], told["kept"][config] = digest.rows, kept
-            told["digests"][config] = digest.hex()
+            entry["rows"][config], entry["kept"][config] = digest.rows, kept
+            entry["digests"][config] = digest.hex()
 
     def inputs(self) -> list[dict[str, Any]]:
         """What a manifest says of each corpus, once the rows of all kinds have gone by."""
@@ -213,15 +213,15 @@ def write_kind(folder: Path, config: str, batches: Iterable[pa.RecordBatch], row
     count = max(-(-rows // (_GROUP * _GROUPS)), 1)
     for index in range(count):
         path = folder / f"{_NAMES[config]}-{index:05d}-of-{count:05d}.parquet"
-        digest, told = write_shard(path, SCHEMAS[config], islice(groups, _GROUPS))
+        digest, entry = write_shard(path, SCHEMAS[config], islice(groups, _GROUPS))
         digests.append(digest)
-        shards.append({"file": path.name, **told})
+        shards.append({"file": path.name, **entry})
     next(groups, None)  # reads what is left: batches without rows
     whole = RowDigest.united(digests)
     return Written(whole.rows, whole.hex(), shards)
 
 
-def told_of(
+def manifest_facts(
     corpora: Sequence[Shards],
     runs: Mapping[str, Mapping[str, Any]],
     written: Mapping[str, Written],
@@ -260,8 +260,8 @@ def selections(corpora: Sequence[Shards]) -> dict[str, Any]:
     """
     found: list[Any] = []
     for shards in corpora:
-        told = shards.manifest or {}
-        for each in (*told.get("selections", ()), told.get("selection")):
+        manifest = shards.manifest or {}
+        for each in (*manifest.get("selections", ()), manifest.get("selection")):
             if each is not None and each not in found:
                 found.append(each)
     return {"selections": found} if found else {}
@@ -272,11 +272,11 @@ def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     used = trees_used(run for shards in corpora for run in generations(shards).values())
     for shards in corpora:
-        told = (shards.manifest or {}).get("sources")
-        if told is None:
+        sources = (shards.manifest or {}).get("sources")
+        if sources is None:
             corpus = find_corpus(shards.place, None)
             at_hand = corpus is not None and not foreign_rows(shards, corpus)[0]
-            told = [facts(corpus, used)] if corpus is not None and at_hand else []
-        for source in told:
+            sources = [facts(corpus, used)] if corpus is not None and at_hand else []
+        for source in sources:
             found.setdefault(str(source.get("sha256")), source)
     return list(found.values())

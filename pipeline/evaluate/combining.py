@@ -47,12 +47,12 @@ class Beside:
 
     def rows(self, combined: str) -> tuple[list[Row], Mapping[str, float]]:
         """The rows of ``PREDICTIONS`` of a way to combine them, and the τ of ``TOGETHER``."""
-        told = {"tau": self._tau} if combined == TOGETHER else {}
+        parameters = {"tau": self._tau} if combined == TOGETHER else {}
         rows = [
-            _row(instance, each, takes=each.takes_structure(combined, told.get("tau", 0)))
+            _row(instance, each, takes=each.takes_structure(combined, parameters.get("tau", 0)))
             for instance, each in zip(self._split[0], self._said, strict=True)
         ]
-        return rows, told
+        return rows, parameters
 
     @cached_property
     def _tau(self) -> float:
@@ -88,33 +88,35 @@ def _structure(row: Row) -> Coordination | None:
     return Coordination(row["coordinator"], row["word"], UNLABELLED, conjuncts)
 
 
-def _row(instance: Instance, told: Said, *, takes: bool) -> Row:
-    if takes and told.structure is not None:
-        return row_of(instance, told.structure.conjuncts, told.probability or 0.0)
-    return row_of(instance, _conjuncts(instance, told), told.best.probability if told.best else 0.0)
+def _row(instance: Instance, answer: Said, *, takes: bool) -> Row:
+    if takes and answer.structure is not None:
+        return row_of(instance, answer.structure.conjuncts, answer.probability or 0.0)
+    return row_of(
+        instance, _conjuncts(instance, answer), answer.best.probability if answer.best else 0.0
+    )
 
 
-def _conjuncts(instance: Instance, told: Said) -> tuple[Span, ...]:
+def _conjuncts(instance: Instance, answer: Said) -> tuple[Span, ...]:
     """The predictor's most probable boundary as two conjuncts; none where it cannot score."""
-    if told.best is None:
+    if answer.best is None:
         return ()
-    return as_conjuncts(instance.sentence.words, instance.gold.coordinator, told.best.span)
+    return as_conjuncts(instance.sentence.words, instance.gold.coordinator, answer.best.span)
 
 
-def chosen_tau(instances: Sequence[Instance], told: Sequence[Said]) -> float:
+def chosen_tau(instances: Sequence[Instance], answers: Sequence[Said]) -> float:
     """The τ of ``TAUS`` with which most outer boundaries are found.
 
     Of equals it is the one nearest to ``USUAL_TAU``, of two as near the smaller.
 
     Args:
         instances: of sentences whose annotation may choose it.
-        told: what parser and predictor say of each.
+        answers: what parser and predictor say of each.
     """
 
     def right(tau: float) -> int:
         rows = (
             _row(instance, each, takes=each.takes_structure(TOGETHER, tau))
-            for instance, each in zip(instances, told, strict=True)
+            for instance, each in zip(instances, answers, strict=True)
         )
         return sum(
             judge(instance.gold, predicted(row))["whole"]

@@ -126,9 +126,9 @@ def _metrics(
 
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
-    told = asdict(comparison)
-    told.pop("across")  # which list it stands in says so
-    return told | {"by_t": comparison.by_t}
+    fields = asdict(comparison)
+    fields.pop("across")  # which list it stands in says so
+    return fields | {"by_t": comparison.by_t}
 
 
 def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:

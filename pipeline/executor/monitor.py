@@ -32,7 +32,7 @@ class Status:
     """What a worker tells the others of itself, at most a second old.
 
     Attributes:
-        number: counts the times it was told, so that no two are equal.
+        number: counts a worker's reports, so that no two are equal.
         items: pairs (or sentences) done in this run.
         tokens: tokens read for them, in both twins.
         covered: items of the plan that this comes to: a unit may hold fewer than planned.

@@ -19,7 +19,7 @@ from pipeline.executor.monitor import LOST_AFTER, Monitor, Status, Store
 from pipeline.executor.units import UnitFolder, resume_line
 
 OnBatch = Callable[[int, int], None]
-"""Told after each batch how many items are done, and how many tokens were read for them."""
+"""Called after each batch with the number of items done, and of tokens read for them."""
 
 Make = Callable[[int, OnBatch], None]
 """Makes one unit, a pure function of its index, and writes it to the folder."""

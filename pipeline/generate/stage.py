@@ -13,7 +13,7 @@ _MAKING = Making(
     algorithm=ALGORITHM,
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"lm", "sync", "decoding", "spans", "seed"}),
-    told=frozenset({"model", "given"}),
+    covered=frozenset({"model", "given"}),
     facts={"refine": 1},  # a setting that there is no more: finished candidates stay current
 )
 

@@ -93,9 +93,9 @@ class NaturalTextSource:
 
         self._rows, self.sizes = units_of(self._source, wanted, settings.unit)
         if not self._rows:
-            told = ", ".join(f"{count:,} {what}" for what, count in left_out.items() if count)
+            reasons = ", ".join(f"{count:,} {what}" for what, count in left_out.items() if count)
             raise InputError(
-                f"no training sentence with a coordinator is left{told and f' ({told})'}",
+                f"no training sentence with a coordinator is left{reasons and f' ({reasons})'}",
                 path=self._source, remedy="harvest from a corpus with more training text",
             )  # fmt: skip
         self.notes = left_out

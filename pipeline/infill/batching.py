@@ -48,7 +48,7 @@ def decode_within(
 
     Raises:
         ModelError: a single reference does not fit.
-        SettingsError: halves would change the rows, or that cannot be told.
+        SettingsError: halves would change the rows, or nothing shows whether they would.
     """
     found = _tried(infiller, batch)
     if found is None:

@@ -29,7 +29,7 @@ _OF_BRACKETS = (
 
 
 def _place(name: object) -> Path:
-    """The usual folder of a corpus; of what is no name, which is told elsewhere, the one above."""
+    """The usual folder of a corpus; the one above for what is no name, which is refused elsewhere."""
     return Path("data", name) if isinstance(name, str) and is_plain_name(name) else Path("data")
 
 

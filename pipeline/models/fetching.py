@@ -153,8 +153,8 @@ def _from_package(package: Package, files: tuple[str, ...], place: str) -> Path:
 def _said(errors: str) -> str:
     """The last error that pip reports, cut to a part of a line."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR:")] or lines
-    said = told[-1] if told else "it does not say why"
+    reports = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR:")] or lines
+    said = reports[-1] if reports else "it does not say why"
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
 
 

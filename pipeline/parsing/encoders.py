@@ -44,7 +44,7 @@ def words_encoder(where: str) -> Encoder:
 
 _KEPT = 4096  # sentences whose states are kept: a frozen encoder's of L's trees and of those that choose
 _PREFIX = "bert_model."  # of the encoder's weights in stanza's file
-_ORDINARY = 4  # layers that stanza mixes where it is not told otherwise
+_ORDINARY = 4  # layers that stanza mixes by default
 
 
 class _Memory:

@@ -87,7 +87,7 @@ class LabelledParser:
         """
         return ensure_trained(
             self.folder, self.fingerprint, self.settings, self._examples, self._annotation,
-            encoder=self.encoder, taught=self._told if self.taught else None,
+            encoder=self.encoder, taught=self._taught_trees if self.taught else None,
         )  # fmt: skip
 
     def ensure(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class LabelledParser:
             return drawn, validation
         return drawn + self._others({s.sentence_id for part in draw for s in part}), validation
 
-    def _told(self, own: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
+    def _taught_trees(self, own: Set[str]) -> list[tuple[tuple[str, ...], Tree]]:
         """What another parser teaches: nothing of the draw, whether its sentences have trees or not."""
         draw = read_draw(self.corpus, self.settings.seed, self.labelled)
         drawn = {sentence.sentence_id for part in draw for sentence in part}

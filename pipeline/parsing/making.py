@@ -35,7 +35,7 @@ ENCODERS = ("transformers", "tokenizers")
 Examples = Callable[[], tuple[list[Sentence], list[Sentence]]]
 """Finds the sentences to learn from and those to choose the epoch by; all have trees."""
 
-Told = Callable[[Set[str]], list[tuple[tuple[str, ...], Tree]]]
+TaughtTrees = Callable[[Set[str]], list[tuple[tuple[str, ...], Tree]]]
 """Words and trees to learn from beside the examples, given the ids of the sentences among those."""
 
 Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
@@ -65,7 +65,7 @@ def ensure_trained(
     annotated: Annotated,
     *,
     encoder: str | None = None,
-    taught: Told | None = None,
+    taught: TaughtTrees | None = None,
 ) -> dict[str, Any]:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
@@ -96,8 +96,8 @@ def ensure_trained(
             facts = {name: value for name, value in record.facts.items() if name in own}
             output.begin()
             beside, tagged = _write_beside(folder, settings.seed, train, dev)
-            told = {"annotation": as_json(annotated(train, dev))}
-            output.finish({**record.files, **beside}, facts | tagged | told)
+            annotation = {"annotation": as_json(annotated(train, dev))}
+            output.finish({**record.files, **beside}, facts | tagged | annotation)
         say("the parser is already there and current")
     else:
         train, dev = examples()
@@ -132,14 +132,16 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     train: Sequence[Sentence],
     dev: Sequence[Sentence],
     encoder: str | None,
-    taught: Told | None,
+    taught: TaughtTrees | None,
 ) -> dict[str, Any]:
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
-    told = [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
+    taught_trees = (
+        [training_tree(tree, words, None) for words, tree in taught(own)] if taught else []
+    )
     best = train_parser(
         folder,
-        mixed([_training_tree(s, tagged) for s in train], told),
+        mixed([_training_tree(s, tagged) for s in train], taught_trees),
         [_training_tree(s, tagged) for s in dev],
         epochs=settings.parser_epochs,
         hidden=settings.parser_hidden,
@@ -155,7 +157,7 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     guess = parser.parse(words, tags, at_once=settings.batch_size)
     training = {
         "trees": len(train),
-        **({"taught": len(told)} if taught else {}),
+        **({"taught": len(taught_trees)} if taught else {}),
         "dev_trees": len(dev),
         "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
         "epochs": settings.parser_epochs,

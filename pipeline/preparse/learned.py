@@ -30,5 +30,5 @@ def show_learned(annotation: Sequence[Part]) -> None:
         columns = ("gold trees", "use", "sentences", "coordinations")
         console.table("What these trees rest on", columns, rows)
     if among:
-        told = ", ".join(f"{draw}: {count:,}" for draw, count in sorted(among.items()))
-        console.say(f"labelled or validation sentences of a draw among them: {told}")
+        counts = ", ".join(f"{draw}: {count:,}" for draw, count in sorted(among.items()))
+        console.say(f"labelled or validation sentences of a draw among them: {counts}")

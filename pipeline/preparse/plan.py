@@ -33,7 +33,7 @@ class ParsePlan:
         rows: the rows of ``sentences.parquet`` that each unit covers.
         sizes: how many of them are wanted.
         fields: settings that the choice of sentences depends on.
-        left_out: sentences, as far as ``rows`` go, that are none for a reason to be told; by reason.
+        left_out: how many sentences of ``rows`` are not wanted for a reason that is reported, by reason.
     """
 
     folder: str

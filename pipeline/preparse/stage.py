@@ -114,8 +114,8 @@ def _parse(
     schemas = {"trees": TREES, "rejects": UNPARSED}
     made_of = _fingerprint(settings, card, plan)
     place = settings.corpus / plan.folder / (settings.named or "")
-    told = {"annotation": as_json(_annotation(settings, card, [plan]))}
-    folder = UnitFolder(place, len(plan.rows), schemas, made_of, facts=told)
+    facts = {"annotation": as_json(_annotation(settings, card, [plan]))}
+    folder = UnitFolder(place, len(plan.rows), schemas, made_of, facts=facts)
 
     def prepare() -> Make:
         loaded = parser()
@@ -260,7 +260,7 @@ def parse_unit(
         sentences: the unit's.
         parser: None takes the treebank's own trees.
         batch_size: sentences per call of the parser.
-        on_batch: told of progress.
+        on_batch: called with the progress.
     """
     parsed: list[dict[str, Any]] = []
     unparsed: list[dict[str, Any]] = []

@@ -88,7 +88,7 @@ def accelerator(dtype: str = "float32") -> Accelerator:
 
     Raises:
         ModelError: accelerate does not see the processes it was started with (on a machine
-            without a GPU it takes every one for the only one unless told to use the CPU).
+            without a GPU it takes every one for the only one unless it is made to use the CPU).
     """
     if dtype == "auto":
         able = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)

@@ -74,13 +74,13 @@ def prose(
         natural = settings.get("fills") == HARVESTED
         parser = str(run.get("model") or "a constituency parser").partition(" ")[0]
         models.append(parser if natural else model_name(settings, "the language model"))
-    told = [
+    descriptions = [
         _block("way", models=list(dict.fromkeys(models)), **way) for way, models in ways.values()
     ]
     return {
         "method": method(manifest),
         "description": _block("description", **facts),
-        "collection": " ".join(told) or "Made by conjoin; the settings are not recorded.",
+        "collection": " ".join(descriptions) or "Made by conjoin; the settings are not recorded.",
         "limits": _block("limits", line=chr(10), **facts).splitlines(),
     }
 
@@ -128,14 +128,14 @@ def lengths(summary: Mapping[str, Any]) -> str | None:
 def scores(summary: Mapping[str, Any]) -> str | None:
     """Mean and quantiles of the scores."""
     found = {name: (summary.get("scores") or {}).get(name) for name in SCORES}
-    told = {name: s for name, s in found.items() if s and s.get("quantiles")}
-    if not told:
+    described = {name: s for name, s in found.items() if s and s.get("quantiles")}
+    if not described:
         return None
-    points = sorted(next(iter(told.values()))["quantiles"], key=float)
+    points = sorted(next(iter(described.values()))["quantiles"], key=float)
     columns = ["", "mean", *(f"{100 * float(p):g} %" for p in points), "null"]
     rows = [
         [code(name), float(s["mean"]), *(float(s["quantiles"][p]) for p in points), s["null"]]
-        for name, s in told.items()
+        for name, s in described.items()
     ]
     return grid(columns, rows)
 
@@ -221,8 +221,8 @@ def _shares(what: str, summary: Mapping[str, Any], name: str) -> str | None:
 
     def row(what: str, chosen: Sequence[str]) -> list[object]:
         found = [sum(side.get(v, 0) for v in chosen) for side in (counts, theirs) if side]
-        told = ([n, _percent(n, whole)] for n, whole in zip(found, wholes, strict=True))
-        return [what, *(cell for pair in told for cell in pair)]
+        pairs = ([n, _percent(n, whole)] for n, whole in zip(found, wholes, strict=True))
+        return [what, *(cell for pair in pairs for cell in pair)]
 
     rows = [row(code(value), [value]) for value in values[:_MOST]]
     if rest := values[_MOST:]:

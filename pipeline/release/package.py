@@ -41,7 +41,7 @@ from pipeline.release.shards import (
     write_shards,
 )
 from pipeline.release.stand_off import Repeats, StandOff
-from pipeline.release.trees import told_of_trees, with_trees
+from pipeline.release.trees import trees_facts, with_trees
 from pipeline.text.columns import with_text
 
 
@@ -89,8 +89,8 @@ def write_release(
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
-            told = map(with_text, _counted(read(shards), advance))
-            batches = _licensed(told, settings.license)
+            with_texts = map(with_text, _counted(read(shards), advance))
+            batches = _licensed(with_texts, settings.license)
             if hiding is not None and source is not None:
                 file = stack.enter_context(stored(batches, RELEASED[config]))
                 beside = stack.enter_context(with_source([file], RELEASED[config], source))
@@ -145,7 +145,7 @@ def write_release(
     }
     manifest |= _before(shards)
     if trees is not None:
-        manifest["trees"] = told_of_trees(settings.trees_of, grown)
+        manifest["trees"] = trees_facts(settings.trees_of, grown)
     if hiding is not None:
         manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
@@ -156,9 +156,9 @@ def write_release(
 
 def _before(shards: Shards) -> dict[str, Any]:
     """What became of the rows before, as the manifest beside them says."""
-    told = shards.manifest or {}
+    manifest = shards.manifest or {}
     keys = ("merged", "selection", "selections", "dropped", "withheld")
-    return {key: told[key] for key in keys if key in told}
+    return {key: manifest[key] for key in keys if key in manifest}
 
 
 def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:

@@ -33,13 +33,15 @@ def meaning(reason: str) -> str | None:
     exact: str | None = said("reasons").get(reason)
     if exact is not None:
         return exact
-    return next((told for form, told in _forms() if form.fullmatch(reason)), None)
+    return next((explanation for form, explanation in _forms() if form.fullmatch(reason)), None)
 
 
 @cache
 def _forms() -> list[tuple[re.Pattern[str], str]]:
     """Reasons with what was asked for in them, such as a bound of the score."""
-    return [(re.compile(form, re.ASCII), told) for form, told in said("asked").items()]
+    return [
+        (re.compile(form, re.ASCII), explanation) for form, explanation in said("asked").items()
+    ]
 
 
 _PROVEN = {"candidate_id", "sentence_id", "label", "generation", "reason", "license"}

@@ -42,8 +42,8 @@ def run(settings: ReleaseSettings) -> None:
     shards = _input(settings)
     out = replaceable(settings.out, settings.candidates)
     require_whole(shards)
-    if not settings.trees and (told := lost_trees(shards)):
-        warn(told)
+    if not settings.trees and (warning := lost_trees(shards)):
+        warn(warning)
     found = survey(shards)
     if not found.rows["train"]:
         raise InputError(
@@ -138,9 +138,9 @@ def _print(settings: ReleaseSettings, manifest: Mapping[str, Any], released: Sur
     if released.reasons:
         refused = sorted(released.reasons.items(), key=lambda item: (-item[1], item[0]))
         table("Rejected", ("reason", "rows"), refused)
-    if told := manifest.get("trees"):
-        trees = {name: count for name, count in told.items() if name != "without"}
-        without = {f"none: {why}": count for why, count in told["without"].items()}
+    if of_trees := manifest.get("trees"):
+        trees = {name: count for name, count in of_trees.items() if name != "without"}
+        without = {f"none: {why}": count for why, count in of_trees["without"].items()}
         table("Trees", ("whose", "rows"), list((trees | without).items()))
     table("Licences", ("licence", "rows"), list(manifest["licenses"].items()))
     if settings.stand_off:

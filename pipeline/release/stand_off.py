@@ -319,7 +319,7 @@ class StandOff:
         if _is_natural(row):
             require_own_id(row)
             word = row["words"][row["coordinator"]]
-            if word.lower() in COORDINATORS and not self._told_in_source(row):
+            if word.lower() in COORDINATORS and not self._free_text_repeats(row):
                 return word, None, None
             self.withheld[config][STRANGE] += 1
             return None
@@ -334,7 +334,7 @@ class StandOff:
         reference = source[span["start"] : span["end"]]
         if row["conjuncts"] if word is None else len(word) > _LONGEST or word.split() != [word]:
             why = STRANGE
-        elif self._told_in_source(row):
+        elif self._free_text_repeats(row):
             why = REPEATS
         elif row["donor"] is not None:
             return word, None, None  # nothing of the fill is handed on, whatever it repeats
@@ -359,7 +359,7 @@ class StandOff:
             for each in (*middle, together)
         )
 
-    def _told_in_source(self, row: Mapping[str, Any]) -> bool:
+    def _free_text_repeats(self, row: Mapping[str, Any]) -> bool:
         """Whether what was written by hand beside a row's text repeats its source."""
         source = row["source"]
         return any(self._repeats.found(None, t, t.split(), source, ()) for t in free_texts(row))

@@ -21,7 +21,7 @@ def with_trees(
     Args:
         batches: rows with the columns of ``RELEASED``.
         trees: what makes them.
-        counts: told how many are the treebank's, how many a parser's, and why the others are not.
+        counts: receives how many are the treebank's, how many a parser's, and why the others are not.
     """
     for batch in batches:
         made = trees.of([(candidate_of(row), row["generation"]) for row in batch.to_pylist()])
@@ -31,7 +31,7 @@ def with_trees(
         yield pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=WITH_TREES)
 
 
-def told_of_trees(trees_of: TreesOf, counts: Counter[str]) -> dict[str, Any]:
+def trees_facts(trees_of: TreesOf, counts: Counter[str]) -> dict[str, Any]:
     """What a manifest says of the trees: whose were wanted, and the rows by whose theirs is, or why not."""
     whole = (TREEBANK, PARSER)
     without = sorted(counts.keys() - set(whole))

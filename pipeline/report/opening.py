@@ -29,7 +29,7 @@ HELPS, UNCLEAR, WORSE, FEW, NO_INTERVAL, ALONE, WITHOUT = KINDS = (
 the gain has no interval; nothing with generation was scored; nothing without candidates has its annotation.
 """
 
-_DRAWN = 5  # systems of the picture, so that its lines can be told apart
+_DRAWN = 5  # systems of the picture, so that its lines can be distinguished
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Choice:
         labels: of the usable candidates, at least a hundred of them if they are more; only where labels are
             asked for.
         dropped: how many candidates and how many of the corpora's own rejects are in no file, by why.
-        sample: what is to be told of a sample; nothing if none was drawn.
+        sample: what the manifest says of a sample; empty if none was drawn.
     """
 
     verdicts: npt.NDArray[np.uint8]

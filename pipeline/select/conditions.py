@@ -104,15 +104,15 @@ def check_condition(condition: str) -> None:
                     raise _wrong(condition, f"{name} does not always say the same of a row")
         try:
             database.execute(f"SELECT 1 FROM candidate WHERE (\n{condition}\n)")  # noqa: S608 - as below
-            (told,) = database.execute(
+            (column,) = database.execute(
                 f"DESCRIBE SELECT (\n{condition}\n) FROM candidate"  # noqa: S608 - parsed above, in a sealed database
             ).fetchall()
         except duckdb.Error as error:
             unknown = _UNKNOWN.search(str(error))
             why = _unknown(unknown[1]) if unknown else _first_line(error)
             raise _wrong(condition, why) from error
-        if told[1] != "BOOLEAN":
-            raise _wrong(condition, f"it is {told[1]}, neither true nor false")
+        if column[1] != "BOOLEAN":
+            raise _wrong(condition, f"it is {column[1]}, neither true nor false")
 
 
 def _parsed(database: duckdb.DuckDBPyConnection, condition: str) -> Mapping[str, Any]:

@@ -133,8 +133,8 @@ class HeldOut:
             number, common = copied
             sentence_id, length = self._ids[number]
             least = needed(len(words), length)
-            told = f"{common} words in the order of {sentence_id}'s {length}, {least} are too many"
-            return COPIED, told
+            what = f"{common} words in the order of {sentence_id}'s {length}, {least} are too many"
+            return COPIED, what
         spans = row["conjuncts"][0], row["conjuncts"][-1]
         key = self._key(row["label"], [words[span["start"] : span["end"]] for span in spans])
         known = self._heads.get(key)

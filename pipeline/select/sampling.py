@@ -42,7 +42,7 @@ class _Rows:
         keys: what orders them by chance, shape (rows,).
         words: of their sentences, shape (rows,).
         scores: NaN where there is none, shape (rows,).
-        kinds: the number of what is told of each in ``about``, shape (rows,).
+        kinds: the index of each one's features in ``about``, shape (rows,).
         about: the features of coordinations, each once.
     """
 
@@ -82,7 +82,7 @@ def thin_out(
         corpora: sound ones.
         settings: what is asked: ``top``, ``like``, ``sample``, or several of them.
         labelled: the coordinations of the draw that ``like`` names.
-        choice: what is decided so far; told the distance to the draw.
+        choice: what is decided so far; verdicts and ``sample`` are added to it.
         advance: called with the number of rows looked at since the last time.
 
     Raises:
@@ -143,8 +143,8 @@ def _gathered(
             words.append(len(row["words"]))
             scores.append(np.nan if row["score"] is None else row["score"])
             found = features(row)
-            told = tuple(found[name] for name in FEATURES)
-            kinds.append(about.setdefault(told, len(about)))
+            values = tuple(found[name] for name in FEATURES)
+            kinds.append(about.setdefault(values, len(about)))
     return _Rows(
         np.array(places, np.int64), np.array(keys, np.uint64), np.array(words, np.int64),
         np.array(scores, np.float64), np.array(kinds, np.int64),
@@ -165,8 +165,8 @@ def _best(rows: _Rows, settings: SelectSettings, lengths: Sequence[int], choice:
     share = share_of(settings.top or "100%")
     most = [-(-int(n) * share.numerator // share.denominator) for n in _sizes(of, names)]
     taken = first_of_each(order, of, most)
-    told = f"score not among the best {settings.top} of its label and length"
-    choice.verdicts[rows.places[~taken]] = choice.number(told)
+    reason = f"score not among the best {settings.top} of its label and length"
+    choice.verdicts[rows.places[~taken]] = choice.number(reason)
     return rows.among(taken)
 
 

@@ -19,7 +19,7 @@ NO_SCORE = "no score"
 """Why a row is left out that lacks the score it is asked for, or has one that is no number."""
 
 BY = ("label", "length", "coordinator", "arity", "score")
-"""What ``by`` may name: what strata are made by, and what the best are told by."""
+"""What ``by`` may name: what strata are made by, and what the best are chosen by."""
 
 NO_SPLITS = "corpus needs the splits to keep apart from: say --apart dev,test"
 """What is wrong with a corpus that nothing is to be held against."""

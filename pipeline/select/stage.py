@@ -29,9 +29,9 @@ from pipeline.corpus.manifest import read_manifest
 from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees
 from pipeline.corpus.writing import (
     Gathering,
+    manifest_facts,
     selections,
     sound,
-    told_of,
     united_runs,
     vacant,
     write_kind,
@@ -71,8 +71,8 @@ def run(settings: SelectSettings) -> None:
         say(f"{settings.out}: already there and current")
         return
     vacant(settings.out, corpora)
-    for told in filter(None, map(lost_trees, corpora)):
-        warn(told)
+    for warning in filter(None, map(lost_trees, corpora)):
+        warn(warning)
     given = _read(settings, labelled)
     corpora = [sound(shards) for shards in corpora]
     total = sum(row_count(path) for shards in corpora for path in shards.accepted)
@@ -148,11 +148,11 @@ def _is_there(out: Path, made_of: Fingerprint) -> bool:
         shards = find_shards(out) if manifest else None
     except InputError:
         return False
-    told = (manifest or {}).get("selection") or {}
-    if shards is None or told.get("fingerprint") != made_of.digest:
+    selection = (manifest or {}).get("selection") or {}
+    if shards is None or selection.get("fingerprint") != made_of.digest:
         return False
     facts = {each["file"]: each["sha256"] for each in (manifest or {})["shards"]}
-    beside = told.get("beside") or {}
+    beside = selection.get("beside") or {}
     there = [*shards.accepted, *shards.rejects, *(out / name for name in beside)]
     return facts | beside == {path.name: sha256_of(path) for path in there if path.is_file()}
 
@@ -187,22 +187,22 @@ def _show(choice: Choice, settings: SelectSettings) -> None:
         _show_sample(choice.sample, words=settings.sample == "random-tokens")
     if not len(choice.rejects):
         return
-    told = [
+    outcomes = [
         ("taken over", int(np.count_nonzero(choice.rejects))),
         *choice.dropped["rejected"].items(),
     ]
-    table("rejects that were there", ("outcome", "count"), told)
+    table("rejects that were there", ("outcome", "count"), outcomes)
 
 
-def _show_sample(told: Mapping[str, Any], *, words: bool) -> None:
-    say(f"drawn: {told['rows']:,} rows of {told['words']:,} words")
-    if told["words" if words else "rows"] < told["wanted"]:
+def _show_sample(sample: Mapping[str, Any], *, words: bool) -> None:
+    say(f"drawn: {sample['rows']:,} rows of {sample['words']:,} words")
+    if sample["words" if words else "rows"] < sample["wanted"]:
         kind = "words" if words else "rows"
-        warn(f"{told['wanted']:,} {kind} were asked for, and no more can be drawn")
-    if "distance" in told:
-        far = told["distance"]
+        warn(f"{sample['wanted']:,} {kind} were asked for, and no more can be drawn")
+    if "distance" in sample:
+        far = sample["distance"]
         say(
-            f"total-variation distance to the draw by {', '.join(told['by'])}: "
+            f"total-variation distance to the draw by {', '.join(sample['by'])}: "
             f"{far['before']:.3f} before, {far['after']:.3f} after"
         )
 
@@ -232,7 +232,7 @@ def _write(
     }
     asked = folder / PROBABILITIES_FILE
     manifest = {
-        **told_of(corpora, runs, written, counts, _asked(settings)),
+        **manifest_facts(corpora, runs, written, counts, _asked(settings)),
         **_history(corpora),
         "selection": {
             "command": settings.shown_command(settings.usual() - {"places"}),
@@ -272,6 +272,6 @@ def _left_out(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBa
 
 def _history(corpora: Sequence[Shards]) -> dict[str, Any]:
     """What the manifests of the inputs say of selections, and that of a single one of a merger."""
-    told = corpora[0].manifest or {}
-    merged = {"merged": told["merged"]} if len(corpora) == 1 and "merged" in told else {}
+    manifest = corpora[0].manifest or {}
+    merged = {"merged": manifest["merged"]} if len(corpora) == 1 and "merged" in manifest else {}
     return merged | selections(corpora)

@@ -39,14 +39,14 @@ class Making:
         algorithm: the stage's number.
         packages: whose versions the rows depend on.
         shown: settings that the command in the manifest shows even where they are the default.
-        told: settings that the fingerprint has as inputs or as the model.
+        covered: settings that the fingerprint has as inputs or as the model.
         facts: what it has besides the settings, as if it were one.
     """
 
     algorithm: int
     packages: Sequence[str]
     shown: Set[str]
-    told: Set[str] = frozenset()
+    covered: Set[str] = frozenset()
     facts: Mapping[str, str | int] = field(default_factory=dict)
 
 
@@ -72,8 +72,8 @@ def make_candidates(
         # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
         named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
-        told = {"annotation": as_json(source.annotation())}
-        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, told)
+        annotation = {"annotation": as_json(source.annotation())}
+        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, annotation)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
@@ -157,7 +157,7 @@ def _fingerprint(
     settings: SourceSettings, source: CandidateSource[Any], device: torch.device, making: Making
 ) -> Fingerprint:
     """Everything the rows depend on."""
-    apart = {"corpus", *_OF_THE_RUN, *making.told, *source.inert}
+    apart = {"corpus", *_OF_THE_RUN, *making.covered, *source.inert}
     return Fingerprint(
         settings=settings.model_dump(mode="json", exclude=apart) | dict(making.facts),
         inputs=source.inputs(),

@@ -58,7 +58,7 @@ def bracketings(text: str, line: int = 1, *, apart: bool = False) -> Iterator[Br
     Args:
         text: the content.
         line: number of its first line.
-        apart: no tree goes on where a line begins with a bracket. So trees are told apart that were taken
+        apart: no tree goes on where a line begins with a bracket. So trees are separated that were taken
             for one, because a bracket that one lacks another has too many.
     """
     for pattern, word in _RAW:

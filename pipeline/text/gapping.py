@@ -139,7 +139,7 @@ _REASONS: tuple[tuple[str, Callable[[_Parts], bool]], ...] = (
     (OTHER_PARTS, _Parts.other_parts),
     (PRONOUN, _Parts.pronoun),
 )
-"""Why a verb stays, in the order in which it is asked; the first that holds is told."""
+"""Reasons why a verb stays, in the order in which they are asked; the first that holds is given."""
 
 
 def _verbs(phrase: Tree) -> tuple[list[tuple[str, str]], list[Tree]]:

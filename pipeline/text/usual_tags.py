@@ -11,7 +11,7 @@ class UsualTags:
     """The most frequent tag of each word of some tagged sentences.
 
     A word that they lack goes by its lower-case form, then by its ending; else it is a noun. The same word
-    has the same tag wherever it stands, so that equal words are told alike in two sentences.
+    has the same tag wherever it stands, so that equal words are tagged alike in two sentences.
     """
 
     def __init__(self) -> None:

@@ -23,11 +23,11 @@ class Acceptance(Protocol):
     """Line 8's comparison.
 
     Attributes:
-        told: what it accepts, for the help of ``--accept``.
+        description: what it accepts, for the help of ``--accept``.
         takes: the settings of ``train`` that it is made from, by their names.
     """
 
-    told: ClassVar[str]
+    description: ClassVar[str]
     takes: ClassVar[tuple[str, ...]]
 
     def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
@@ -67,7 +67,7 @@ class _Forgetful:
 class Everything(_Forgetful):
     """Whatever can be learned (mode no-filter, the paper's "− filtering"): δ = 0."""
 
-    told: ClassVar[str] = "all"
+    description: ClassVar[str] = "all"
     takes: ClassVar[tuple[str, ...]] = ()
 
     def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
@@ -79,7 +79,7 @@ class Everything(_Forgetful):
 class Delta(_Forgetful):
     """CALCSCORE ≥ δ."""
 
-    told: ClassVar[str] = "score ≥ δ"
+    description: ClassVar[str] = "score ≥ δ"
     takes: ClassVar[tuple[str, ...]] = ("delta",)
     delta: float
 
@@ -102,7 +102,7 @@ class BestShare:
         window: scores remembered of each label.
     """
 
-    told: ClassVar[str] = "among the best --share of the last 200 scores of their own label"
+    description: ClassVar[str] = "among the best --share of the last 200 scores of their own label"
     takes: ClassVar[tuple[str, ...]] = ("share",)
 
     def __init__(self, share: float, window: int = 200) -> None:
@@ -134,7 +134,7 @@ class Agreement(_Forgetful):
     Two ways to the same boundary, the candidate's source and M, are seldom wrong alike.
     """
 
-    told: ClassVar[str] = "the boundary is the predictor's best"
+    description: ClassVar[str] = "the boundary is the predictor's best"
     takes: ClassVar[tuple[str, ...]] = ()
 
     def accepts(self, label: str, score: float, *, best: bool = False, share: float = 0.0) -> bool:
@@ -155,7 +155,9 @@ class Relative(_Forgetful):
         relative: in (0, 1]; 1 accepts the best alone, and what is equal to it.
     """
 
-    told: ClassVar[str] = "at least --relative of the probability of the predictor's best boundary"
+    description: ClassVar[str] = (
+        "at least --relative of the probability of the predictor's best boundary"
+    )
     takes: ClassVar[tuple[str, ...]] = ("relative",)
     relative: float
 

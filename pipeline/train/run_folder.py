@@ -55,16 +55,18 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
     _finish(output)
 
 
-def retell_run(output: Output, told: Mapping[str, Any]) -> None:
-    """Write what tables call a finished run, and its record, into its ``run.json``, where that has changed.
+def update_run(output: Output, facts: Mapping[str, Any]) -> None:
+    """Write facts that are no result, such as what tables call a finished run, into its ``run.json``.
+
+    Nothing is written where it has them already.
 
     A kill in between costs training the run again, for then nothing says that it is finished.
     """
     path = output.folder / "run.json"
     card = read_json(path)
-    if any(card.get(key) != value for key, value in told.items()):
+    if any(card.get(key) != value for key, value in facts.items()):
         output.begin()
-        write_json(path, {**card, **told})
+        write_json(path, {**card, **facts})
         _finish(output)
 
 

@@ -73,7 +73,7 @@ class TrainSettings(Settings):
     accept: RuleName = Field(
         "delta",
         description="Which candidates are believed (not in mode no-filter): "
-        f"{', or '.join(rule.told for rule in RULES.values())}.",
+        f"{', or '.join(rule.description for rule in RULES.values())}.",
     )
     delta: float = Field(0.7, ge=0, le=1, description="δ: least probability to accept a candidate.")
     share: float = Field(0.5, gt=0, le=1, description="quantile: share of each label to accept.")

@@ -35,7 +35,7 @@ from pipeline.train.data import TrainData, fresh_model, read_data
 from pipeline.train.distributed import ProcessGroup
 from pipeline.train.learner import Learner
 from pipeline.train.optimizer import Schedule
-from pipeline.train.run_folder import retell_run, run_output, write_run
+from pipeline.train.run_folder import run_output, update_run, write_run
 from pipeline.train.selection import SELECTIONS
 from pipeline.train.settings import TrainSettings
 from pipeline.train.stream import AugmentedStream, LabelledStream
@@ -148,7 +148,7 @@ class _Run:
         if finished:
             if self.group.first:
                 named = {"system": self.system, "shown_as": settings.shown_as}
-                retell_run(output, {**named, "annotation": annotation})
+                update_run(output, {**named, "annotation": annotation})
                 say(f"{self.out}: this very run is finished; --no-resume makes it again")
             return
         what = f"train {self.system} {settings.labelled} seed {settings.seed}"

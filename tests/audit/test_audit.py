@@ -169,7 +169,7 @@ def test_every_candidate_is_as_likely_however_often_it_was_drawn() -> None:
     assert 20 < drawn.count("often") < 80
 
 
-def test_a_corpus_without_grammar_is_told_in_one_line(
+def test_a_corpus_without_grammar_is_reported_in_one_line(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No lexicon: {"oracle": false} and an empty, well-formed file."""
@@ -202,8 +202,8 @@ def test_candidates_from_elsewhere_are_not_audited(
     write_json(card, read_json(card) | {"settings": {"candidates": "someone/released"}})
     bert, _ = audit(corpus)["filter"]
     assert bert["seeds"] == [1]
-    told = capsys.readouterr().out
-    assert told.count("someone/released (of 1 run of bert). They are not audited.") == 1
+    printed = capsys.readouterr().out
+    assert printed.count("someone/released (of 1 run of bert). They are not audited.") == 1
     shutil.rmtree(corpus / "candidates")
     document = audit(corpus)
     assert document["generation"] == document["filter"] == []

@@ -49,7 +49,7 @@ def test_levels_differ_by_what_was_read_and_not_by_seed() -> None:
 
 
 def test_words_say_whose_trees_and_how_many() -> None:
-    """L is told with its validation sentences, other sentences apart, another corpus by its name."""
+    """L is named with its validation sentences, other sentences apart, another corpus by its name."""
     drawn = of_draw("genia", "4/seed-0", FEW, VALID, trees=True)
     more = (
         part_of("gum", OTHERS, MORE, trees=True),
@@ -62,7 +62,7 @@ def test_words_say_whose_trees_and_how_many() -> None:
 
 
 def test_what_a_parser_learned_from_a_draw_is_counted() -> None:
-    """Sentences of L among a parser's are told by draw, and a draw without any is not."""
+    """Sentences of L among a parser's are counted by draw, and a draw without any is left out."""
     draws = {"4/seed-0": ["l0", "l1", "elsewhere"], "4/seed-1": ["o9"]}
     part = part_of("genia", OTHERS, [*FEW, *MORE], trees=True, draws=draws)
     assert part.among == {"4/seed-0": 2}

@@ -171,7 +171,9 @@ def test_any_word_survives_the_brackets(word: str) -> None:
         (" \n", "f: the file holds no tree"),
     ],
 )
-def test_malformed_trees_are_told_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+def test_malformed_trees_are_reported_with_their_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     """File and line of what is wrong."""
     (tmp_path / "f").write_text(text)
     with pytest.raises(InputError, match=message):
@@ -185,7 +187,7 @@ def test_trees_may_span_lines(tmp_path: Path) -> None:
     assert found == [(2, "(S (NN dog))"), (5, "(S (NN cat))")]
 
 
-def test_wrong_encoding_is_told(tmp_path: Path) -> None:
+def test_wrong_encoding_is_reported(tmp_path: Path) -> None:
     """Bytes that are not UTF-8 are an InputError."""
     (tmp_path / "f").write_bytes(b"(S (NN caf\xe9))")
     with pytest.raises(InputError, match="not UTF-8"):
@@ -216,7 +218,7 @@ def test_atomic_leaves_nothing_of_a_failed_write(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_place_that_cannot_be_written_is_told(
+def test_a_place_that_cannot_be_written_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A permission problem is an InputError with the path."""
@@ -231,7 +233,7 @@ def test_a_place_that_cannot_be_written_is_told(
 
 
 def test_json_is_canonical_and_checked(tmp_path: Path) -> None:
-    """Key order does not matter; a missing or damaged file is told."""
+    """Key order does not matter; a missing or damaged file is an error."""
     write_json(tmp_path / "a", {"b": 1, "a": "ü"})
     write_json(tmp_path / "b", {"a": "ü", "b": 1})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -254,7 +256,7 @@ def test_digest_of_a_folder_covers_names_and_content(tmp_path: Path) -> None:
     assert len({first, second, sha256_of(tmp_path / "d")}) == 3
 
 
-def test_a_locked_folder_is_told(tmp_path: Path) -> None:
+def test_a_locked_folder_is_reported(tmp_path: Path) -> None:
     """A second process does not get in while the first is there, and does afterwards."""
     code = (
         "import sys; from pathlib import Path; from pipeline.core.files import folder_lock\n"
@@ -272,7 +274,7 @@ def test_a_locked_folder_is_told(tmp_path: Path) -> None:
     assert enter().stdout == "in\n"
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     """Where a file has the folder's name, that is an InputError."""
     (tmp_path / "f").write_text("")
     with pytest.raises(InputError, match="f: cannot write into this folder: File exists"), \
@@ -323,7 +325,7 @@ def test_an_empty_file_keeps_its_schema(tmp_path: Path) -> None:
     assert list(schema.read_sentences(tmp_path / "f")) == []
 
 
-def test_a_row_that_does_not_fit_is_told_and_not_written(tmp_path: Path) -> None:
+def test_a_row_that_does_not_fit_is_reported_and_not_written(tmp_path: Path) -> None:
     """A wrong type leaves no file behind."""
     row = {**schema.sentence_row(SENTENCE), "words": 3}
     with pytest.raises(InputError, match="a row does not fit the schema"):
@@ -331,7 +333,7 @@ def test_a_row_that_does_not_fit_is_told_and_not_written(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unreadable_parquet_is_told(tmp_path: Path) -> None:
+def test_unreadable_parquet_is_reported(tmp_path: Path) -> None:
     """Missing, damaged, and another schema."""
     with pytest.raises(InputError, match="no such file; run the stage"):
         list(schema.read_sentences(tmp_path / "f"))
@@ -492,7 +494,7 @@ def test_precedence_of_settings(tmp_path: Path) -> None:
         ("knead: {", {}, r"params\.yaml:1: not YAML"),
     ],
 )  # fmt: skip
-def test_bad_settings_are_told(
+def test_bad_settings_are_reported(
     tmp_path: Path, text: str, options: dict[str, Any], message: str
 ) -> None:
     """Key, value, reason, and the file where it stands."""
@@ -511,7 +513,7 @@ def test_bad_settings_are_told(
         ("flat", r"params\.yaml: doughs\.flat must be a mapping of options"),
     ],
 )
-def test_options_by_a_name_that_is_none_are_told(tmp_path: Path, named: str, said: str) -> None:
+def test_options_by_a_name_that_is_none_are_reported(tmp_path: Path, named: str, said: str) -> None:
     """The table, the name and what there is; without a file there is no table."""
     (tmp_path / "params.yaml").write_text(PARAMS)
     with pytest.raises(SettingsError, match=said):
@@ -521,7 +523,7 @@ def test_options_by_a_name_that_is_none_are_told(tmp_path: Path, named: str, sai
 
 
 def test_a_command_without_a_corpus_has_no_entries_by_corpus(tmp_path: Path) -> None:
-    """What stands beside its ``default`` would be read by nobody, and is told."""
+    """What stands beside its ``default`` would be read by nobody, and is an error."""
     path = tmp_path / "params.yaml"
     path.write_text("gap: {default: {tier: 1}, tier: 2}")
     with pytest.raises(SettingsError, match=r"params\.yaml: gap\.tier: .* into gap\.default$"):
@@ -530,14 +532,14 @@ def test_a_command_without_a_corpus_has_no_entries_by_corpus(tmp_path: Path) -> 
     assert GapSettings.build({"source": "s", "out": "o"}, path).tier == 1
 
 
-def test_a_nested_section_where_there_are_no_kinds_is_told(tmp_path: Path) -> None:
+def test_a_nested_section_where_there_are_no_kinds_is_reported(tmp_path: Path) -> None:
     """A stage without kinds does not pass over a nested section."""
     (tmp_path / "p.yaml").write_text("ingest: {default: {text: {segment: punkt}}, o: {}}")
     with pytest.raises(SettingsError, match=r"ingest\.text = .*: no such setting"):
         IngestSettings.build({"reader": "text", "source": "s", "out": "o"}, tmp_path / "p.yaml")
 
 
-def test_a_misspelled_kind_is_told(tmp_path: Path) -> None:
+def test_a_misspelled_kind_is_reported(tmp_path: Path) -> None:
     """A nested section that is no kind of the stage is a typing error, not somebody else's."""
     (tmp_path / "p.yaml").write_text("pretrain: {default: {brt: {steps: 9}}, x: {}}")
     with pytest.raises(SettingsError, match=r"pretrain\.brt: no such kind; a language model"):
@@ -550,7 +552,7 @@ def test_a_command_about_no_corpus_needs_no_entry() -> None:
     assert section == {"a": 7}
 
 
-def test_missing_params_file_is_told(tmp_path: Path) -> None:
+def test_missing_params_file_is_reported(tmp_path: Path) -> None:
     """A --params file that does not exist is an error, not an empty section."""
     with pytest.raises(SettingsError, match=r"no\.yaml: no such file"):
         Knead.build({"corpus": "c"}, tmp_path / "no.yaml")

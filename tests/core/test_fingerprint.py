@@ -105,7 +105,7 @@ def test_what_is_damaged_says_which_file_and_how(output: Output) -> None:
     assert output.state() == State("damaged", "finished.json: commit record unreadable")
 
 
-def test_the_digest_of_the_code_is_told_and_judged_by_nobody(
+def test_the_digest_of_the_code_is_recorded_and_judged_by_nobody(
     output: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stands in the record, and another one changes neither digest nor state."""

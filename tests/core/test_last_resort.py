@@ -126,7 +126,7 @@ def test_a_reader_that_has_enough_is_no_problem() -> None:
 @pytest.mark.parametrize(
     "arguments", [["\x1b[31m[/x]"], ["stats", "--rows", "[/x]"], ["--nix[/x]"]]
 )
-def test_a_typo_with_markup_is_told(
+def test_a_typo_with_markup_is_reported(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command line's own complaints are not read as markup."""
@@ -137,7 +137,7 @@ def test_a_typo_with_markup_is_told(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_closed_standard_output_is_told() -> None:
+def test_a_closed_standard_output_is_reported() -> None:
     """`conjoin corpora >&-`, where the next file opened would get what is printed."""
     script = f"exec {shlex.quote(sys.executable)} -m pipeline corpora >&-"
     ended = subprocess.run(  # noqa: S603 - our own command

@@ -54,7 +54,7 @@ def test_ctrl_c_around_a_rename_leaves_a_whole_folder(
 def test_a_rename_that_fails_brings_the_old_folder_back(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An error of the second rename is told, and the old folder is where it was."""
+    """An error of the second rename is reported, and the old folder is where it was."""
     real = os.replace
 
     def replace(source: Path, target: Path) -> None:

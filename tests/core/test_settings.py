@@ -24,7 +24,7 @@ def fields(*kinds: type) -> list[Any]:
 
 
 def refused(settings: type[Settings], name: str, value: object) -> None:
-    """Build the settings with a value for a field, which alone is told as wrong."""
+    """Build the settings with a value for a field, which alone is said to be wrong."""
     with pytest.raises(SettingsError, match=rf"\.{name}(\.0)? = ") as caught:
         settings.build({**needed(settings), name: value}, None)
     assert "\n" not in str(caught.value)

@@ -26,9 +26,9 @@ def test_a_structure_is_written_with_its_places(structure: Structure, written: s
     moved = [Span(span.start - 4, span.end - 4) for span in laid.conjuncts]
     assert bracketed(laid.words, moved) == written
     assert laid.words[laid.coordinator - 4] == structure.coordinator
-    told = structure_of(structure.coordinator, laid.coordinator, laid.conjuncts, Span(4, 6))
+    found = structure_of(structure.coordinator, laid.coordinator, laid.conjuncts, Span(4, 6))
     comma = structure.comma and structure.conjuncts > 2
-    assert told == Structure(
+    assert found == Structure(
         structure.coordinator, structure.preconjunction, structure.conjuncts, comma
     )
 

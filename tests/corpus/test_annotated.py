@@ -59,7 +59,7 @@ def record(path: Path) -> Annotation:
 
 
 def test_a_merger_rests_on_what_both_rest_on(tmp_path: Path) -> None:
-    """Each set of sentences once; a folder that does not say it is told as not known, by its name."""
+    """Each set of sentences once; a folder that does not say it is listed as not known, by its name."""
     one = with_record(candidate_folder(tmp_path / "one", 20), of_l())
     two = with_record(candidate_folder(tmp_path / "two", 20, seed=1), (*of_l(), *OTHERS))
     other = candidate_folder(tmp_path / "three", 20, seed=2)
@@ -151,7 +151,7 @@ def test_a_damaged_record_is_one_line(tmp_path: Path) -> None:
         find_shards(folder)
 
 
-def test_what_else_a_run_learns_from_is_told(tmp_path: Path) -> None:
+def test_what_else_a_run_learns_from_is_recorded(tmp_path: Path) -> None:
     """L's trees by their brackets; the sentences of a parser, as the parser's record has them."""
     corpus = tiny.build(tmp_path / "tiny", more=6, trees=True)
     few = {"steps": 2, "warm_steps": 1, "eval_every": 2, "mode": "baseline"}

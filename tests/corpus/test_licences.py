@@ -26,7 +26,7 @@ def test_only_a_known_exception_goes_without_saying(
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "description"),
     [
         ("CC-BY-2.5 AND CC-BY-SA-3.0",
          "altered text may be handed on, with attribution, under the same ShareAlike licence"),
@@ -38,9 +38,9 @@ def test_only_a_known_exception_goes_without_saying(
         ("CC-BY-4.0 AND unknown", "nobody has named a licence"),
     ],
 )  # fmt: skip
-def test_terms_of_all_licences_that_hold_are_told(expression: str, told: str) -> None:
+def test_terms_of_all_licences_that_hold_are_named(expression: str, description: str) -> None:
     """Of several joined by AND none is kept quiet, and nothing is said twice."""
-    assert terms(expression).why == told
+    assert terms(expression).why == description
 
 
 def test_each_licence_of_an_expression_has_its_address() -> None:

@@ -126,11 +126,11 @@ def test_what_is_drawn_is_like_the_treebank(
 ) -> None:
     """Nearer to it than all that is there and than both controls, which have as many sentences or words."""
     agreed, names, treebank = shapes
-    told = {
-        sample: draw(agreed, names, treebank, wanted=400, sample=sample, seed=0).told
+    summaries = {
+        sample: draw(agreed, names, treebank, wanted=400, sample=sample, seed=0).summary
         for sample in ("identical", "random-sentences", "random-tokens")
     }
-    same, sentences, tokens = told.values()
+    same, sentences, tokens = summaries.values()
     assert same["sentences"] == sentences["sentences"] == 400
     assert sentences["words"] < same["words"]
     assert 0 <= tokens["words"] - same["words"] < 30

@@ -259,7 +259,7 @@ NOT = "not not PART 7 advmod Polarity=Neg"
     ],
 )
 def test_verbs_stay_for_a_reason(reason: str, words: list[str]) -> None:
-    """Each condition of the rule is asked, and told."""
+    """Each condition of the rule is asked, and reported."""
     verb = "won win VERB 2 conj _ _ 2:conj"
     rest = [{"V": verb, "O": "bronze bronze NOUN 6 obj"}.get(word, word) for word in words]
     text = conllu(
@@ -363,7 +363,7 @@ def test_punctuation_after_the_verb_is_closed_up() -> None:
         ),
     ],
 )
-def test_sentences_that_cannot_be_written_are_told(reason: str, words: list[str]) -> None:
+def test_sentences_that_cannot_be_written_are_reported(reason: str, words: list[str]) -> None:
     """Nothing half a word, nothing between empty quotes, no relation to nobody."""
     verb = 7 if words[0].startswith('"') else 6
     head = [f"and and CCONJ {verb} cc", f"Peter Peter PROPN {verb} nsubj"]
@@ -486,7 +486,7 @@ def test_stricter_choices(option: str, reason: str, tmp_path: Path) -> None:
     assert manifest["tally"]["refused"] == {reason: 1}
 
 
-def test_an_unknown_licence_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_licence_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody takes what has no licence for free."""
     path = tmp_path / "t.conllu"
     path.write_text(WON)
@@ -611,7 +611,7 @@ def test_an_enhanced_layer_of_nonsense_is_a_reason(deps: str) -> None:
 
 
 def test_kinds_are_named_by_their_names() -> None:
-    """A slip is told with what was meant."""
+    """A slip is reported with what was meant."""
     with pytest.raises(SettingsError, match="'gaping' is none, did you mean 'gapping'"):
         GapSettings.build({"source": "s", "out": "o", "kinds": ["gaping"]}, None)
 

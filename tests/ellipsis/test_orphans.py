@@ -151,7 +151,7 @@ def test_counts_by_sentence_add_up_to_the_script_s() -> None:
         (sentence(gold="9 obj"), r"system.conllu:4: HEAD of word 3 is 9, and there are 7 words"),
     ],
 )
-def test_files_that_do_not_fit_are_told(system: str, said: str, tmp_path: Path) -> None:
+def test_files_that_do_not_fit_are_reported(system: str, said: str, tmp_path: Path) -> None:
     """One line, with the parser's file, line and sentence."""
     (tmp_path / "gold.conllu").write_text(sentence() + sentence("t"))
     (tmp_path / "system.conllu").write_text(system)

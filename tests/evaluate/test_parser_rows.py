@@ -221,9 +221,9 @@ def test_gains_are_at_equal_annotation(corpus: Path, knowing: Knowing) -> None:
     without = ("baseline+corpus-else", "baseline+corpus-together")
     assert equal == {(one, other) for one in made for other in without}
     assert across == {(one, "baseline") for one in (*made, *without, "parser-corpus")}
-    told = {each["system"]: each["annotated"] for each in metrics["summary"]}
-    assert told["baseline"] == "boundaries of 40 + 24"
-    assert told["no-filter"] == "boundaries of 40 + 24; trees of 800 others"
+    annotated = {each["system"]: each["annotated"] for each in metrics["summary"]}
+    assert annotated["baseline"] == "boundaries of 40 + 24"
+    assert annotated["no-filter"] == "boundaries of 40 + 24; trees of 800 others"
     assert metrics["resampled"] == "instances"  # all are of one document
 
 
@@ -315,13 +315,13 @@ def test_the_chosen_tau_finds_most(trained: Path) -> None:
     gold = instance.gold
     wrong = Prediction(type(gold.conjuncts[0])(0, gold.end), 0.5)
 
-    def told(ratio: float) -> Said:
+    def answer(ratio: float) -> Said:
         return Said(gold, wrong, 0.5 * ratio)
 
     assert chosen_tau([], []) == 0.001
-    assert chosen_tau([instance], [told(0.05)]) == 0.001
-    assert chosen_tau([instance], [told(0.0005)]) == 0.0001
-    assert chosen_tau([instance], [told(0.00001)]) == 0
+    assert chosen_tau([instance], [answer(0.05)]) == 0.001
+    assert chosen_tau([instance], [answer(0.0005)]) == 0.0001
+    assert chosen_tau([instance], [answer(0.00001)]) == 0
     objecting = Said(
         type(gold)(gold.coordinator, gold.word, "NP", (wrong.span, gold.conjuncts[1])),
         Prediction(type(wrong.span)(gold.start, gold.end), 0.5),

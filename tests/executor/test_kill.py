@@ -124,7 +124,7 @@ def test_generate_killed_at_twenty_random_times(corpus: Path, tmp_path: Path, fo
 
 
 def family(out: Path) -> list[psutil.Process]:
-    """All processes that were told to write to ``out``."""
+    """All processes whose command line names ``out``."""
     return [p for p in psutil.process_iter(["cmdline"]) if str(out) in (p.info["cmdline"] or ())]
 
 

@@ -384,7 +384,7 @@ def test_what_is_no_experiment_is_refused(project: Path, text: str, said: str) -
     assert CELLS.read_text() == (ROOT / CELLS).read_text()
 
 
-def test_an_unknown_experiment_is_told(project: Path) -> None:
+def test_an_unknown_experiment_is_reported(project: Path) -> None:
     """With those that there are, and the one most like it."""
     with (
         pytest.raises(
@@ -436,7 +436,7 @@ def test_files_survive_a_killed_run(project: Path) -> None:
 
 
 def test_one_grid_at_a_time(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second is told, not mixed with the first; without a project there is nothing to do."""
+    """The second is refused, not mixed with the first; without a project there is nothing to do."""
     clock = iter([0.0, 1e9])  # its patience is over at the second look
     monkeypatch.setattr("pipeline.core.files.time.monotonic", lambda: next(clock, 2e9))
     with files_over(ReproSettings()), pytest.raises(InputError, match="another conjoin process"):

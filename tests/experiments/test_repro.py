@@ -85,7 +85,7 @@ def test_what_cannot_be_run_is_refused(project: Path, monkeypatch: pytest.Monkey
         run(ReproSettings())
 
 
-def test_missing_raw_text_is_told_before_anything_runs(project: Path) -> None:
+def test_missing_raw_text_is_reported_before_anything_runs(project: Path) -> None:
     """The line says where to put what, and how to do without; a folder without text is as good as none."""
     (project / "dvc.yaml").write_text(
         "stages:\n  ingest:\n    cmd: echo > a.txt\n    outs: [a.txt]\n  pretrain:\n"

@@ -218,16 +218,16 @@ def test_labels_without_donors_are_counted(corpus: Path, tmp_path: Path) -> None
     assert tally == {"kept": 0, "refused": {NO_DONOR: 2}, "seen": 2}
 
 
-def test_what_the_pool_leaves_out_is_told_once(
+def test_what_the_pool_leaves_out_is_reported_once(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the manifest, the summary and the dry run, whatever the number of units."""
     monkeypatch.setattr(pool_building, "holds_coordinator", lambda words: "yesterday" in words)
     out = corpus / "out"
     run(settings(corpus, out=out, dry_run=True))
-    told = capsys.readouterr().out
-    assert f"60 {pool_building.COORDINATED}" in told
-    assert "8 to make of 8" in told
+    printed = capsys.readouterr().out
+    assert f"60 {pool_building.COORDINATED}" in printed
+    assert "8 to make of 8" in printed
     assert not out.exists()
     run(settings(corpus, out=out))
     assert f"60 {pool_building.COORDINATED}" in capsys.readouterr().out
@@ -311,7 +311,7 @@ def test_bad_settings_are_one_line(tmp_path: Path, given: dict[str, Any], messag
 
 
 def test_folders_have_the_source_in_their_names(tmp_path: Path) -> None:
-    """The usual M is not told, another is."""
+    """The usual M is not named, another is."""
     names = {
         16: "attested-bert-sync", 1: "attested-1-bert-sync",
     }  # fmt: skip

@@ -96,7 +96,7 @@ def rows_of(out: Path, kind: str = "candidates") -> list[Candidate]:
 
 
 def test_the_second_clause_lacks_its_verb(corpus: Path, made: Path) -> None:
-    """Its words are the donor's without the verbs, what stays is as in the first, and the gap is told."""
+    """Its words are the donor's without the verbs, what stays is as in the first, and the gap is recorded."""
     rows = rows_of(made)
     assert made.parent.name == "attested-bert-sync-gap"
     assert len(rows) >= 5
@@ -164,10 +164,10 @@ def test_exports_carry_the_gap(made: Path, tmp_path: Path) -> None:
         export.run(ExportSettings(place=made, format=format_, out=tmp_path / f"x.{format_}"))
     rows = {row.candidate_id: row for row in rows_of(made)}
     for line in (tmp_path / "x.jsonl").read_text().splitlines():
-        told = json.loads(line)
-        gap = rows[told["candidate_id"]].gap
+        fields = json.loads(line)
+        gap = rows[fields["candidate_id"]].gap
         assert gap is not None
-        assert told["gap"] == {"at": gap.at, "donor_span": [gap.start, gap.end]}
+        assert fields["gap"] == {"at": gap.at, "donor_span": [gap.start, gap.end]}
     places = [row.gap.at + 1 for row in rows.values() if row.gap]
     text = (tmp_path / "x.conllu").read_text()
     assert [f"# gap_before_word = {at}" in text for at in places] == [True] * len(places)
@@ -200,8 +200,8 @@ def test_a_wrong_gap_is_found(
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), path)
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=folder, json_=True))
-    told = capsys.readouterr().out
-    assert kind in told
+    printed = capsys.readouterr().out
+    assert kind in printed
 
 
 def test_a_donor_with_other_words_is_found(

@@ -141,11 +141,11 @@ def test_an_adapted_model_fills_spans_of_gold_trees(corpus: Path, tiny_t5: Path)
     assert first["settings"]["trees"] == "treebank"
     assert first["inputs"]["sentences"] == sha256_of(corpus / "sentences.parquet")
     manifest = corpus / "trees" / "manifest.json"
-    told = read_json(manifest)
-    write_json(manifest, told | {"shards": []})
+    before = read_json(manifest)
+    write_json(manifest, before | {"shards": []})
     run(wanted)
     assert read_json(out / "manifest.json") == first
-    write_json(manifest, told | {"settings": {"min_words": 9, "limit": None}})
+    write_json(manifest, before | {"settings": {"min_words": 9, "limit": None}})
     run(wanted)
     assert read_json(out / "manifest.json")["fingerprint"] != first["fingerprint"]
 

@@ -91,8 +91,8 @@ def test_gold_trees_are_those_of_the_sentences_that_preparse_parsed(corpus: Path
     assert [reference for each, _ in found for reference in each] == expected
     assert [without for _, without in found] == [0, 0, 1, 0, 0, 0, 1]
     manifest = corpus / "trees" / "manifest.json"
-    told = read_json(manifest)
-    write_json(manifest, told | {"settings": {"min_words": 7, "limit": 3}})
+    before = read_json(manifest)
+    write_json(manifest, before | {"settings": {"min_words": 7, "limit": 3}})
     assert plan_of(corpus, trees="treebank").references(0)[0] == expected[:6]
 
 

@@ -76,9 +76,9 @@ def test_a_source_is_a_class_and_a_line(
     monkeypatch.setitem(sources.SOURCES, "free", Counting)
     out = tmp_path / "out"
     run(GenerateSettings(corpus=tmp_path, out=out, dry_run=True))
-    told = capsys.readouterr().out
-    assert "3 to make of 3" in told
-    assert "5 numbers that nobody has" in told
+    printed = capsys.readouterr().out
+    assert "3 to make of 3" in printed
+    assert "5 numbers that nobody has" in printed
     assert not out.exists()
     run(GenerateSettings(corpus=tmp_path, out=out))
     manifest = read_json(out / "manifest.json")

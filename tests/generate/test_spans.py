@@ -164,7 +164,7 @@ def test_twins_put_the_mask_after_and_before() -> None:
 
 
 def test_twins_repeat_the_mask_for_bert() -> None:
-    """BERT's twins hold as many masks as they are told to."""
+    """BERT's twins hold as many masks as are asked for."""
     reference = Reference("s1", WORDS, Span(8, 9), "ADVP", "CC0")
     twins = make_twins(reference, "or", "[MASK]", 3)
     assert twins.append.endswith("quickly or [MASK] [MASK] [MASK].")

@@ -57,12 +57,12 @@ def test_only_what_is_wanted_is_drawn(corpus: Path) -> None:
     }
 
 
-def test_what_no_reference_can_make_is_told(corpus: Path) -> None:
+def test_what_no_reference_can_make_is_reported(corpus: Path) -> None:
     """Three words hold no three conjuncts with their links; QP is no reference's label; both are counted."""
     written(corpus, cell("NP", 2, 3, 0.5), cell("NP", 0, 3, 0.3), cell("QP", 2, 2, 0.2))
-    told = FreeInfilling(settings(corpus)).notes
+    notes = FreeInfilling(settings(corpus)).notes
     start = "of 1,000 structures that the targets want cannot be made: "
-    assert {note.removeprefix(start): count for note, count in told.items()} == {
+    assert {note.removeprefix(start): count for note, count in notes.items()} == {
         "no reference makes a structure of that many conjuncts and words": 300,
         "the label is none of a reference span's": 200,
     }
@@ -110,8 +110,8 @@ def test_a_run_by_targets_is_valid_and_named_apart(
     out = given.out or Path()
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=out, json_=True))
-    told = json.loads(capsys.readouterr().out)["violations"]
-    assert set(told) == {"licence unknown"}
+    violations = json.loads(capsys.readouterr().out)["violations"]
+    assert set(violations) == {"licence unknown"}
     rows = [c for path in out.glob("candidates-*.parquet") for c in read_candidates(path)]
     assert {row.words[row.coordinator] for row in rows} == {"or"}
     assert default_out(given).parent.name == "bert-sync-targets"

@@ -139,11 +139,11 @@ def test_a_stand_off_release_has_no_word_of_the_source_but_coordinators(
     assert {(row["fill"], row["fill_words"], row["donor"]) for row in rows} == {(None, None, None)}
     assert {row["word"].lower() for row in rows} <= {"and", "or", "but", "nor", "and/or"}
     assert not {"words", "text", "offsets"} & set(pq.read_schema(shard).names)
-    told = "".join(p.read_text() for p in bare.rglob("*") if p.suffix in {".md", ".json", ".cff"})
+    text = "".join(p.read_text() for p in bare.rglob("*") if p.suffix in {".md", ".json", ".cff"})
     runs = {
         " ".join(s.words[i : i + 4]) for s in harvested.COORDINATED for i in range(len(s.words) - 3)
     }
-    assert not {each for each in runs if each in told}
+    assert not {each for each in runs if each in text}
     assert "a language model wrote the second" not in (full / "README.md").read_text()
     assert "a parser found the structures" in (full / "README.md").read_text()
     assert "marked the conjuncts of a coordination" in (full / "LICENSE").read_text()
@@ -170,14 +170,14 @@ def test_a_word_that_is_no_coordinator_is_withheld() -> None:
         hiding = StandOff(Repeats([words]))
         return hiding._judged(row, "train"), hiding
 
-    told, hiding = judged(5, "old birds", spans)
-    assert told == ("and", None, None)
+    parts, hiding = judged(5, "old birds", spans)
+    assert parts == ("and", None, None)
     assert not hiding.withheld["train"]
-    told, hiding = judged(3, "dogs", spans[:2])
-    assert told is None
+    parts, hiding = judged(3, "dogs", spans[:2])
+    assert parts is None
     assert hiding.withheld["train"] == {STRANGE: 1}
-    told, hiding = judged(5, "young birds", spans)
-    assert told is None
+    parts, hiding = judged(5, "young birds", spans)
+    assert parts is None
     with pytest.raises(InputError, match="1 rows are not what this corpus has"):
         hiding.require_own(Path("source"))
 

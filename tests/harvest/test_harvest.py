@@ -87,9 +87,9 @@ def test_rows_are_the_coordinations_of_the_sentences_outside_l(
     assert manifest["settings"]["fills"] == "harvested"
     assert manifest["command"].startswith("conjoin harvest data/corpus ")
     assert "--seed 0 --labelled 10 --parser corpus" in manifest["command"]
-    told = capsys.readouterr()
-    assert f"{len(DRAWN):,} {natural_text.OF_L}" in told.out
-    assert "nothing says which sentences this ready parser learned from" in told.err
+    printed = capsys.readouterr()
+    assert f"{len(DRAWN):,} {natural_text.OF_L}" in printed.out
+    assert "nothing says which sentences this ready parser learned from" in printed.err
 
 
 def test_gold_annotation_is_not_looked_at(corpus: Path, tmp_path: Path) -> None:

@@ -108,11 +108,13 @@ def _kind(case: Case, code: object, said: str) -> Kind:
     if code == 0:
         return "wrong" if case.expect == "refused" else "ok"
     # Lines of progress may go before the one line; the last resort's begins with "unexpected".
-    told = [line for line in said.splitlines() if line.startswith("conjoin: ")]
-    resort = "Traceback" in said or any(line.startswith("conjoin: unexpected ") for line in told)
-    whole = said.splitlines()[-1:] == told and not resort
+    messages = [line for line in said.splitlines() if line.startswith("conjoin: ")]
+    resort = "Traceback" in said or any(
+        line.startswith("conjoin: unexpected ") for line in messages
+    )
+    whole = said.splitlines()[-1:] == messages and not resort
     # What violates its rules is listed on standard output.
-    listed = code == 1 and case.command[0] == "validate" and not (told or resort)
+    listed = code == 1 and case.command[0] == "validate" and not (messages or resort)
     # A word where a number is due is refused by typer, in a frame of its own.
     usage = code == 2 and "Usage: " in said and "Invalid value for" in said
     if not (listed or usage) and (code != 2 or not whole):

@@ -328,9 +328,9 @@ def test_heads_without_any_tags_are_refused(
     nothing = partial(iter, [(s.sentence_id, None) for s in every])
     with pytest.raises(
         InputError, match="no sentence has parts of speech, which --match head needs"
-    ) as told:
+    ) as caught:
         built(plan(tmp_path / "heads", tags=nothing), tmp_path / "none")
-    assert "choose --match label" in str(told.value)
+    assert "choose --match label" in str(caught.value)
     some = partial(iter, [(s.sentence_id, s.tags if n % 2 else None) for n, s in enumerate(every)])
     pool = built(plan(tmp_path / "heads", tags=some), tmp_path / "some")
     lacking = sum(map(len, by_hand(every[::2]).values()))
@@ -387,9 +387,9 @@ def test_a_cache_that_cannot_be_written_to(place: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HF_DATASETS_CACHE", str(place / "file" / "cache"))
     with pytest.raises(
         InputError, match="cannot keep the pool of constituents in the cache"
-    ) as told:
+    ) as caught:
         open_pool(plan(place))
-    assert "set HF_DATASETS_CACHE to a folder" in str(told.value)
+    assert "set HF_DATASETS_CACHE to a folder" in str(caught.value)
 
 
 def test_a_cache_that_is_complete_need_not_be_written_to(place: Path) -> None:

@@ -257,7 +257,7 @@ def _bit(path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("change", [_bit, Path.unlink, lambda path: path.write_bytes(b"")])
-def test_another_file_than_ingest_wrote_is_told(
+def test_another_file_than_ingest_wrote_is_reported(
     tmp_path: Path, name: str, change: Callable[[Path], object]
 ) -> None:
     """One bit of what is read; of other files at least that they are there, and as long."""
@@ -273,7 +273,7 @@ def test_another_file_than_ingest_wrote_is_told(
             require_ingested(out)
 
 
-def test_a_draw_that_ingest_did_not_write_is_told(tmp_path: Path) -> None:
+def test_a_draw_that_ingest_did_not_write_is_reported(tmp_path: Path) -> None:
     """One that was left, or put there; one that is missing is its reader's to tell."""
     out = tmp_path / "out"
     ingest(treebank(tmp_path / "ptb"), out)
@@ -283,7 +283,7 @@ def test_a_draw_that_ingest_did_not_write_is_told(tmp_path: Path) -> None:
         require_ingested(out, "draws/seed-0/10.json")
 
 
-def test_a_corpus_of_an_earlier_version_is_told(tmp_path: Path) -> None:
+def test_a_corpus_of_an_earlier_version_is_reported(tmp_path: Path) -> None:
     """Its counts have no record; a record that was changed is another thing."""
     out = tmp_path / "out"
     ingest(treebank(tmp_path / "ptb"), out)
@@ -307,7 +307,7 @@ def test_sentences_from_elsewhere_need_no_record(tmp_path: Path) -> None:
     require_ingested(other, "text.txt")
 
 
-def test_no_corpus_is_told_as_that(tmp_path: Path) -> None:
+def test_no_corpus_is_reported_as_that(tmp_path: Path) -> None:
     """A folder that is not there, is empty, or has a name that another is like; text alone may do."""
     ingest(treebank(tmp_path / "ptb"), tmp_path / "mine")
     for name in ("elsewhere", "mien"):
@@ -321,7 +321,7 @@ def test_no_corpus_is_told_as_that(tmp_path: Path) -> None:
     require_ingested(tmp_path / "mien", "text.txt")
 
 
-def test_repeated_ids_are_told(tmp_path: Path) -> None:
+def test_repeated_ids_are_reported(tmp_path: Path) -> None:
     """The same file twice in a folder would give two sentences one id."""
     source = treebank(tmp_path / "ptb")
     (source / "copy").mkdir()
@@ -332,7 +332,7 @@ def test_repeated_ids_are_told(tmp_path: Path) -> None:
         ingest(source, tmp_path / "out")
 
 
-def test_nothing_to_keep_is_told(tmp_path: Path) -> None:
+def test_nothing_to_keep_is_reported(tmp_path: Path) -> None:
     """A source that yields no sentence is an error."""
     (tmp_path / "wsj_2401.mrg").write_text(PLAIN)
     with pytest.raises(InputError, match="no sentence to keep"):

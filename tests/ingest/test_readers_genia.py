@@ -245,7 +245,7 @@ def test_raw_text_beside_the_treebank_is_not_read(tmp_path: Path) -> None:
     assert list(read_genia(tmp_path, Tally())) == [sentence]
 
 
-def test_malformed_xml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_malformed_xml_is_reported_with_its_line(tmp_path: Path) -> None:
     """An unclosed element names the file and the line."""
     path = tmp_path / f"{PMID}.xml"
     path.write_text(article(np("dogs")).replace("</sentence>", ""))
@@ -271,7 +271,7 @@ def test_entities_are_refused(tmp_path: Path) -> None:
         ("x.txt", "dogs", "found 0 archives"),
     ],
 )
-def test_bad_files_are_told(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_bad_files_are_reported(tmp_path: Path, name: str, content: str, message: str) -> None:
     """What is not GENIA is refused with its path."""
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message) as caught:
@@ -279,14 +279,14 @@ def test_bad_files_are_told(tmp_path: Path, name: str, content: str, message: st
     assert str(tmp_path) in str(caught.value)
 
 
-def test_missing_source_is_told(tmp_path: Path) -> None:
+def test_missing_source_is_reported(tmp_path: Path) -> None:
     """A path that does not exist is an InputError, not a traceback."""
     with pytest.raises(InputError, match="no such file"):
         list(read_genia(tmp_path / "nothing.tar.gz", Tally()))
 
 
 def test_split_lists_are_checked(tmp_path: Path) -> None:
-    """A missing list, a line that is no number, and an article in two lists are told."""
+    """A missing list, a line that is no number, and an article in two lists are errors."""
     with pytest.raises(InputError, match=r"train\.pmids: missing split list"):
         read_split_lists(tmp_path)
     (tmp_path / "train.pmids").write_text("00000007\n\n")

@@ -103,15 +103,15 @@ def test_sections_make_the_splits(tmp_path: Path) -> None:
         ("", "wsj_0201.mrg: the file holds no tree"),
     ],
 )  # fmt: skip
-def test_bad_mrg_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_bad_mrg_is_reported(tmp_path: Path, content: str, message: str) -> None:
     """Brackets that do not balance, a word without a tag, an empty file: file and line."""
     (tmp_path / "wsj_0201.mrg").write_text(content)
     with pytest.raises(InputError, match=message):
         list(read_ptb(tmp_path, Tally(), license_="L"))
 
 
-def test_no_mrg_is_told(tmp_path: Path) -> None:
-    """An empty folder and a missing one are told apart."""
+def test_no_mrg_is_reported(tmp_path: Path) -> None:
+    """An empty folder and a missing one have different messages."""
     with pytest.raises(InputError, match=r"no \.mrg file in the folder"):
         list(read_ptb(tmp_path, Tally(), license_="L"))
     with pytest.raises(InputError, match="no such file or folder"):
@@ -173,7 +173,7 @@ def test_freed_separator_becomes_a_sibling(tmp_path: Path) -> None:
 
 
 def test_coordinator_without_conjuncts_is_counted(tmp_path: Path) -> None:
-    """A CC-CC with a conjunct on one side only makes no coordination, and is told."""
+    """A CC-CC with a conjunct on one side only makes no coordination, and is counted."""
     tally = Tally()
     (sentence,) = read_ext(tmp_path, "(NP (CC-CC and) (NN-COORD oil))", tally=tally)
     assert not sentence.coordinations
@@ -196,7 +196,7 @@ def test_lines_make_the_splits(tmp_path: Path) -> None:
     assert ends == [None, "train", "train", "dev", "dev", "test", "test", None]
 
 
-def test_bad_ptb_ext_is_told(tmp_path: Path) -> None:
+def test_bad_ptb_ext_is_reported(tmp_path: Path) -> None:
     """A short file says how many lines there should be; bad brackets and blank lines their line."""
     path = tmp_path / "PTB.ext"
     path.write_text("((NP (NN dog)))\n((NP (NN dog))\n")

@@ -71,20 +71,22 @@ def test_folders_and_compressed_files(tmp_path: Path) -> None:
         ("a.doc", b"x", r"no \.txt, \.txt\.gz or \.txt\.xz file"),
     ],
 )
-def test_bad_text_is_told(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_bad_text_is_reported(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     """Empty, wrongly encoded and damaged files are named."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read(tmp_path)
 
 
-def test_missing_source_is_told(tmp_path: Path) -> None:
+def test_missing_source_is_reported(tmp_path: Path) -> None:
     """A path that does not exist is an InputError."""
     with pytest.raises(InputError, match="no such file or folder"):
         read(tmp_path / "no.txt")
 
 
-def test_stanza_without_its_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stanza_without_its_model_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where stanza's English model is missing the remedy names the download and punkt."""
     stanza = pytest.importorskip("stanza")
 

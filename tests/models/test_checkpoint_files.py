@@ -55,7 +55,7 @@ def test_a_t5_without_tokenizer_files_is_refused(t5: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])
 def test_files_are_those_that_pretrain_recorded(bert: Path, name: str) -> None:
-    """A folder with a record is held against it; one without is not, and a broken record is told."""
+    """A folder with a record is held against it; one without is not, and a broken record is an error."""
     record = Output(bert, bert / "finished.json", Fingerprint())
     record.finish({p.name: FileFacts.of(p) for p in sorted(bert.iterdir())}, {})
     load_encoder(str(bert))
@@ -271,7 +271,7 @@ def test_a_tokenizer_that_cannot_work_is_refused(tiny_bert: Path, tmp_path: Path
 def test_a_hub_out_of_reach_is_one_line(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its library's report of every attempt is not shown; a name that the hub lacks is told apart."""
+    """Its library's report of every attempt is not shown; a name that the hub lacks has another message."""
     log = logging.getLogger("huggingface_hub.utils._http")
     monkeypatch.setattr(logging.getLogger("huggingface_hub"), "propagate", True)
     answer = SimpleNamespace(headers={}, request=None)

@@ -230,7 +230,7 @@ def test_mask_takes_the_blank_before_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "make", [wordpieces, bytelevel, xlmr, deberta, albert, wordpieces_of_mpnet]
 )
-def test_fill_inside_a_word_is_told_from_one_that_begins_a_word(
+def test_fill_inside_a_word_is_distinguished_from_one_that_begins_a_word(
     make: Callable[[], PreTrainedTokenizerBase],
 ) -> None:
     """A bare "s" would make "and" to "ands"; a word with its mark, or a comma, is no fault."""

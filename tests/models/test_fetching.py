@@ -119,7 +119,7 @@ def test_the_table_is_whole() -> None:
     ("name", "message"),
     [("minlm", "'minlm'; did you mean 'minilm'"), ("gpt", "'gpt'; known are: minilm")],
 )
-def test_an_unknown_name_is_told_the_nearest(name: str, message: str) -> None:
+def test_an_unknown_name_gets_the_nearest_as_an_answer(name: str, message: str) -> None:
     """Or all there are."""
     with pytest.raises(ModelError, match=message):
         known(name)

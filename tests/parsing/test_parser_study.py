@@ -80,13 +80,13 @@ def test_units_has_what_others_need_first(
     line = ["units", "--corpus", "data/gum", "--gold", "250", "--seeds", "0", *options]
     monkeypatch.setattr("sys.argv", ["parser_study.py", *line])
     study.main(study._options())
-    told = []
+    units = []
     for line_ in capsys.readouterr().out.splitlines():
         words = line_.split()
         arm = words[words.index("--arm") + 1]
         by = f" by {words[words.index('--teacher') + 1]}" if "--teacher" in words else ""
-        told.append("train " * (words[2] == "train") + arm + by + " equal" * ("--equal" in words))
-    assert told == expected
+        units.append("train " * (words[2] == "train") + arm + by + " equal" * ("--equal" in words))
+    assert units == expected
 
 
 def test_units_leaves_out_what_is_kept_but_not_with_again(
@@ -143,9 +143,9 @@ def test_a_result_is_read_as_it_was_written(
     read = results.read_json(unit.result, results.Result)
     assert read["brackets"] == [[1, 2, 3]]
     assert tables.structures(read["found"][0], ["cats", "and", "dogs"]) == [found]
-    told = read | {"arm": "harvest", "seed": 1}
-    assert results.keep([read, told], kept) == results.keep([read], kept) == 2
-    assert results.read_kept(kept) == [read, told]
+    other = read | {"arm": "harvest", "seed": 1}
+    assert results.keep([read, other], kept) == results.keep([read], kept) == 2
+    assert results.read_kept(kept) == [read, other]
     assert "cats" not in kept.read_text()
 
 
@@ -160,10 +160,10 @@ def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
     gold = [structure(1, 0, 3), structure(5, 4, 7), structure(9, 8, 12)]
     found = [structure(1, 0, 3), structure(9, 8, 11)]
     predicted = iter([False, True, True])
-    told: dict[str, list[bool]] = {}
+    by_system: dict[str, list[bool]] = {}
     for name, right in tables.verdicts(gold, found, predicted):
-        told.setdefault(name, []).append(right)
-    assert told == {
+        by_system.setdefault(name, []).append(right)
+    assert by_system == {
         "parser": [True, False, False],
         "predictor": [False, True, True],
         "either (oracle)": [True, True, True],

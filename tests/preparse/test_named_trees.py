@@ -96,12 +96,12 @@ def test_trees_and_parser_of_l_have_folders_of_their_own(
         assert parts(record(document)) == OF_L_ALONE
         assert all(p.corpus == "corpus" and p.among["10/seed-0"] for p in record(document))
     preparse.run(PreparseSettings(corpus=corpus, **OF_L, coordinated=5))
-    told = capsys.readouterr().out
-    assert "the parser is already there and current" in told
-    assert "coordinated sentences go with the trees without a name" in told
-    assert "labelled sentences of corpus of the draw 10/seed-0" in told
+    printed = capsys.readouterr().out
+    assert "the parser is already there and current" in printed
+    assert "coordinated sentences go with the trees without a name" in printed
+    assert "labelled sentences of corpus of the draw 10/seed-0" in printed
     found = len(LABELLED) + len(VALIDATION)
-    assert f"sentences of a draw among them: 10/seed-0: {found}" in told
+    assert f"sentences of a draw among them: 10/seed-0: {found}" in printed
 
 
 def learned_by(corpus: Path, **more: Any) -> dict[str, list[str]]:
@@ -222,7 +222,7 @@ def test_candidates_keep_their_trees_whatever_is_parsed_since(
         exported(place, out, trees_of="parser")
 
 
-def test_who_parses_again_without_a_name_is_told_of(
+def test_export_warns_where_trees_without_a_name_were_made_again(
     with_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The trees that candidates without a name were made of are replaced, and an export warns."""
@@ -338,8 +338,8 @@ def test_a_parser_reads_any_encoder(corpus: Path, tiny_bert: Path, tmp_path: Pat
     """A folder of any name; what the encoder itself learned from belongs to the record."""
     encoder = Path(shutil.copytree(tiny_bert, tmp_path / "minilm"))
     twins = part_of("gum", "others", list(SENTENCES_THERE[:3]), trees=True)
-    told = [twins.model_dump(mode="json", exclude_defaults=True)]
-    write_json(encoder / "pretrain.json", {"objective": "twins", "annotation": told})
+    annotation = [twins.model_dump(mode="json", exclude_defaults=True)]
+    write_json(encoder / "pretrain.json", {"objective": "twins", "annotation": annotation})
     given = OF_L | {"parser_lm": str(encoder), "name": "reads"}
     preparse.run(PreparseSettings(corpus=corpus, **given))
     card = read_json(corpus / "parsers/reads/10/seed-0/parser.json")
@@ -461,8 +461,8 @@ def test_a_parser_learns_from_sentences_of_candidates_as_another_reads_them(
     assert set(words[len(outside) :]) == {s.words for s in outside}
     card = read_json(corpus / "parsers/again/10/seed-0/parser.json")
     assert card["training"]["taught"] == len(outside)
-    told = capsys.readouterr()
-    assert "left out: 1 (labelled or validation)" in told.out + told.err
+    printed = capsys.readouterr()
+    assert "left out: 1 (labelled or validation)" in printed.out + printed.err
 
 
 @pytest.mark.usefixtures("teacher")
@@ -475,8 +475,8 @@ def test_a_parser_of_other_candidates_is_another(
         if not (place := tmp_path / folder).exists():
             candidates_of(place, outside[:size])
         again(corpus, place)
-    told = capsys.readouterr()
-    assert (told.out + told.err).count("the parser is already there and current") == 1
+    printed = capsys.readouterr()
+    assert (printed.out + printed.err).count("the parser is already there and current") == 1
 
 
 @pytest.mark.usefixtures("teacher")
@@ -501,8 +501,8 @@ def test_validation_sentences_teach_nothing_without_a_tree_either(
     monkeypatch.setattr(labelled, "read_draw", without_its_tree)
     again(corpus, candidates_of(tmp_path / "rows", [*outside, bare]))
     assert read_json(corpus / "parsers/again/10/seed-0/parser.json")["training"]["taught"] == 3
-    told = capsys.readouterr()
-    assert "left out: 1 (labelled or validation)" in told.out + told.err
+    printed = capsys.readouterr()
+    assert "left out: 1 (labelled or validation)" in printed.out + printed.err
 
 
 def test_a_teacher_is_known_by_all_that_it_reads(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_long_paragraph_is_cut_as_if_whole() -> None:
         ("a.doc", b"x", r"no \.txt, \.txt\.gz or \.txt\.xz file"),
     ],
 )
-def test_bad_text_is_told(
+def test_bad_text_is_reported(
     tmp_path: Path, name: str, content: bytes, message: str, segment: Literal["line", "punkt"]
 ) -> None:
     """Empty, wrongly encoded and truncated files, and folders without text, are one line."""
@@ -133,7 +133,7 @@ def test_bad_text_is_told(
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_place_and_an_endless_line_are_told(
+def test_a_missing_place_and_an_endless_line_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path that does not exist, and a line longer than memory should hold."""
@@ -300,7 +300,7 @@ def test_samples_weigh_own_text(tmp_path: Path) -> None:
 
 
 def test_text_may_lack_own_but_not_all(tmp_path: Path) -> None:
-    """No own text will do beside other text; none at all, or none that is clean, is told."""
+    """No own text will do beside other text; none at all, or none that is clean, is an error."""
     (tmp_path / "more.txt").write_text("Methods used here.\n")
     own = _own(tmp_path, "")
     assert prepare(own, [tmp_path / "more.txt"], "line", None, True, tmp_path).own == 0

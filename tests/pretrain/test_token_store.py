@@ -112,7 +112,7 @@ def test_wide_vocabularies_have_wide_ids(tiny_bert: Path, tmp_path: Path) -> Non
 
 
 def test_nothing_usable_and_no_store(tokenizer: Any, tmp_path: Path) -> None:
-    """A store may be empty, with its reasons; one that was not built is told."""
+    """A store may be empty, with its reasons; one that was not built is an error."""
     found, tally = build_store(tokenizer, prepared(tmp_path, LINES[1:2], 1), 64, tmp_path)
     assert (len(found), found.own, tally.kept, tally.seen) == (0, 0, 0, 1)
     assert list(packed(found, 10)) == []

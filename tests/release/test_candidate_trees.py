@@ -128,7 +128,7 @@ class _Tagger:
 
 
 class _Parser:
-    """Gives each sentence the tree that is told, with the tags it was handed."""
+    """Gives each sentence a tree of the shape asked for, with the tags it was handed."""
 
     def __init__(self, shape: str, *, needs_tags: bool, tagger: Any) -> None:
         self.shape, self.needs_tags, self.tagger = shape, needs_tags, tagger

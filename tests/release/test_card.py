@@ -138,7 +138,7 @@ def test_licence_file_names_every_licence_and_source(stand_off: Path) -> None:
         ("LicenseRef-Mine", "other"),
     ],
 )
-def test_hub_knows_the_licence_or_is_told(expression: str, said: str) -> None:
+def test_hub_knows_the_licence_or_gets_its_name(expression: str, said: str) -> None:
     """A licence that the hub has no name for is `other` with a name and the file."""
     card = hub_licence(expression)
     assert card["license"] == said

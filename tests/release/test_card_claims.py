@@ -69,7 +69,7 @@ def documents(release: Path, manifest: dict[str, Any]) -> str:
 def test_citation_names_a_licence_only_if_it_is_the_whole(
     release: Path, expression: str, said: str | None
 ) -> None:
-    """Of an expression of several no part is told for the whole; SPDX' spelling is CFF's."""
+    """Of an expression of several no part is given for the whole; SPDX' spelling is CFF's."""
     manifest = read_json(release / "manifest.json") | {"license": expression}
     assert yaml.safe_load(citation_file(manifest)).get("license") == said
 
@@ -87,7 +87,7 @@ def test_without_synchronization_nothing_is_said_to_be_synchronized(release: Pat
         assert claim in right
 
 
-def test_what_is_not_recorded_is_not_told(release: Path) -> None:
+def test_what_is_not_recorded_is_not_claimed(release: Path) -> None:
     """A run without settings is said neither to be synchronized nor the contrary."""
     manifest = with_settings(release, sync=None, decoding=None, spans=None)
     said = documents(release, manifest)
@@ -107,7 +107,7 @@ def test_what_is_not_recorded_is_not_told(release: Path) -> None:
         ({"decoding": "n-best"}, None, "scored best in a search", "most probable"),
     ],
 )  # fmt: skip
-def test_spans_and_decoding_are_told_as_they_were(
+def test_spans_and_decoding_are_described_as_they_were(
     release: Path, settings: dict[str, str], parser: str | None, said: str, unsaid: str
 ) -> None:
     """Trees of the source are no parse, random words no constituent, drawn texts not the best."""
@@ -166,7 +166,7 @@ def test_the_commands_of_united_corpora_unite_them(
     run(ReleaseSettings(candidates=tmp_path / "m", out=tmp_path / "r"))
     lines = commands(read_json(tmp_path / "r/manifest.json"))
     assert [line.split()[1] for line in lines] == ["generate", "generate", "merge", "release"]
-    made = f"{tmp_path.name}/m"  # of an absolute path the end is told
+    made = f"{tmp_path.name}/m"  # of an absolute path the end is shown
     assert lines[2] == f"conjoin merge t5-sync/seed-0 t5-sync/seed-1 --out {made}"
     assert lines[3].startswith(f"conjoin release {made} ")
     assert lines[2] in (tmp_path / "r/README.md").read_text()
@@ -324,8 +324,8 @@ def test_the_commands_are_those_that_made_it(
     merge(MergeSettings(places=parts, out=Path("data/toy/all")))
     # What `merge` writes of its inputs' selections.
     manifest = read_json(Path("data/toy/all/manifest.json"))
-    told = [read_json(part / "manifest.json")["selection"] for part in parts]
-    write_json(Path("data/toy/all/manifest.json"), manifest | {"selections": told})
+    earlier = [read_json(part / "manifest.json")["selection"] for part in parts]
+    write_json(Path("data/toy/all/manifest.json"), manifest | {"selections": earlier})
     run(ReleaseSettings(candidates=Path("data/toy/all"), out=Path("r")))
     lines = commands(read_json(Path("r/manifest.json")))
     assert [line.split()[1] for line in lines] == [
@@ -347,7 +347,7 @@ def test_the_commands_are_those_that_made_it(
 
 
 @pytest.mark.parametrize("line", ["conjoin release 'x", "", "--out", "conjoin select"])
-def test_commands_that_cannot_be_read_are_told_as_they_are(line: str) -> None:
+def test_commands_that_cannot_be_read_are_shown_as_they_are(line: str) -> None:
     """A foreign manifest may have any."""
     place = {"place": "a", "rows": {}, "kept": {}}
     manifest = {

@@ -89,12 +89,12 @@ def test_a_donor_that_does_not_fit_is_one_error(
     """A source whose donors are shorter, or say something else; nothing is written."""
     every = [source(n) for n in range(60)]
     used = {row["donor"]["sentence_id"] for row in rows(made / "bare") if row["donor"]}
-    told = [
+    changed = [
         sentence_row(s)
         | ({"words": [*s.words[:5], *"nopqrst"][:words]} if s.sentence_id in used else {})
         for s in every
     ]
-    write_rows(tmp_path / "sentences.parquet", SENTENCES, told)
+    write_rows(tmp_path / "sentences.parquet", SENTENCES, changed)
     with pytest.raises(InputError, match=message):
         rehydrate.run(RehydrateSettings(release=made / "bare", source=tmp_path, out=tmp_path / "r"))
     assert not (tmp_path / "r").exists()
@@ -110,8 +110,8 @@ def test_a_release_of_an_earlier_version_is_valid(
     digests = manifest(tmp_path / "old")["digests"]
     for path in (tmp_path / "old").rglob("*.parquet"):
         without_donors(path)
-    told = manifest(tmp_path / "old") | {"format": 1}
-    (tmp_path / "old/manifest.json").write_text(json.dumps(told))
+    document = manifest(tmp_path / "old") | {"format": 1}
+    (tmp_path / "old/manifest.json").write_text(json.dumps(document))
     rewrite_sums(tmp_path / "old")
     assert manifest(tmp_path / "old")["digests"] == digests
     validate.run(ValidateSettings(place=tmp_path / "old"))
@@ -128,11 +128,11 @@ def test_a_release_of_an_earlier_version_is_valid(
 
 def rewrite_sums(folder: Path) -> None:
     """Let manifest and checksums name the files as they are, with the digests that they had."""
-    told = manifest(folder)
-    for entry in told["shards"]:
+    document = manifest(folder)
+    for entry in document["shards"]:
         facts = FileFacts.of(folder / entry["file"], entry["rows"])
         entry |= {"bytes": facts.bytes, "sha256": facts.sha256}
-    (folder / "manifest.json").write_text(json.dumps(told))
+    (folder / "manifest.json").write_text(json.dumps(document))
     write_checksums(folder)
 
 
@@ -263,13 +263,13 @@ def test_donors_of_candidates_are_held_against_their_corpus(
         sentences.write_bytes(b"PAR1")
         wanted = 1
     else:
-        told = [sentence_row(source(n)) for n in range(60)]
-        told[4] |= change
-        write_rows(sentences, SENTENCES, told)
+        changed = [sentence_row(source(n)) for n in range(60)]
+        changed[4] |= change
+        write_rows(sentences, SENTENCES, changed)
     capsys.readouterr()
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=folder, json_=True))
-    told = json.loads(capsys.readouterr().out)["violations"]
-    assert {name: each["count"] for name, each in told.items()} == {kind: wanted}
+    violations = json.loads(capsys.readouterr().out)["violations"]
+    assert {name: each["count"] for name, each in violations.items()} == {kind: wanted}
     shutil.copytree(folder, tmp_path / "elsewhere")
     validate.run(ValidateSettings(place=tmp_path / "elsewhere"))

@@ -216,9 +216,9 @@ def test_rehydrated_is_what_a_full_release_would_be(leaking: Path, tmp_path: Pat
     rebuilt = rows(tmp_path / "r")
     assert len(rebuilt) == len(original) == len(released)
     for row in original:
-        told = row | natural_columns(row["words"])
-        assert told in [
-            {key: each[key] for key in told} for each in rebuilt if told.keys() <= each.keys()
+        wanted = row | natural_columns(row["words"])
+        assert wanted in [
+            {key: each[key] for key in wanted} for each in rebuilt if wanted.keys() <= each.keys()
         ]
     with pytest.raises(ConjoinError, match="forbids handing on"):
         release.run(ReleaseSettings(candidates=tmp_path / "r", out=tmp_path / "x"))

@@ -41,15 +41,15 @@ def manifest(folder: Path) -> dict[str, Any]:
 def old_folder(corpus: Path, **options: Any) -> Path:
     """Candidates as the version before wrote them, under a manifest that names these files."""
     folder = candidate_folder(corpus, **options)
-    told = manifest(folder)
-    for entry in told["shards"]:
+    document = manifest(folder)
+    for entry in document["shards"]:
         path = folder / entry["file"]
         metadata = pq.read_schema(path).metadata
         without(path, *BOTH)
         pq.write_table(pq.read_table(path).replace_schema_metadata(metadata), path)
         facts = FileFacts.of(path, entry["rows"])
         entry |= {"bytes": facts.bytes, "sha256": facts.sha256}
-    write_json(folder / "manifest.json", told)
+    write_json(folder / "manifest.json", document)
     return folder
 
 
@@ -86,8 +86,8 @@ def test_stand_off_rows_have_neither_and_get_both_back(made: Path, tmp_path: Pat
     """No file of the stand-off release has the columns; rebuilt it has those that were released."""
     for file in (made / "bare").rglob("*.parquet"):
         assert BOTH.isdisjoint(pq.read_schema(file).names)
-    told = manifest(made / "bare") | {"format": 2}  # as the version before wrote it
-    write_json(made / "bare/manifest.json", told)
+    document = manifest(made / "bare") | {"format": 2}  # as the version before wrote it
+    write_json(made / "bare/manifest.json", document)
     write_checksums(made / "bare")
     rehydrate.run(
         RehydrateSettings(release=made / "bare", source=made / "new", out=tmp_path / "again")
@@ -105,9 +105,9 @@ def test_an_old_and_a_new_folder_unite(made: Path, tmp_path: Path) -> None:
     """Every row of the merged folder has its text, and the digests are those of the inputs."""
     old = old_folder(tmp_path / "toy", seed=1, first=80)
     new = made / "new/candidates/t5-sync/seed-0"
-    told = merge([find_shards(old), find_shards(new)], tmp_path / "both")
+    merged = merge([find_shards(old), find_shards(new)], tmp_path / "both")
     other = merge([find_shards(new), find_shards(old)], tmp_path / "turned")
-    assert told["digests"] == other["digests"]
+    assert merged["digests"] == other["digests"]
     for pattern in ("candidates-*.parquet", "rejects-*.parquet"):
         for row in rows(tmp_path / "both", pattern):
             assert {name: row[name] for name in BOTH} == natural_columns(row["words"])

@@ -96,13 +96,13 @@ def test_export_goes_by_the_trees_of_a_release(
     pq.write_table(pa.Table.from_pylist(rows, WITH_TREES), shard)
     capsys.readouterr()
     export.run(ExportSettings(place=shard, format="ptb", out=tmp_path / "out.mrg"))
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for why in (
         "a tree of other words",
         "brackets that cannot be read",
         "a conjunct that is no constituent",
     ):
-        assert f"1 with {why}" in told
+        assert f"1 with {why}" in printed
 
 
 def test_export_takes_a_release_s_word_for_trees_of_a_parser_alone(
@@ -134,12 +134,12 @@ def test_a_tree_that_is_not_its_row_s_is_found(
     pq.write_table(pa.Table.from_pylist(table, schema=WITH_TREES), shard)
     with pytest.raises(SystemExit):
         validate.run(ValidateSettings(place=released, examples=9))
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for what in (
         "a tree of other words", "malformed brackets", "tree_from is 'me'",
         "one of tree and tree_from is null", "finds other conjuncts",
     ):  # fmt: skip
-        assert what in told
+        assert what in printed
 
 
 def test_trees_are_not_for_stand_off_releases(released: Path, tmp_path: Path) -> None:

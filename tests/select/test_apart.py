@@ -74,8 +74,8 @@ def test_planted_rows_are_refused_with_their_reasons(corpus: Path, tmp_path: Pat
     """Copies and equal heads are, whichever way round; what shares only a head or other heads is not."""
     run(SelectSettings(places=[corpus / "rows.parquet"], out=tmp_path / "out", apart=["dev"]))
     found = reasons(tmp_path / "out")
-    told = {name: found.get(row["candidate_id"]) for name, (row, _) in PLANTED.items()}
-    assert told == {name: why for name, (_, why) in PLANTED.items()}
+    refused = {name: found.get(row["candidate_id"]) for name, (row, _) in PLANTED.items()}
+    assert refused == {name: why for name, (_, why) in PLANTED.items()}
     kept = [row["candidate_id"] for batch in read_accepted(find_shards(tmp_path / "out"))
             for row in batch.to_pylist()]  # fmt: skip
     assert kept == [row["candidate_id"] for row, why in PLANTED.values() if why is None]
@@ -100,8 +100,8 @@ def test_validate_reports_the_same(
         asked = ValidateSettings(place=place, apart=["dev"], corpus=corpus, json_=True, examples=9)
         with suppress(SystemExit):  # these rows are of no generation
             validate.run(asked)
-        told = json.loads(capsys.readouterr().out)["violations"]
-        found = {kind: told[kind] for kind in (COPIED, SAME_HEADS) if kind in told}
+        violations = json.loads(capsys.readouterr().out)["violations"]
+        found = {kind: violations[kind] for kind in (COPIED, SAME_HEADS) if kind in violations}
         if not wrong:
             assert not found
             continue

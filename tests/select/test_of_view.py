@@ -25,11 +25,11 @@ from pipeline.sharing.browse.table import View
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedCorpus]:
     folder = awkward_folder(tmp_path_factory.mktemp("view") / "toy")
-    told = read_json(folder / "manifest.json")
-    for entry in told["shards"]:  # one of them was changed
+    manifest = read_json(folder / "manifest.json")
+    for entry in manifest["shards"]:  # one of them was changed
         facts = FileFacts.of(folder / entry["file"], entry["rows"])
         entry |= {"bytes": facts.bytes, "sha256": facts.sha256}
-    write_json(folder / "manifest.json", told)
+    write_json(folder / "manifest.json", manifest)
     with opened(folder) as corpus:
         yield corpus
 
@@ -77,8 +77,8 @@ def test_the_command_selects_what_is_listed(
 
 def test_views_without_a_command_say_why(corpus: BrowsedCorpus) -> None:
     """Rejects are no candidates."""
-    told = corpus.selection(View(state="rejected"))
-    assert told == {"command": None, "note": "Rejects are not selected: show usable rows."}
+    answer = corpus.selection(View(state="rejected"))
+    assert answer == {"command": None, "note": "Rejects are not selected: show usable rows."}
 
 
 def test_a_predictor_is_named(corpus: BrowsedCorpus, tmp_path: Path) -> None:
@@ -97,6 +97,6 @@ def test_the_server_asks_for_its_token(corpus: BrowsedCorpus) -> None:
     """The command names folders of this machine."""
     client = TestClient(make_app(corpus, "sesame"), base_url="http://127.0.0.1")
     assert client.get("/api/select").status_code == 403
-    told = client.get("/api/select?token=sesame&label=VP").json()
-    assert "--label VP" in told["command"]
+    answer = client.get("/api/select?token=sesame&label=VP").json()
+    assert "--label VP" in answer["command"]
     assert client.get("/api/select?token=sesame&nonsense=1").status_code == 422

@@ -66,7 +66,7 @@ def chosen(corpus: Path, out: Path, *places: Path, **given: Any) -> list[Row]:
     return kept(out)
 
 
-def told(out: Path) -> dict[str, Any]:
+def selection(out: Path) -> dict[str, Any]:
     found: dict[str, Any] = read_json(out / "manifest.json")["selection"]
     return found
 
@@ -85,11 +85,11 @@ def test_a_stratified_draw_is_closer_to_l_than_a_random_one(
     """Near half of it VP, as in L, not a fifth; both distances are printed and in the manifest."""
     found = chosen(corpus, tmp_path / "like", like=True, size="100")
     assert 40 <= Counter(each["label"] for each in found)["VP"] <= 50  # the longest of them run out
-    far = told(tmp_path / "like")["sample"]["distance"]
+    far = selection(tmp_path / "like")["sample"]["distance"]
     printed = capsys.readouterr().out
     assert f"{far['before']:.3f} before, {far['after']:.3f} after" in printed
     random = chosen(corpus, tmp_path / "any", like=True, size="100", sample="random-sentences")
-    at_random = told(tmp_path / "any")["sample"]["distance"]
+    at_random = selection(tmp_path / "any")["sample"]["distance"]
     assert len(random) == 100
     assert far["after"] < 0.15
     assert min(at_random["after"], far["before"]) > 0.25
@@ -131,17 +131,17 @@ def test_a_selection_that_is_there_is_left_as_it_is(
     chosen(corpus, out, rows, **given)
     assert capsys.readouterr().out == f"{out}: already there and current\n"
     assert {path.name: path.read_bytes() for path in sorted(out.iterdir())} == before
-    assert set(told(out)["made_of"]) == {"rows", "like"}
+    assert set(selection(out)["made_of"]) == {"rows", "like"}
     for changed in ({"seed": 1}, {"size": "40"}, {"label": ["NP"]}):
         with pytest.raises(InputError, match="there is something here already"):
             chosen(corpus, out, rows, **given | changed)
-    shard = out / told_shards(out)[0]
+    shard = out / listed_shards(out)[0]
     shard.write_bytes(shard.read_bytes() + b"0")
     with pytest.raises(InputError, match="there is something here already"):
         chosen(corpus, out, rows, **given)
 
 
-def told_shards(out: Path) -> list[str]:
+def listed_shards(out: Path) -> list[str]:
     return [each["file"] for each in read_json(out / "manifest.json")["shards"]]
 
 
@@ -190,7 +190,7 @@ def test_a_shortage_is_spread_in_proportion_and_again_where_that_runs_out() -> N
     assert apportion(5, [0, 0], [9, 9]) == [0, 0]
 
 
-def test_a_shortage_of_rows_is_told(
+def test_a_shortage_of_rows_is_reported(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All that L has strata for are taken."""
@@ -207,7 +207,7 @@ def test_strata_that_l_lacks_give_nothing(corpus: Path, tmp_path: Path) -> None:
     path = write_candidates(tmp_path / "pp.parquet", strange)
     found = chosen(corpus, tmp_path / "out", corpus / "rows.parquet", path, like=True, size="100")
     assert len(found) == 100
-    assert told(tmp_path / "out")["left_out"]["stratum that the draw of L does not have"] == 5
+    assert selection(tmp_path / "out")["left_out"]["stratum that the draw of L does not have"] == 5
 
 
 def test_distances() -> None:
@@ -232,7 +232,7 @@ def test_the_best_of_each_label_and_length(corpus: Path, tmp_path: Path) -> None
         for each in sorted(group, key=lambda e: -e["score"])[: -(-len(group) // 10)]
     }  # fmt: skip
     assert set(ids(found)) == best
-    left_out = told(tmp_path / "out")["left_out"]
+    left_out = selection(tmp_path / "out")["left_out"]
     assert left_out["no score"] == len(every) - len(scored) == 12
     assert left_out["score not among the best 10% of its label and length"] == len(scored) - len(
         best
@@ -243,21 +243,21 @@ def test_of_the_best_a_sample_like_l(corpus: Path, tmp_path: Path) -> None:
     """Both at once: first the best, then the draw."""
     given = {"top": "50%", "by": ["label,length,score"], "like": True, "size": "60"}
     found = chosen(corpus, tmp_path / "out", **given)
-    left_out = told(tmp_path / "out")["left_out"]
+    left_out = selection(tmp_path / "out")["left_out"]
     assert len(found) == 60
     assert left_out["score not among the best 50% of its label and length"] > 200
     assert all(each["score"] is not None for each in found)
 
 
 def test_a_sample_is_a_corpus_like_any_other(corpus: Path, tmp_path: Path) -> None:
-    """Its manifest is read, and told of what is made of it."""
+    """Its manifest is read, and its selection stands in the manifest of what is made of it."""
     chosen(corpus, tmp_path / "out", like=True, size="50")
     again = chosen(
         corpus, tmp_path / "again", tmp_path / "out", sample="random-sentences", size="9"
     )
     assert len(again) == 9
-    told_before = read_json(tmp_path / "again/manifest.json")["selections"]
-    assert [each["sample"]["rows"] for each in told_before] == [50]
+    earlier = read_json(tmp_path / "again/manifest.json")["selections"]
+    assert [each["sample"]["rows"] for each in earlier] == [50]
 
 
 @pytest.mark.parametrize(
@@ -336,9 +336,8 @@ def test_predictors_agree_with_their_own_best_boundary(
     assert ids(kept(tmp_path / "one")) == [
         i for i, a in zip(ids(rows), agreed[0], strict=True) if a
     ]
-    assert told(tmp_path / "one")["left_out"]["best boundary of the predictor is another"] == int(
-        (~agreed[0]).sum()
-    )
+    left_out = selection(tmp_path / "one")["left_out"]
+    assert left_out["best boundary of the predictor is another"] == int((~agreed[0]).sum())
     every = [*predictors, predictors[0]]
     both = agreed.all(axis=0)
     if both.any():
@@ -346,7 +345,7 @@ def test_predictors_agree_with_their_own_best_boundary(
         assert ids(kept(tmp_path / "both")) == [
             i for i, a in zip(ids(rows), both, strict=True) if a
         ]
-        left_out = told(tmp_path / "both")["left_out"]
+        left_out = selection(tmp_path / "both")["left_out"]
         assert left_out["best boundary of the predictor 2 of 3 is another"] == int(
             (agreed[0] & ~agreed[1]).sum()
         )

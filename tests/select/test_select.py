@@ -123,9 +123,9 @@ def test_rows_are_chosen_by_what_they_say(
     found = rejects(tmp_path / "out")
     assert ids(found) == ids(own) + ids(left_out)
     assert [row["reason"] for row in found[: len(own)]] == [row["reason"] for row in own]
-    told = manifest(tmp_path / "out")
-    assert sum(told["selection"]["left_out"].values()) == len(left_out)
-    assert told["tally"]["refused"] == Counter(row["reason"] for row in found)
+    document = manifest(tmp_path / "out")
+    assert sum(document["selection"]["left_out"].values()) == len(left_out)
+    assert document["tally"]["refused"] == Counter(row["reason"] for row in found)
 
 
 def test_the_first_thing_that_a_row_fails_is_its_reason(folder: Path, tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_scores_that_are_no_numbers_pass_no_bound(folder: Path, tmp_path: Path) 
     )
     found = selected(tmp_path / "out", path, min_score=-99.0)
     assert ids(found) == ids(rows(folder))[4:]
-    told = manifest(tmp_path / "out")["selection"]["left_out"]
-    assert told == {"no score": 4, "score below -99": 0, DROPPED: 0}
+    left_out = manifest(tmp_path / "out")["selection"]["left_out"]
+    assert left_out == {"no score": 4, "score below -99": 0, DROPPED: 0}
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,10 @@ def test_only_rows_that_the_licences_permit(
     assert {row["license"] for row in found} == permitted
     assert ids(found) == [i for n in sorted(kept) for i in ids(rows(licensed[n]))]
     assert {row["license"] for row in rejects(tmp_path / "out")} <= permitted
-    told = manifest(tmp_path / "out")
+    document = manifest(tmp_path / "out")
     gone = [n for n in range(4) if n not in kept]
     why = "licence not among those asked for"
-    assert told["dropped"] == {
+    assert document["dropped"] == {
         "train": {why: sum(len(rows(licensed[n])) for n in gone)},
         "rejected": {why: sum(len(rejects(licensed[n])) for n in gone)},
     }
@@ -228,10 +228,10 @@ def test_selections_of_one_folder_come_together_without_contradiction(
     assert set(ids(rows(out))) == kept
     every = ids(rows(folder)) + ids(rejects(folder))
     assert sorted(ids(rows(out)) + ids(rejects(out))) == sorted(every)
-    told = manifest(out)["dropped"]
-    assert told["rejected"][CONTRADICTED] > 0
+    dropped = manifest(out)["dropped"]
+    assert dropped["rejected"][CONTRADICTED] > 0
     counted = [len(read(place)) for place in parts for read in (rows, rejects)]
-    assert sum(map(sum, (each.values() for each in told.values()))) == sum(counted) - len(every)
+    assert sum(map(sum, (each.values() for each in dropped.values()))) == sum(counted) - len(every)
     validate.run(ValidateSettings(place=out))
 
 
@@ -360,8 +360,10 @@ def test_a_predictor_keeps_what_reaches_delta(
         )
     )
     (batch,) = read_batches(tmp_path / "all/probabilities.parquet", PROBABILITIES)
-    told = dict(zip(*(batch.column(n).to_pylist() for n in batch.schema.names), strict=True))
-    assert list(told) == ids(asked)
+    probabilities = dict(
+        zip(*(batch.column(n).to_pylist() for n in batch.schema.names), strict=True)
+    )
+    assert list(probabilities) == ids(asked)
     for row, (start, end) in list(zip(asked, ends, strict=True))[:5]:
         (alone,) = tiny.probabilities(
             CoordinationPredictor.load(predictor),
@@ -369,10 +371,10 @@ def test_a_predictor_keeps_what_reaches_delta(
             [row["coordinator"]],
             [Span(start, end)],
         )
-        assert told[row["candidate_id"]] == pytest.approx(alone, abs=1e-5)
-    delta = float(np.median(list(told.values())))
+        assert probabilities[row["candidate_id"]] == pytest.approx(alone, abs=1e-5)
+    delta = float(np.median(list(probabilities.values())))
     found = selected(tmp_path / "out", folder, label=["NP"], predictor=predictor, delta=delta)
-    assert ids(found) == [i for i, probability in told.items() if probability >= delta]
+    assert ids(found) == [i for i, probability in probabilities.items() if probability >= delta]
     reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
     assert reasons[f"probability below {delta:g}"] == len(asked) - len(found)
     validate.run(ValidateSettings(place=tmp_path / "out"))
@@ -385,7 +387,7 @@ def test_the_paper_s_delta_is_the_default(folder: Path, predictor: Path, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def told_shares(place: Path) -> dict[str, tuple[float, float]]:
+def scored_shares(place: Path) -> dict[str, tuple[float, float]]:
     """Probability and share of each row that the predictor was asked of."""
     (batch,) = read_batches(place / "probabilities.parquet", SHARES)
     each = zip(*(batch.column(name).to_pylist() for name in SHARES.names), strict=True)
@@ -398,18 +400,18 @@ def test_a_predictor_keeps_what_is_near_its_best(
     """The share is the probability over that of the predictor's own boundary; no δ then stands beside it."""
     everything = rows(folder)
     run(SelectSettings(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
-    told = told_shares(tmp_path / "all")
-    assert list(told) == ids(everything) == ids(rows(tmp_path / "all"))
+    scored = scored_shares(tmp_path / "all")
+    assert list(scored) == ids(everything) == ids(rows(tmp_path / "all"))
     words = [tuple(row["words"]) for row in everything]
     best = CoordinationPredictor.load(predictor).predict(
         words, [row["coordinator"] for row in everything]
     )
-    for (probability, share), most in zip(told.values(), best, strict=True):
+    for (probability, share), most in zip(scored.values(), best, strict=True):
         assert most is not None
         assert share == pytest.approx(probability / most.probability, rel=1e-4)
-    middle = float(np.median([share for _, share in told.values()]))
+    middle = float(np.median([share for _, share in scored.values()]))
     found = selected(tmp_path / "out", folder, predictor=predictor, relative=middle)
-    assert ids(found) == [name for name, (_, share) in told.items() if share >= middle]
+    assert ids(found) == [name for name, (_, share) in scored.items() if share >= middle]
     assert 0 < len(found) < len(everything)
     reasons = Counter(row["reason"] for row in rejects(tmp_path / "out"))
     assert reasons[f"probability below {middle:g} of the best"] == len(everything) - len(found)
@@ -421,15 +423,17 @@ def test_delta_and_the_share_of_the_best_go_together(
 ) -> None:
     """A row must reach both, and is counted under δ if it reaches neither."""
     run(SelectSettings(places=[folder], out=tmp_path / "all", predictor=predictor, relative=1e-30))
-    told = told_shares(tmp_path / "all")
-    delta, relative = (float(np.median(each)) for each in zip(*told.values(), strict=True))
+    scored = scored_shares(tmp_path / "all")
+    delta, relative = (float(np.median(each)) for each in zip(*scored.values(), strict=True))
     given = {"predictor": predictor, "delta": delta, "relative": relative}
     found = selected(tmp_path / "out", folder, **given)
-    assert ids(found) == [n for n, (p, share) in told.items() if p >= delta and share >= relative]
+    assert ids(found) == [n for n, (p, share) in scored.items() if p >= delta and share >= relative]
     counts = manifest(tmp_path / "out")["selection"]["left_out"]
-    low = sum(p < delta for p, _ in told.values())
+    low = sum(p < delta for p, _ in scored.values())
     assert counts[f"probability below {delta:g}"] == low
-    assert counts[f"probability below {relative:g} of the best"] == len(told) - low - len(found) > 0
+    assert (
+        counts[f"probability below {relative:g} of the best"] == len(scored) - low - len(found) > 0
+    )
 
 
 def test_a_share_needs_a_predictor(folder: Path, tmp_path: Path) -> None:
@@ -501,7 +505,7 @@ def test_whole_sentences_of_what_a_predictor_believes(
             places=[of_sentences], out=tmp_path / "all", predictor=predictor, relative=1e-30
         )
     )
-    shares = [share for _, share in told_shares(tmp_path / "all").values()]
+    shares = [share for _, share in scored_shares(tmp_path / "all").values()]
     share_of = dict(zip([e for e in OF_SENTENCES if e != "d fish"], shares, strict=True))
     share_of["d fish"] = share_of["b fish"]
     for number, bar in enumerate(sorted(set(shares))):
@@ -633,7 +637,7 @@ def test_what_cannot_be_selected_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_predictor_that_is_not_there_is_told_before_the_corpus_is_read(
+def test_a_predictor_that_is_not_there_is_reported_before_the_corpus_is_read(
     folder: Path, tmp_path: Path
 ) -> None:
     """So nobody waits for it."""
@@ -654,19 +658,19 @@ def test_a_link_is_no_place_for_a_folder(there: bool, folder: Path, tmp_path: Pa
         selected(tmp_path / "link", folder)
 
 
-def test_selections_are_told_of_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
+def test_selections_are_recorded_in_what_is_made_of_them(folder: Path, tmp_path: Path) -> None:
     """Merged, and selected from again: each command once, the earlier first."""
     parts = [tmp_path / "short", tmp_path / "vp"]
     selected(parts[0], folder, words="1-3")
     selected(parts[1], folder, label=["VP"])
-    told = [manifest(part)["selection"] for part in parts]
+    earlier = [manifest(part)["selection"] for part in parts]
     merge([find_shards(part) for part in (*parts, *parts, folder)], tmp_path / "merged")
-    assert manifest(tmp_path / "merged")["selections"] == told
+    assert manifest(tmp_path / "merged")["selections"] == earlier
     selected(tmp_path / "again", tmp_path / "merged", min_score=-2.0)
-    assert manifest(tmp_path / "again")["selections"] == told
+    assert manifest(tmp_path / "again")["selections"] == earlier
     selected(tmp_path / "third", tmp_path / "again", limit=1)
     last = manifest(tmp_path / "again")["selection"]
-    assert manifest(tmp_path / "third")["selections"] == [*told, last]
+    assert manifest(tmp_path / "third")["selections"] == [*earlier, last]
     assert "selections" not in manifest(parts[0])
 
 
@@ -715,8 +719,8 @@ def test_the_command_says_what_was_left_out_and_why(folder: Path, tmp_path: Path
     assert result.exit_code == 0, result.output
     assert "label not among NP, PP" in result.output
     assert "words of the fill not 2-4" in result.output
-    told = manifest(tmp_path / "out")["selection"]["command"]
-    assert "--label NP --label PP --words 2-4 --license CC0-1.0" in told
+    command = manifest(tmp_path / "out")["selection"]["command"]
+    assert "--label NP --label PP --words 2-4 --license CC0-1.0" in command
     assert RELEASED_REJECTS.equals(
         pq.read_schema(next((tmp_path / "out").glob("rejects-*"))).remove_metadata()
     )

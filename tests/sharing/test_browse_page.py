@@ -130,9 +130,9 @@ def test_what_is_seen_can_be_saved(tab: Any, url: str, corpus: BrowsedCorpus, fi
     tab.click("label:has(input[name=label][value=VP])")
     tab.click("#save")
     tab.wait_for_selector("#saving[open]")
-    told = corpus.selection(View(label=["VP"]))
-    assert tab.text_content("#saving-command") == told["command"]
-    assert tab.text_content("#saving-note") == told["note"]
+    saving = corpus.selection(View(label=["VP"]))
+    assert tab.text_content("#saving-command") == saving["command"]
+    assert tab.text_content("#saving-note") == saving["note"]
     tab.keyboard.press("Escape")
     tab.click("label:has(input[name=state][value=rejected])")
     tab.click("#save")
@@ -314,7 +314,7 @@ def test_fits_a_phone(tab: Any, url: str) -> None:
     assert tab.evaluate(wide) == []
 
 
-def test_server_that_has_gone_is_told(browser: Any, url: str, corpus: BrowsedCorpus) -> None:
+def test_server_that_has_gone_is_reported(browser: Any, url: str, corpus: BrowsedCorpus) -> None:
     """When the terminal was closed the page says so, and goes on when it is back."""
     tab = browser.new_page()
     visit(tab, url)

@@ -137,16 +137,16 @@ def test_brat_offsets_cut_the_text(awkward: Path) -> None:
      ("conllu", "a\tb", 1), ("brat", "a\nb", 1),
      ("jsonl", "a\nb", 2), ("conllu", "-LRB-", 2)],
 )  # fmt: skip
-def test_what_a_form_cannot_say_is_left_out_and_told(
+def test_what_a_form_cannot_say_is_left_out_and_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, word: str, kept: int
 ) -> None:
     """A word that would come back as another is not written, and the reason is printed."""
     rows = [row(0, list("abcdefg")), row(1, [word, *"bcdefg"])]
     write_rows(tmp_path / "in.parquet", CANDIDATES, rows)
     exported(tmp_path / "in.parquet", form, tmp_path / "out")
-    told = capsys.readouterr().out
-    assert told.startswith(f"{kept} candidate")
-    assert ("left out: 1 with a word" in told) == (kept == 1)
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{kept} candidate")
+    assert ("left out: 1 with a word" in printed) == (kept == 1)
 
 
 @pytest.mark.parametrize("form", ["conllu", "ptb-ext", "brat"])
@@ -162,7 +162,7 @@ def test_a_label_that_breaks_the_form_is_left_out(
 
 
 def test_folders_and_limits(tmp_path: Path) -> None:
-    """Candidates and releases have the same rows with the run that made them; rejects are not told."""
+    """Candidates and releases have the same rows with the run that made them; rejects are left out."""
     made = candidate_folder(tmp_path / "toy")
     release = make_release(tmp_path / "release", tmp_path / "toy")
     texts = [
@@ -177,7 +177,7 @@ def test_folders_and_limits(tmp_path: Path) -> None:
 
 
 def test_an_export_replaces_only_an_export(tmp_path: Path, awkward: Path) -> None:
-    """Something else is left alone, and so is the corpus; an earlier export, too, unless told."""
+    """Something else is left alone, and so is the corpus; an earlier export, too, without --overwrite."""
     out = exported(awkward, "brat", tmp_path / "brat")
     with pytest.raises(InputError, match="replace it with --overwrite"):
         exported(awkward, "brat", out)
@@ -221,7 +221,7 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
 def test_text_not_to_be_passed_on_is_said_to_be(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A licence that forbids handing on does not keep its holder from exporting, but he is told."""
+    """A licence that forbids handing on does not keep its holder from exporting, but he is warned."""
     exported(candidate_folder(tmp_path / "a", 7, units=1), "jsonl", tmp_path / "a.jsonl")
     assert "do not pass" not in "".join(capsys.readouterr())
     ldc = candidate_folder(tmp_path / "b", 7, units=1, license_="LDC-User-Agreement")

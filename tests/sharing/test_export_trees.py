@@ -64,7 +64,7 @@ def test_ptb_is_what_stanza_reads(made: Made, tmp_path: Path) -> None:
     assert len(out.read_text("utf-8").splitlines()) == 1
 
 
-def test_what_has_no_tree_is_left_out_and_told(
+def test_what_has_no_tree_is_left_out_and_reported(
     made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A random span is counted, a tree that was there, too; where nothing has one, one line says why."""
@@ -74,8 +74,8 @@ def test_what_has_no_tree_is_left_out_and_told(
     path = place.parent / "some.parquet"
     write_rows(path, CANDIDATES, [*rows, rows[0]])
     exported(path, "ptb", tmp_path / "out.mrg")
-    told = capsys.readouterr().out
-    assert told == (
+    printed = capsys.readouterr().out
+    assert printed == (
         f"2 candidates written to {tmp_path / 'out.mrg'}; left out: 1 with a random span, which is no "
         "constituent, 1 with a tree that is written already\n"
     )
@@ -127,9 +127,9 @@ def test_raw_text_is_no_gold(
     write_rows(treebank / "sentences.parquet", SENTENCES, rows)
     for form, kept in (("bioes", 3), ("brat", 3), ("spacy", 3), ("ptb", 2)):
         exported(treebank, form, tmp_path / f"out.{form}")
-        told = capsys.readouterr().out
-        assert f"{kept} sentences written to" in told
-        assert "left out: 1 with a coordinator in raw text" in told
+        printed = capsys.readouterr().out
+        assert f"{kept} sentences written to" in printed
+        assert "left out: 1 with a coordinator in raw text" in printed
 
 
 def test_the_sentences_of_a_draw(made: Made, tmp_path: Path) -> None:
@@ -287,4 +287,4 @@ def test_without_spacy_one_line_says_so(
     with pytest.raises(InputError, match=r"spaCy is not installed; install the extra: pip install"):
         exported(treebank, "spacy", tmp_path / "o.spacy")
     assert not (tmp_path / "o.spacy").exists()
-    assert spacy_docs.CONJUNCTS == "sc"  # what spancat looks for unless it is told another
+    assert spacy_docs.CONJUNCTS == "sc"  # what spancat looks for by default

@@ -52,10 +52,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def usual(home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the commands say of the corpus under the plain name."""
     with pytest.MonkeyPatch.context() as patch:
-        return told(home / "plain/toy", tmp_path_factory.mktemp("usual"), patch)
+        return said_of(home / "plain/toy", tmp_path_factory.mktemp("usual"), patch)
 
 
-def told(corpus: Path, out: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
+def said_of(corpus: Path, out: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What every command that reads the files says or writes, but for the names of places."""
     place, said = corpus / CANDIDATES, list[str]()
     patch.setattr("pipeline.sharing.validate.command.say", said.append)
@@ -91,7 +91,7 @@ def test_a_name_changes_nothing(
     corpus = shutil.copytree(home / "plain/toy", home / name / "toy")
     try:
         (tmp_path / name).mkdir(parents=True)
-        assert told(corpus, tmp_path / name, monkeypatch) == usual
+        assert said_of(corpus, tmp_path / name, monkeypatch) == usual
         with pytest.raises(InputError, match=f"licence {LICENCE}: .*leave out --export"):
             browse.run(
                 BrowseSettings.build(
@@ -114,7 +114,7 @@ def test_relative_names_are_no_addresses(
         stats.run(StatsSettings(place=Path(name) / CANDIDATES))
 
 
-def test_what_cannot_be_told_apart_is_refused(home: Path, tmp_path: Path) -> None:
+def test_names_that_cannot_be_distinguished_are_refused(home: Path, tmp_path: Path) -> None:
     """No pattern means a path with a backslash and a star alone: one line, no neighbour."""
     corpus = shutil.copytree(home / "plain/toy", tmp_path / "a\\b*")
     with pytest.raises(InputError, match=r"give the folder or file another name$"):
@@ -131,7 +131,7 @@ def test_temporary_files_may_lie_anywhere(
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     corpus = shutil.copytree(home / "plain/toy", tmp_path / "toy")
     with pytest.MonkeyPatch.context() as patch:
-        assert told(corpus, out, patch) == usual
+        assert said_of(corpus, out, patch) == usual
     assert not list(scratch.iterdir())
 
 

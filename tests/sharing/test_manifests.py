@@ -202,13 +202,13 @@ def test_counting_and_copying_say_what_is_not_there(
     first, second, _ = sorted(folder.glob("candidates-*"))
     if change == "gone":
         second.unlink()
-        told = f"1 missing (first {second.name})"
+        difference = f"1 missing (first {second.name})"
     elif change == "more":
         shutil.copy(first, folder / "candidates-00009-of-00009.parquet")
-        told = "1 not in its list (first candidates-00009-of-00009.parquet)"
+        difference = "1 not in its list (first candidates-00009-of-00009.parquet)"
     else:
         pq.write_table(pq.read_table(second).slice(1), second)
-        told = f"1 of another size (first {second.name})"
+        difference = f"1 of another size (first {second.name})"
     for run in (
         lambda: stats.run(StatsSettings(place=folder, json_=True)),
         lambda: export.run(
@@ -218,4 +218,4 @@ def test_counting_and_copying_say_what_is_not_there(
         capsys.readouterr()
         run()
         err = capsys.readouterr().err
-        assert f"{folder}: not all the files that manifest.json lists: {told}; " in err
+        assert f"{folder}: not all the files that manifest.json lists: {difference}; " in err

@@ -252,14 +252,14 @@ def test_equal_inputs_give_equal_files(tmp_path: Path) -> None:
 
 
 def test_sources_are_kept(tmp_path: Path) -> None:
-    """The corpora behind the rows are told: those at hand, and those that a release tells of, once."""
+    """The corpora behind the rows are named: those at hand, and those that a release names, once."""
     one, two = candidate_folder(tmp_path / "a"), candidate_folder(tmp_path / "b", first=100, seed=1)
     make_release(tmp_path / "released", tmp_path / "a")
     for number, places in enumerate(([one, two], [tmp_path / "released", one, two])):
         run(MergeSettings(places=places, out=tmp_path / f"m{number}"))
-        told = find_shards(tmp_path / f"m{number}").manifest
-        assert told is not None
-        assert [each["corpus"] for each in told["sources"]] == ["a", "b"]
+        manifest = find_shards(tmp_path / f"m{number}").manifest
+        assert manifest is not None
+        assert [each["corpus"] for each in manifest["sources"]] == ["a", "b"]
 
 
 def truncated(one: Path, two: Path) -> str:

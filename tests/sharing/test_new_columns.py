@@ -55,8 +55,8 @@ def test_docs_say_what_a_stand_off_release_has() -> None:
     """docs/release.md has a row for each of its columns, and says which may be null."""
     text = (DOCS / "release.md").read_text()
     rows = re.findall(r"^\|(`[^|]+)\|[^|]*\|(yes|no)\|", text.split("## Without the text")[1], re.M)
-    told = {name: null for names, null in rows for name in re.findall(r"`(\w+)`", names)}
-    assert told == {field.name: "yes" if field.nullable else "no" for field in STAND_OFF}
+    documented = {name: null for names, null in rows for name in re.findall(r"`(\w+)`", names)}
+    assert documented == {field.name: "yes" if field.nullable else "no" for field in STAND_OFF}
 
 
 def test_what_came_later_may_be_null() -> None:

@@ -118,7 +118,7 @@ def test_dry_run_shows_everything_and_sends_nothing(
     assert not hub.calls
 
 
-def test_another_address_on_the_card_is_told(
+def test_another_address_on_the_card_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever follows the card must come to the repository that the release goes to."""
@@ -154,7 +154,7 @@ def refused(release: Path, **also: Any) -> str:
     return str(raised.value)
 
 
-def test_missing_token_is_told_before_anything_is_sent(
+def test_missing_token_is_reported_before_anything_is_sent(
     release: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a token the message says how to get one, and the hub hears of nothing."""
@@ -176,7 +176,7 @@ def test_refusal_of_the_hub_is_one_line(release: Path, hub: Hub, status: int, re
 
 
 def test_hub_that_does_not_answer_is_one_line(release: Path, hub: Hub) -> None:
-    """A closed port is told like a lost network."""
+    """A closed port has the message of a lost network."""
     hub.server.shutdown()
     hub.server.server_close()
     assert "cannot be reached" in refused(release)

@@ -315,9 +315,9 @@ def test_a_stand_off_release_has_no_figures_of_words(
     ):
         assert found[name] == expected[name]
     run(StatsSettings(place=release))
-    told = capsys.readouterr()
-    assert "the source's words are not here" in told.out
-    assert "not all the files that manifest.json lists: 3 missing" in told.err
+    printed = capsys.readouterr()
+    assert "the source's words are not here" in printed.out
+    assert "not all the files that manifest.json lists: 3 missing" in printed.err
 
 
 def truncate(path: Path) -> None:

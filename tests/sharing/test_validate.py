@@ -29,7 +29,7 @@ from pipeline.core.types import LABEL
 from pipeline.corpus.novelty import REPEATED
 from pipeline.corpus.rows import RELEASED, RELEASED_REJECTS
 from pipeline.infill import base, candidates
-from pipeline.infill.base import SPECIAL_IN_FILL as TOLD
+from pipeline.infill.base import SPECIAL_IN_FILL as REASON_OF_INFILL
 from pipeline.release.package import write_checksums
 from pipeline.sharing.rehydrate import command as rehydrate
 from pipeline.sharing.rehydrate.settings import RehydrateSettings
@@ -60,9 +60,9 @@ def violations(place: Path, capsys: pytest.CaptureFixture[str], **more: Any) -> 
         validate.run(ValidateSettings(place=place, json_=True, **more))
     except SystemExit as end:
         code = end.code
-    told = json.loads(capsys.readouterr().out)
-    assert code == (1 if told["violations"] else 0)
-    found: dict[str, Any] = told["violations"]
+    report = json.loads(capsys.readouterr().out)
+    assert code == (1 if report["violations"] else 0)
+    found: dict[str, Any] = report["violations"]
     return found
 
 
@@ -115,7 +115,7 @@ def file(name: str, change: Callable[[bytes], bytes]) -> Damage:
     return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
-def told(change: Callable[[dict[str, Any]], object]) -> Damage:
+def in_manifest(change: Callable[[dict[str, Any]], object]) -> Damage:
     """Another manifest, with a right checksum."""
 
     def damage(folder: Path) -> None:
@@ -296,7 +296,7 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
     ("checksum line that leads away",
      file("SHA256SUMS", lambda text: text + b"0" * 64 + b"  ../../etc/passwd\n"),
      {"line of SHA256SUMS unreadable"}),
-    ("manifest that leads away", told(lambda m: m["shards"].append({"file": "/etc/passwd"})),
+    ("manifest that leads away", in_manifest(lambda m: m["shards"].append({"file": "/etc/passwd"})),
      {"file missing", "manifest incomplete"}),
     ("file nobody listed", lambda folder: (folder / "notes.txt").write_text("?"),
      {"file not in SHA256SUMS"}),
@@ -314,41 +314,41 @@ DAMAGE: list[tuple[str, Damage, set[str]]] = [
      lambda folder: [(folder / "croissant.json").write_text("{"), write_checksums(folder)],
      {"document unreadable"}),
     # The manifest.
-    ("manifest lies about rows", told(lambda m: m["shards"][0].update(rows=7)), {COUNT}),
-    ("manifest lies about all rows", told(lambda m: m["rows"].update(rejected=7)), {COUNT}),
-    ("manifest lies about a digest", told(lambda m: m["shards"][0].update(digest="0" * 64)), {DIGEST}),
-    ("manifest lies about the digest", told(lambda m: m["digests"].update(train="0" * 64)), {DIGEST}),
-    ("manifest lies about bytes", told(lambda m: m["shards"][0].update(bytes=1)),
+    ("manifest lies about rows", in_manifest(lambda m: m["shards"][0].update(rows=7)), {COUNT}),
+    ("manifest lies about all rows", in_manifest(lambda m: m["rows"].update(rejected=7)), {COUNT}),
+    ("manifest lies about a digest", in_manifest(lambda m: m["shards"][0].update(digest="0" * 64)), {DIGEST}),
+    ("manifest lies about the digest", in_manifest(lambda m: m["digests"].update(train="0" * 64)), {DIGEST}),
+    ("manifest lies about bytes", in_manifest(lambda m: m["shards"][0].update(bytes=1)),
      {"size differs from manifest"}),
-    ("manifest lies about a checksum", told(lambda m: m["shards"][0].update(sha256="0" * 64)),
+    ("manifest lies about a checksum", in_manifest(lambda m: m["shards"][0].update(sha256="0" * 64)),
      {"checksum differs"}),
-    ("manifest lies about licences", told(lambda m: m.update(licenses={"MIT": 60})),
+    ("manifest lies about licences", in_manifest(lambda m: m.update(licenses={"MIT": 60})),
      {"licences differ from manifest"}),
-    ("manifest without runs", told(lambda m: m.update(generations=[])),
+    ("manifest without runs", in_manifest(lambda m: m.update(generations=[])),
      {"generation unknown", "manifest unreadable"}),
-    ("manifest without shards", told(lambda m: m.update(shards=[{"file": 7}])),
+    ("manifest without shards", in_manifest(lambda m: m.update(shards=[{"file": 7}])),
      {"manifest unreadable", "manifest incomplete"}),
-    ("another licence of the whole", told(lambda m: m.update(license="MIT")),
+    ("another licence of the whole", in_manifest(lambda m: m.update(license="MIT")),
      {"licence of the whole differs from its rows"}),
-    ("no licence of the whole", told(lambda m: m.pop("license")), {"manifest incomplete"}),
-    ("no name", told(lambda m: m.pop("name")), {"manifest incomplete"}),
-    ("name and digests of another form", told(lambda m: m.update(name=5, digests=3)),
+    ("no licence of the whole", in_manifest(lambda m: m.pop("license")), {"manifest incomplete"}),
+    ("no name", in_manifest(lambda m: m.pop("name")), {"manifest incomplete"}),
+    ("name and digests of another form", in_manifest(lambda m: m.update(name=5, digests=3)),
      {"manifest unreadable"}),
-    ("no digests", told(lambda m: [m.pop("digests"), *(e.pop("digest") for e in m["shards"])]),
+    ("no digests", in_manifest(lambda m: [m.pop("digests"), *(e.pop("digest") for e in m["shards"])]),
      {"manifest incomplete"}),
-    ("no checksums of shards", told(lambda m: [e.pop("sha256") for e in m["shards"]]),
+    ("no checksums of shards", in_manifest(lambda m: [e.pop("sha256") for e in m["shards"]]),
      {"manifest incomplete"}),
     ("configurations exchanged",
-     told(lambda m: [e.update(config=OTHER_CONFIG[e["config"]]) for e in m["shards"]]),
+     in_manifest(lambda m: [e.update(config=OTHER_CONFIG[e["config"]]) for e in m["shards"]]),
      {"shard under another configuration"}),
-    ("a shard twice", told(lambda m: m["shards"].insert(0, {**m["shards"][0], "rows": 99})),
+    ("a shard twice", in_manifest(lambda m: m["shards"].insert(0, {**m["shards"][0], "rows": 99})),
      {"shard listed twice"}),
-    ("rows of a run", told(lambda m: [g.update(rows={"train": 1, "rejected": 999})
+    ("rows of a run", in_manifest(lambda m: [g.update(rows={"train": 1, "rejected": 999})
                                       for g in m["generations"].values()]), {COUNT}),
-    ("a source without a name", told(lambda m: m.update(sources=[{}])), {"manifest incomplete"}),
+    ("a source without a name", in_manifest(lambda m: m.update(sources=[{}])), {"manifest incomplete"}),
     ("manifest without end", text_manifest("[" * 100_000), {"manifest unreadable"}),
     ("a number without end", text_manifest('{"x":' + "9" * 5000 + "}"), {"manifest unreadable"}),
-    ("manifest of the future", told(lambda m: m.update(format=9)), {"manifest of another format"}),
+    ("manifest of the future", in_manifest(lambda m: m.update(format=9)), {"manifest of another format"}),
     ("manifest cut short", text_manifest('{"format": 1,'), {"manifest unreadable"}),
     ("manifest of another kind", text_manifest("[1]"), {"manifest unreadable"}),
     ("no manifest", lambda folder: [(folder / "manifest.json").unlink(), write_checksums(folder)],
@@ -381,7 +381,7 @@ STAND_OFF: list[tuple[str, Damage, set[str]]] = [
     ("other coordinator", value(word="plus"), {"not a coordinator"}),
     ("no coordinator", value(word=None), {"not a coordinator"}),
     ("twice", repeat(lambda old: old), {"duplicate id"}),
-    ("no digests to rebuild by", told(lambda m: m.pop("full_digests")), {"manifest incomplete"}),
+    ("no digests to rebuild by", in_manifest(lambda m: m.pop("full_digests")), {"manifest incomplete"}),
 ]  # fmt: skip
 
 
@@ -433,7 +433,7 @@ def test_a_corpus_of_given_spans_may_have_their_labels(
         for run in manifest["generations"].values():
             run["settings"]["spans"] = "given"
 
-    told(given)(folder)
+    in_manifest(given)(folder)
     labels = ["NP-SBJ", "PRP$", "X", "np", "", "NP\n", "A" * 17, "1P", "NP|VP"]
     assert [bool(re.fullmatch(LABEL, label)) for label in labels] == [True] * 3 + [False] * 6
 
@@ -457,7 +457,7 @@ def test_a_bit_flip_anywhere_is_found(
     assert "checksum differs" in violations(folder, capsys)
 
 
-def test_shards_of_two_runs_are_told_apart(
+def test_shards_of_two_runs_are_distinguished(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A shard that another run of ``generate`` wrote is named by its fingerprint."""
@@ -489,11 +489,11 @@ def test_rows_are_named_and_counted(
     assert [each["candidate_id"] for each in found["examples"]] == ids[2:4]
     with pytest.raises(SystemExit) as end:
         validate.run(ValidateSettings(place=folder))
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert end.value.code == 1
-    assert f"{SHARD}, row 2, candidate {ids[2]}: " in told
-    assert "60 rows in 3 files: 5 violations of 1 kind; rows count from 0" in told
-    assert "\x1b" not in told
+    assert f"{SHARD}, row 2, candidate {ids[2]}: " in printed
+    assert "60 rows in 3 files: 5 violations of 1 kind; rows count from 0" in printed
+    assert "\x1b" not in printed
 
 
 def test_a_duplicate_names_the_first(
@@ -571,7 +571,7 @@ def test_the_reasons_that_contradict_no_candidate_are_those_of_infill() -> None:
 
 def test_the_reason_that_permits_sentinels_is_that_of_infill() -> None:
     """Only rejects with that reason may hold one."""
-    assert SPECIAL_IN_FILL == TOLD
+    assert SPECIAL_IN_FILL == REASON_OF_INFILL
 
 
 def test_what_is_shown_is_one_printable_line() -> None:

@@ -92,7 +92,7 @@ def test_the_work_is_that_of_reading_a_few_times(
     assert _Watched.looked < 40 * len(text)
 
 
-def test_comments_and_text_outside_are_told_apart() -> None:
+def test_comments_and_text_outside_are_distinguished() -> None:
     """A comment begins its line, after blanks at most, and goes to its end; other text to a bracket."""
     text = "# a (NN x)\n (NN y) # b (NN z)\n\t# c\nd (NN u) ) * e\n* f"
     assert [(each.line, each.text, each.fault) for each in module.bracketings(text)] == [

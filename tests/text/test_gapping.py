@@ -33,7 +33,7 @@ def found(subject: str, phrase: str) -> Clause | str:
 def test_a_verb_that_can_be_left_out(
     subject: str, phrase: str, verbs: tuple[int, int], staying: tuple[str, ...]
 ) -> None:
-    """Auxiliaries and particles go with it; what stays is told by its labels."""
+    """Auxiliaries and particles go with it; what stays is named by its labels."""
     clause = found(subject, phrase)
     assert isinstance(clause, Clause)
     assert (clause.verbs, clause.staying) == (Span(*verbs), staying)

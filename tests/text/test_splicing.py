@@ -66,7 +66,7 @@ def test_what_cannot_be_spliced_says_why() -> None:
         require_sound(spliced(SOURCE, Span(0, 6), [DOG], words, found), words, found)
 
 
-def test_unsound_trees_are_told_apart() -> None:
+def test_each_fault_of_a_tree_has_its_message() -> None:
     """A conjunct that no bracket is around, and a tree in which others are joined."""
     words, found = coordination("a b and c d", 2, (0, 2), (3, 4))
     with pytest.raises(NoTree, match=splicing.NO_CONJUNCT):

@@ -70,7 +70,7 @@ def test_trees_have_a_greatest_depth() -> None:
 
 
 def test_trees_have_a_greatest_length() -> None:
-    """Also one that balances, on one line; a tree is told where it begins."""
+    """Also one that balances, on one line; the error names the line where the tree begins."""
     long = "(NN " + "x" * 2**20 + ")"
     with pytest.raises(InputError, match=r"f:2: a tree of more than 1,048,576 characters"):
         list(trees_of([(1, "(NN x)"), (2, long)], "f"))

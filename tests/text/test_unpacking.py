@@ -14,7 +14,7 @@ from pipeline.text.lines import open_lines
 from pipeline.text.unpacking import Allowance, bytes_of, read_whole
 
 PACKERS = [gzip.compress, lzma.compress]
-TOLD = r"packed files unpack to more than 1MiB; .* allow more by --largest-unpacked"
+REFUSED = r"packed files unpack to more than 1MiB; .* allow more by --largest-unpacked"
 
 
 def test_sizes_are_numbers_with_units() -> None:
@@ -33,7 +33,7 @@ def test_an_allowance_is_for_all_files_together(
     plain = list(read_sentences([tmp_path / "c.txt"], "line", None, Allowance("1MiB")))
     assert len(plain) == 200_000
     assert len(list(read_sentences([tmp_path], "line", None, Allowance("2MiB")))) == 380_000
-    with pytest.raises(InputError, match=rf"b\.txt\.gz: {TOLD}"):
+    with pytest.raises(InputError, match=rf"b\.txt\.gz: {REFUSED}"):
         list(read_sentences([tmp_path], "line", None, Allowance("1MiB")))
 
 
@@ -43,7 +43,7 @@ def test_a_bomb_takes_no_memory(tmp_path: Path, pack: Callable[[bytes], bytes]) 
     path = tmp_path / "bomb.gz"
     path.write_bytes(pack(bytes(2**16)) * 4096)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError, match=TOLD):
+    with pytest.raises(InputError, match=REFUSED):
         read_whole(path, Allowance("1MiB"))
     with pytest.raises(InputError, match=r"more than 1,048,576 bytes"), open_lines(path) as lines:
         next(lines)
@@ -60,18 +60,20 @@ def test_lines_ahead_are_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"a\nb\nc\xff", "3: not UTF-8"),
         (b"a\n\0", "2: a NUL"),
         ("ab".encode("utf-16-le"), "1: a NUL"),
     ],
 )
-def test_what_is_no_text_is_told_with_its_line(tmp_path: Path, content: bytes, told: str) -> None:
+def test_what_is_no_text_is_reported_with_its_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     """Read whole or by lines."""
     path = tmp_path / "f"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=rf"f:{told}"):
+    with pytest.raises(InputError, match=rf"f:{message}"):
         read_whole(path)
-    with pytest.raises(InputError, match=rf"f:{told}"), open_lines(path) as lines:
+    with pytest.raises(InputError, match=rf"f:{message}"), open_lines(path) as lines:
         list(lines)

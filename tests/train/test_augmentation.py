@@ -485,8 +485,8 @@ def test_substitution_tells_of_structures_that_stay(corpus: Path, labelled: list
     ]
     count = sum(len(s.coordinations) for s in odd)
     total = sum(len(s.coordinations) for s in labelled)
-    told = augmentation("substitute", corpus, [*odd, *labelled[2:]])[0].note
-    assert told.startswith(
+    note = augmentation("substitute", corpus, [*odd, *labelled[2:]])[0].note
+    assert note.startswith(
         f"{count} of {total} labelled structures have no conjunct that may give way"
     )
     assert augmentation("substitute", corpus, labelled)[0].note == ""

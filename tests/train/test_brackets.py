@@ -252,7 +252,7 @@ def test_a_frozen_encoder_cannot_be_taught() -> None:
 
 
 def test_unset_it_leaves_no_trace(corpus: Path, tmp_path: Path) -> None:
-    """The settings that a finished run or a checkpoint is told by have no word of it."""
+    """The settings that a finished run or a checkpoint is known by have no word of it."""
     train.run(settings(corpus, steps=10, out=tmp_path / "run"))
     recorded = read_json(tmp_path / "run/run.json")["settings"]
     assert not {"brackets", "gold_of", "relative"} & recorded.keys()

@@ -73,9 +73,9 @@ def test_a_run_says_so(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     parser(corpus / "parsers/l-trees/40/seed-0", [*OWN[:7], *MORE])
     for name, given in {"with": "parsers/l-trees/{labelled}/seed-{seed}", "without": None}.items():
         train.run(settings(corpus, mode="baseline", steps=10, gold_of=given, out=tmp_path / name))
-    told = " ".join(capsys.readouterr().out.split())
-    assert "L is extended by 20 sentences" in told
-    assert "with 20 coordinations" in told
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "L is extended by 20 sentences" in printed
+    assert "with 20 coordinations" in printed
     with_, without = (read_json(tmp_path / name / "run.json") for name in ("with", "without"))
     assert with_["settings"] == without["settings"] | {"gold_of": "parsers/l-trees/40/seed-0"}
     assert with_["labelled"] == without["labelled"] == 40

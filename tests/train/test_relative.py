@@ -57,7 +57,7 @@ def test_the_share_is_of_the_best_boundary(tiny_bert: Path) -> None:
     assert all(o is not None and o.share == 1 and o.best for o in own)
 
 
-def test_a_share_is_told_where_no_float_holds_the_probabilities(tiny_bert: Path) -> None:
+def test_a_share_is_given_where_no_float_holds_the_probabilities(tiny_bert: Path) -> None:
     """A sure model's second best: the quotient of two numbers would be 0 over 1."""
     model, (words, ks, spans) = create(tiny_bert, 1), asked()
     model.scorer.second.weight.data *= 30

@@ -228,9 +228,9 @@ def test_a_damaged_checkpoint_is_passed_over(
         assert [fault.split(":")[0] for fault in checkpoints.damaged] == ["step-00000040"]
     if file == "tensors.pt":
         train.run(settings(corpus, out=tmp_path, checkpoint_every=10, resume=True))
-        told = capsys.readouterr()
-        assert "checkpoint passed over: step-00000040: tensors.pt: sha256 differs" in told.err
-        assert "resumed after step 30" in told.out
+        printed = capsys.readouterr()
+        assert "checkpoint passed over: step-00000040: tensors.pt: sha256 differs" in printed.err
+        assert "resumed after step 30" in printed.out
 
 
 def test_a_finished_run_is_known_again(
@@ -380,7 +380,7 @@ def test_bf16_computes_in_bf16_and_keeps_float32_weights(corpus: Path, tmp_path:
     assert {w.dtype for w in weights if w.is_floating_point()} == {torch.float32}
 
 
-def test_a_drought_is_told(
+def test_a_drought_is_reported(
     corpus: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -389,10 +389,15 @@ def test_a_drought_is_told(
     """Steps without an accepted candidate: a warning with the best probability and what to look at."""
     monkeypatch.setattr("pipeline.train.learner._BARREN", 10)
     train.run(settings(corpus, delta=1.0, out=tmp_path))
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
-    assert [line.split(":")[1] for line in told] == [" step 40", " step 50", " step 60"]
-    assert "no candidate was accepted in the last 10 steps; the highest probability was " in told[0]
-    assert "--delta" in told[0]
+    warnings = [
+        line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")
+    ]
+    assert [line.split(":")[1] for line in warnings] == [" step 40", " step 50", " step 60"]
+    assert (
+        "no candidate was accepted in the last 10 steps; the highest probability was "
+        in warnings[0]
+    )
+    assert "--delta" in warnings[0]
     capsys.readouterr()
     train.run(settings(corpus, delta=0.0, out=tmp_path))
     assert "warning" not in capsys.readouterr().err

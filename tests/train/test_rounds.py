@@ -93,5 +93,5 @@ def test_the_best_boundary_is_the_predicted_one(tiny_bert: Path) -> None:
         found = model.opinions(tiny.examples_of(words, ks, extents))
         same = [one == extent for one, extent in zip(own, extents, strict=True)]
         assert [o is not None and o.best for o in found] == same
-        told = tiny.probabilities(model, words, ks, extents)
-        assert [o and o.probability for o in found] == told
+        expected = tiny.probabilities(model, words, ks, extents)
+        assert [o and o.probability for o in found] == expected

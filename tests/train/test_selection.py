@@ -41,7 +41,7 @@ class Weight(nn.Module):
         self.register_buffer("count", torch.zeros(1, dtype=torch.int64))
 
 
-def told(
+def stalls(
     rule: WeightSelection, looks: Sequence[tuple[float, float]], every: int = 10
 ) -> list[bool]:
     """Show a rule (accuracy, loss) of a model whose weight is the step; whether it stalled each time."""
@@ -68,7 +68,7 @@ def test_rules_by_hand(name: str, step: int, weight: float) -> None:
     Of 60 updates after 20 warm ones the second half begins after step 40.
     """
     rule = SELECTIONS[name](schedule(60, 20))
-    told(rule, LOOKS)
+    stalls(rule, LOOKS)
     assert rule.step == step
     assert rule.weights["w"].tolist() == [weight]
     assert rule.weights["w"].dtype == torch.float32
@@ -87,7 +87,7 @@ def test_rules_by_hand(name: str, step: int, weight: float) -> None:
 )
 def test_patience_by_hand(name: str, stalled: list[bool]) -> None:
     """20 updates without improvement, warm ones not counted; without a criterion there is no end."""
-    assert told(SELECTIONS[name](schedule(1000, 20, patience=20)), LOOKS) == stalled
+    assert stalls(SELECTIONS[name](schedule(1000, 20, patience=20)), LOOKS) == stalled
 
 
 def test_the_mean_is_exact() -> None:
@@ -100,7 +100,7 @@ def test_the_mean_is_exact() -> None:
     exact = torch.tensor(values, dtype=torch.float32).double().mean()
     assert rule.weights["w"].item() == exact.float().item()
     warm = SELECTIONS["average"](schedule(60, 60))
-    told(warm, LOOKS)
+    stalls(warm, LOOKS)
     assert warm.weights["w"].tolist() == [60.0]
 
 
@@ -109,8 +109,8 @@ def test_the_mean_is_exact() -> None:
 def test_a_rule_goes_on_from_its_state(name: str, cut: int) -> None:
     """Interrupted after any validation it chooses and stalls as if it had not been."""
     whole, first, second = (SELECTIONS[name](schedule(60, 20, patience=20)) for _ in range(3))
-    expected, model = told(whole, LOOKS), Weight()
-    told(first, LOOKS[:cut])
+    expected, model = stalls(whole, LOOKS), Weight()
+    stalls(first, LOOKS[:cut])
     second.restore({k: v.clone() for k, v in first.tensors.items()}, first.state)
     for number, (accuracy, loss) in list(enumerate(LOOKS, 1))[cut:]:
         model.w.data.fill_(10 * number)
@@ -136,7 +136,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_the_predictor_saved_is_the_one_told_of(
+def test_the_predictor_saved_is_the_one_reported(
     corpus: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -320,9 +320,9 @@ def test_two_processes_build_one_store(
 
     children = [forks.start(work, log) for log in logs]
     assert [forks.end(child) for child in children] == [0, 0]
-    told = [log.read_text() for log in logs]
-    assert sum("waiting for another run" in text for text in told) == 1
-    assert len({text.splitlines()[-1] for text in told}) == 1
+    printed = [log.read_text() for log in logs]
+    assert sum("waiting for another run" in text for text in printed) == 1
+    assert len({text.splitlines()[-1] for text in printed}) == 1
     assert built() == 1
 
 

@@ -85,8 +85,8 @@ def test_books_balance(runs: Callable[[str], Path]) -> None:
     assert run["distinct"] == len({row["candidate_id"] for row in rows})
     assert run["candidates"] == 60
     for place, index in (("NP", 0), ("VP", 0), ("NP", 1), ("VP", 1)):
-        told = sum(e["acceptance"].get(place, [0, 0])[index] for e in entries)
-        assert told == sum(row["label"] == place for row in (accepted, rows)[index])
+        count = sum(e["acceptance"].get(place, [0, 0])[index] for e in entries)
+        assert count == sum(row["label"] == place for row in (accepted, rows)[index])
     assert {row["step"] for row in rows} == set(range(31, 61))
     for step in range(31, 61):
         trials = [row["accepted"] for row in rows if row["step"] == step]
@@ -169,11 +169,11 @@ def test_early_stopping(
     given = iter(accuracies)
     weights = []
 
-    def told(predictor: CoordinationPredictor, *_: object) -> Validation:
+    def given_accuracy(predictor: CoordinationPredictor, *_: object) -> Validation:
         weights.append(predictor.scorer.first.weight.detach().clone())
         return Validation(next(given), 1.0)
 
-    monkeypatch.setattr("pipeline.train.learner.validate", told)
+    monkeypatch.setattr("pipeline.train.learner.validate", given_accuracy)
     train.run(
         settings(corpus, mode="baseline", steps=10, warm_steps=3, eval_every=1, patience=4, out=tmp_path)
     )  # fmt: skip
@@ -391,10 +391,10 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         rows[50] = sentence_row(sentence(50))
         rows[50]["coordinations"][0][key] = value
         write_rows(corpus / "sentences.parquet", SENTENCES, rows)
-        told = refusal(InputError, corpus, out)
-        assert "the words disagree with the annotation: " in told
-        assert fault in told
-        assert "(sentence s50)" in told
+        message = refusal(InputError, corpus, out)
+        assert "the words disagree with the annotation: " in message
+        assert fault in message
+        assert "(sentence s50)" in message
     rows[50] = sentence_row(sentence(50))
     write_rows(file, SENTENCES, [*rows, sentence_row(sentence(70, "test"))])
     write_json(draw, good | {"labelled": ["s70"]})

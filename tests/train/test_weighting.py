@@ -66,8 +66,8 @@ def test_the_loss_by_hand(tiny_bert: Path, factor: float | None) -> None:
     shares = loss_shares(GENERATED, LABELLED, factor)
     assert (shares is None) == (factor is None)
     numbers = Schedule(10, 4, 0.01, 0.01, 1.0, 5, 10, 0, 1.0)
-    told = Optimizer(predictor, numbers, 0).update([*GENERATED, *LABELLED], 0, shares)
-    assert told == pytest.approx(expected, rel=1e-5)
+    loss = Optimizer(predictor, numbers, 0).update([*GENERATED, *LABELLED], 0, shares)
+    assert loss == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_term_without_examples_is_nothing() -> None:

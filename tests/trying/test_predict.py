@@ -317,9 +317,9 @@ def test_summary_counts_all(
     text = "a man and a dog\n\nAnd a dog or\na girl\n" + "zygote and " * 60 + "dog\n"
     (tmp_path / "f").write_text(text)
     predict.run(PredictSettings(predictor=folder, text=tmp_path / "f"))
-    told = capsys.readouterr()
-    assert len(told.out.splitlines()) == 1 + 2 + 1 + 1
-    last = told.err.splitlines()[-1]
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1 + 2 + 1 + 1
+    last = printed.err.splitlines()[-1]
     assert last.startswith("[predict] read as text: 4 sentences, ")
     assert last.endswith(
         "/s; coordinators predicted: 1; skipped: coordinator at the edge of the sentence 2, blank line "
@@ -534,8 +534,8 @@ def test_a_parsers_structure_stands_where_the_predictor_has_no_score(
     assert {each["reason"] for each in found["skipped"]} == {TOO_LONG}
     rest = "\t_" * 8
     rows = "".join(f"{n}\t{word}{rest}\n" for n, word in enumerate(words, 1)) + "\n"
-    told = ask(rows, "f.conllu", output="conllu", parser=corpus)
-    (line,) = [each for each in told if each.startswith("5\t")]
+    lines = ask(rows, "f.conllu", output="conllu", parser=corpus)
+    (line,) = [each for each in lines if each.startswith("5\t")]
     assert line.endswith("Coord=2-6|CoordProb=-|CoordFrom=parser")
 
 

@@ -166,11 +166,13 @@ def _wanted(size: str | None, sentences: int) -> int:
 
 
 def _show(drawn: DrawnSentences) -> None:
-    told = drawn.told
-    say(f"drawn ({told['sample']}): {told['sentences']:,} sentences of {told['words']:,} words")
-    if told["sample"] == "identical" and told["sentences"] < told["wanted"]:
-        warn(f"{told['wanted']:,} sentences were asked for, and no more can be drawn")
-    far = told["distance"]
+    summary = drawn.summary
+    say(
+        f"drawn ({summary['sample']}): {summary['sentences']:,} sentences of {summary['words']:,} words"
+    )
+    if summary["sample"] == "identical" and summary["sentences"] < summary["wanted"]:
+        warn(f"{summary['wanted']:,} sentences were asked for, and no more can be drawn")
+    far = summary["distance"]
     say(
         "total-variation distance to the treebank by length and complexity: "
         f"{far['before']:.3f} before, {far['after']:.3f} after"
@@ -198,6 +200,6 @@ def _write(
             "files": {
                 TREES_FILE: {"rows": facts.rows, "bytes": facts.bytes, "sha256": facts.sha256}
             },
-            **({"draw": drawn.told} if drawn else {}),
+            **({"draw": drawn.summary} if drawn else {}),
         }
         write_json(folder / MANIFEST, manifest)

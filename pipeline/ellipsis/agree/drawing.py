@@ -46,11 +46,11 @@ class DrawnSentences:
 
     Attributes:
         taken: which sentences, shape (sentences,).
-        told: counts and distances, JSON-ready.
+        summary: counts and distances, JSON-ready.
     """
 
     taken: npt.NDArray[np.bool_]
-    told: dict[str, Any]
+    summary: dict[str, Any]
 
 
 def draw(
@@ -94,7 +94,7 @@ def draw(
         taken = any_rows(keys, int(words[taken].sum()), words)
     after = Counter(name for name, kept in zip(own, taken.tolist(), strict=True) if kept)
     far = {"before": distance(target, Counter(own)), "after": distance(target, after)}
-    told = {
+    summary = {
         "sample": sample,
         "wanted": wanted,
         "sentences": int(taken.sum()),
@@ -103,4 +103,4 @@ def draw(
         "edges": {"words": edges[0], "complexity": edges[1]},
         "distance": {when: round(value, 6) for when, value in far.items()},
     }
-    return DrawnSentences(taken, told)
+    return DrawnSentences(taken, summary)

@@ -217,7 +217,7 @@ _REASONS: tuple[tuple[str, Callable[[_Pair], bool]], ...] = (
     ("the same subject again", _Pair.same_subject),
     ("question or relative word would stay", _Pair.question_word),
 )
-"""Why a verb is not left out, in the order in which it is asked; the first that holds is told."""
+"""Reasons why a verb is not left out, in the order in which they are asked; the first that holds is given."""
 
 
 def _goes(word: TreebankWord) -> bool:

@@ -113,9 +113,9 @@ def run(settings: DiagnoseSettings) -> None:
     document = targets_of(labelled, wrong, settings.smoothing)
     own = annotation_of_draw(corpus, card["seed"], draw)
     parts = joined([*own, *recorded(card, place_name(settings.run))])
-    told = {"format": FORMAT, "run": about | {"folds": settings.folds}, **document}
-    told["annotation"] = as_json(parts)
-    write_json(out / TARGETS, told)
+    targets = {"format": FORMAT, "run": about | {"folds": settings.folds}, **document}
+    targets["annotation"] = as_json(parts)
+    write_json(out / TARGETS, targets)
     show(document)
     say(f"written: {out / TARGETS}")
 
@@ -154,9 +154,9 @@ def settings_of(
     Raises:
         InputError: the card has other settings than this version, or its candidates are not there.
     """
-    told = card.get("settings", {})
-    recorded = {k: v for k, v in told.items() if k not in train.GONE or v != train.GONE[k]}
-    named = recorded.pop("candidates", None)
+    settings = card.get("settings", {})
+    kept = {k: v for k, v in settings.items() if k not in train.GONE or v != train.GONE[k]}
+    named = kept.pop("candidates", None)
     if card["mode"] != "baseline" and named:
         own = corpus / str(named)
         if candidates is None and not own.is_dir():
@@ -164,10 +164,10 @@ def settings_of(
                 "the run's candidates are not in the corpus", path=own,
                 remedy="name them with --candidates",
             )  # fmt: skip
-        recorded["candidates"] = candidates or str(own)
+        kept["candidates"] = candidates or str(own)
     ours = {"corpus": corpus, "out": out, "resume": True, "processes": 1, "system": card["system"]}
     try:
-        return TrainSettings(**{**recorded, **ours})
+        return TrainSettings(**{**kept, **ours})
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(
@@ -268,7 +268,7 @@ def show(document: Mapping[str, Any]) -> None:
         for value, cells in sorted(groups.items()):
             structures, errors = (sum(c[key] for c in cells) for key in ("structures", "errors"))
             rows.append((
-                name, _told(name, value, edges), f"{structures:,}", f"{errors:,}",
+                name, _shown(name, value, edges), f"{structures:,}", f"{errors:,}",
                 f"{errors / structures:.1%}", f"{fsum(c['share'] for c in cells):.1%}",
             ))  # fmt: skip
     table(
@@ -277,7 +277,7 @@ def show(document: Mapping[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _told(name: str, value: Any, edges: Sequence[int]) -> str:
+def _shown(name: str, value: Any, edges: Sequence[int]) -> str:
     """A value as the table shows it."""
     if name == "coordinator":
         return " … ".join(filter(None, value))

@@ -128,8 +128,8 @@ def make_app(corpus: BrowsedCorpus, token: str) -> FastAPI:
             request.scope["query_string"] = urlencode(rest).encode()
             response: Response = await follow(request)
         else:
-            told = "Open the address that `conjoin browse` printed: it has a token.\n"
-            response = PlainTextResponse(told, 403)
+            message = "Open the address that `conjoin browse` printed: it has a token.\n"
+            response = PlainTextResponse(message, 403)
         response.headers.update(_HEADERS)
         return response
 

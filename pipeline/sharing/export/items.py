@@ -234,8 +234,8 @@ def _require_of_parser(shards: Shards, wanted: TreesOf) -> None:
     Raises:
         SettingsError: they may.
     """
-    told = (shards.manifest or {}).get("trees")
-    if wanted == "parser" and not (isinstance(told, dict) and told.get("of") == wanted):
+    trees = (shards.manifest or {}).get("trees")
+    if wanted == "parser" and not (isinstance(trees, dict) and trees.get("of") == wanted):
         raise SettingsError(
             "export.trees_of: trees of this release may be the treebank's in part",
             remedy="release it again with --trees-of parser, or name its corpus folder with --corpus",

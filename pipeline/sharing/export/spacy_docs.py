@@ -16,7 +16,7 @@ from pipeline.sharing.export.protocol import Format, Item, require_plain, writte
 from pipeline.text.natural import join_words
 
 CONJUNCTS, COORDINATIONS, COORDINATORS = "sc", "coordinations", "coordinators"
-"""Names of the span groups; ``sc`` is the one that ``spancat`` is told of unless it is told of another."""
+"""Names of the span groups; ``sc`` is the one that ``spancat`` looks for by default."""
 
 _MISSING = "spaCy is not installed"
 _BEGIN = b"version"  # the first key of what a DocBin holds

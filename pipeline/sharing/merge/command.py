@@ -21,9 +21,9 @@ from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import lost_trees
 from pipeline.corpus.writing import (
     Gathering,
+    manifest_facts,
     selections,
     sound,
-    told_of,
     united_runs,
     vacant,
     write_kind,
@@ -40,8 +40,8 @@ def run(settings: MergeSettings) -> None:
     """
     corpora = [find_shards(place) for place in settings.places]
     manifest = merge(corpora, settings.out)
-    for told in filter(None, map(lost_trees, corpora)):
-        warn(told)
+    for warning in filter(None, map(lost_trees, corpora)):
+        warn(warning)
     named = [
         (str(place), *_counts(entry))
         for place, entry in zip(settings.places, manifest["merged"], strict=True)
@@ -108,7 +108,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
             written[config] = write_kind(folder, config, rows, int(mask.sum()))
         inputs = gathering.inputs()
         manifest = {
-            **told_of(corpora, runs, written, counts),
+            **manifest_facts(corpora, runs, written, counts),
             "merged": inputs,
             **selections(corpora),
             "dropped": _dropped(inputs, {"train": 0, "rejected": int(contradicted.sum())}),

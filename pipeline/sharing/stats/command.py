@@ -202,10 +202,10 @@ def _how(about: Mapping[str, Any] | None) -> str:
     if not isinstance(settings, Mapping):
         return "not described here"
     if settings.get("fills") == HARVESTED:
-        told = (
+        shown = (
             f"{k} {settings[k]}" for k in ("parser", "labelled", "tags", "seed") if k in settings
         )
-        return f"harvested natural text, {', '.join(told)}"
+        return f"harvested natural text, {', '.join(shown)}"
     parts = [str(settings.get("lm", "model not named"))]
     if "sync" in settings:
         over = " of ".join(str(settings[k]) for k in ("synchronize", "scores") if k in settings)

@@ -74,9 +74,9 @@ def run(settings: ValidateSettings) -> None:
 
 def _show(found: Violations, rows: int, files: int) -> None:
     counts = found.counts()
-    told = f"{rows:,} row{'s' * (rows != 1)} in {files:,} file{'s' * (files != 1)}"
+    size = f"{rows:,} row{'s' * (rows != 1)} in {files:,} file{'s' * (files != 1)}"
     if not counts:
-        say(f"{told}: no violations")
+        say(f"{size}: no violations")
         return
     table("violations", ["kind", "count"], counts.items())
     for kind, count in counts.items():
@@ -90,7 +90,7 @@ def _show(found: Violations, rows: int, files: int) -> None:
             say(f"  {each.file}{row}{candidate}: {each.what}")
     violations, kinds = len(found), len(counts)
     say(
-        f"\n{told}: {violations:,} violation{'s' * (violations != 1)} "
+        f"\n{size}: {violations:,} violation{'s' * (violations != 1)} "
         f"of {kinds} kind{'s' * (kinds != 1)}; rows count from 0"
     )
 
@@ -149,12 +149,12 @@ class _Checker:
 
     def _expects(self, rejects: bool) -> Expected:
         runs: Mapping[str, Mapping[str, Any]] = self._runs or {}
-        told = [run.get("settings") for run in runs.values()]
-        settings = [each for each in told if isinstance(each, dict)]
-        told_words = (
+        recorded = [run.get("settings") for run in runs.values()]
+        settings = [each for each in recorded if isinstance(each, dict)]
+        lists_of_words = (
             str(each.get("coordinators") or each.get("coordinator", "and")) for each in settings
         )
-        inserted = {word.lower() for words in told_words for word in words.split(",")} - {
+        inserted = {word.lower() for words in lists_of_words for word in words.split(",")} - {
             LIKE_L.lower()
         }
         return Expected(
@@ -167,9 +167,9 @@ class _Checker:
         )
 
     def _check_fingerprint(self, reading: Reading) -> None:
-        told = (self._shards.manifest or {}).get("fingerprint")
-        if self._shards.kind == "candidates" and told and reading.fingerprint != told:
-            what = f"fingerprint {reading.fingerprint}, the manifest has {told}"
+        fingerprint = (self._shards.manifest or {}).get("fingerprint")
+        if self._shards.kind == "candidates" and fingerprint and reading.fingerprint != fingerprint:
+            what = f"fingerprint {reading.fingerprint}, the manifest has {fingerprint}"
             self._found.add("shard of another run", reading.name, what)
 
     def _read(self, reading: Reading, held: Held) -> Iterator[pa.RecordBatch]:
@@ -204,7 +204,7 @@ class _Checker:
             return
         sound = np.ones(len(batch), dtype=bool)
         for fault in (*alien, *missing):
-            sound[fault.rows] = False  # of these rows nothing else can be told
+            sound[fault.rows] = False  # nothing else can be checked in these rows
         whole = fitting if sound.all() else fitting.filter(pa.array(sound))
         whole = _with_computed(whole, places[sound], self._natural)
         found = faults(self._database, whole, RULES, self._expected[reading.rejects])
@@ -235,8 +235,8 @@ class _Checker:
             for row in fault.rows[: self._found.wanted(fault.kind)].tolist():
                 known = None if ids is None else _text(ids[row])
                 shown = None if known is None else printable(known)
-                told = printable(fault.told(row))
-                examples.append(Violation(printable(reading.name), int(places[row]), shown, told))
+                what = printable(fault.message(row))
+                examples.append(Violation(printable(reading.name), int(places[row]), shown, what))
             self._found.add_all(fault.kind, len(fault.rows), examples)
 
 
@@ -244,8 +244,8 @@ def _natural_runs(runs: Mapping[str, Mapping[str, Any]] | None) -> list[str] | N
     """The runs of ``harvest`` among some, by the value of ``generation``; None where none is known."""
     if runs is None:
         return None
-    told = ((key, run.get("settings")) for key, run in runs.items())
-    return [key for key, s in told if isinstance(s, dict) and s.get("fills") == HARVESTED]
+    recorded = ((key, run.get("settings")) for key, run in runs.items())
+    return [key for key, s in recorded if isinstance(s, dict) and s.get("fills") == HARVESTED]
 
 
 def _with_computed(

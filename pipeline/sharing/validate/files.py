@@ -142,8 +142,8 @@ def _check_sums(place: Path, sum_of: SumOf, found: Violations) -> None:
         return
     for line in lines:
         if line.name is None:
-            told = f"line {line.number}: {line.text!r}"
-            found.add("line of SHA256SUMS unreadable", CHECKSUMS, told)
+            what = f"line {line.number}: {line.text!r}"
+            found.add("line of SHA256SUMS unreadable", CHECKSUMS, what)
             continue
         listed.add(line.name)
         actual = sum_of(place / line.name)
@@ -263,8 +263,8 @@ def open_shard(path: Path, shards: Shards, name: str, found: Violations) -> Read
             require_columns(schema, pa.schema([each]), name)
             columns.append(each.name)
         except InputError:
-            told = f"column {each.name!r} is {schema.field(each.name).type}, not {each.type}"
-            found.add("wrong column type", name, told)
+            what = f"column {each.name!r} is {schema.field(each.name).type}, not {each.type}"
+            found.add("wrong column type", name, what)
     if shards.kind != "file":
         for extra in sorted(set(schema.names) - set(wanted.names)):
             found.add("unexpected column", name, f"column {extra!r} is in no schema of conjoin")

@@ -89,8 +89,8 @@ class Seen:
             JOIN seen AS known ON known.number = first
             WHERE seen.number > first AND {condition} ORDER BY seen.number"""  # noqa: S608 - ours
         )
-        for told, number, first in fetched(found):
-            yield told, divmod(number, FILE), divmod(first, FILE)
+        for name, number, first in fetched(found):
+            yield name, divmod(number, FILE), divmod(first, FILE)
 
 
 _ECHOES = [REPEATED, DROPPED, SPLIT_WORD]

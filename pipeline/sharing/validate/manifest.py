@@ -78,12 +78,12 @@ class _Comparison:
     def run(self) -> None:
         released = self.shards.kind != "candidates"
         if released and self.manifest.get("format") not in READABLE:
-            told = f"format {self.manifest.get('format')!r}, not {' or '.join(map(str, READABLE))}"
-            self.found.add("manifest of another format", MANIFEST, told)
+            what = f"format {self.manifest.get('format')!r}, not {' or '.join(map(str, READABLE))}"
+            self.found.add("manifest of another format", MANIFEST, what)
         entries = entries_of(self.manifest)
         if entries is None:
-            told = "it has no list of shards, each with its file"
-            self.found.add("manifest unreadable", MANIFEST, told)
+            what = "it has no list of shards, each with its file"
+            self.found.add("manifest unreadable", MANIFEST, what)
             return
         for name, entry in entries.items():
             self._shard(name, entry)
@@ -110,15 +110,15 @@ class _Comparison:
             return
         config = entry.get("config")
         if config is not None and path not in self._files(config):
-            told = f"the manifest has it under {config!r}"
-            self.found.add("shard under another configuration", name, told)
+            what = f"the manifest has it under {config!r}"
+            self.found.add("shard under another configuration", name, what)
         actual, size, rows = self.sum_of(path), path.stat().st_size, entry.get("rows")
         if entry.get("sha256") not in (None, actual):
-            told = f"it is {actual}, the manifest has {entry['sha256']}"
-            self.found.add("checksum differs", name, told)
+            what = f"it is {actual}, the manifest has {entry['sha256']}"
+            self.found.add("checksum differs", name, what)
         if entry.get("bytes") not in (None, size):
-            told = f"{size} bytes, the manifest has {entry['bytes']}"
-            self.found.add("size differs from manifest", name, told)
+            what = f"{size} bytes, the manifest has {entry['bytes']}"
+            self.found.add("size differs from manifest", name, what)
         if held.whole and rows != held.rows:
             self.found.add(_COUNT, name, f"{held.rows} rows, the manifest has {rows}")
         digest = entry.get("digest")
@@ -133,9 +133,11 @@ class _Comparison:
         held = [self.totals.files[path] for path in paths]
         if not all(each.whole for each in held):
             return
-        rows, told = sum(each.rows for each in held), _inside(self.manifest, "rows", config)
-        if rows != told:
-            self.found.add(_COUNT, MANIFEST, f"{rows} rows in {config}, the manifest has {told}")
+        rows, recorded = sum(each.rows for each in held), _inside(self.manifest, "rows", config)
+        if rows != recorded:
+            self.found.add(
+                _COUNT, MANIFEST, f"{rows} rows in {config}, the manifest has {recorded}"
+            )
         digests = [each.digest for each in held if each.digest]
         if len(digests) == len(held):
             actual, due = RowDigest.united(digests).hex(), _inside(self.manifest, "digests", config)
@@ -145,9 +147,9 @@ class _Comparison:
                 )
 
     def _licences(self) -> None:
-        held, told = dict(self.totals.licences), self.manifest.get("licenses")
-        if held != told:
-            what = f"rows {str(held)[:60]}, manifest {str(told)[:60]}"
+        held, recorded = dict(self.totals.licences), self.manifest.get("licenses")
+        if held != recorded:
+            what = f"rows {str(held)[:60]}, manifest {str(recorded)[:60]}"
             self.found.add("licences differ from manifest", MANIFEST, what)
         due, whole = combined(held), self.manifest.get("license")
         if whole not in (None, due):  # what `push` goes by
@@ -157,13 +159,13 @@ class _Comparison:
     def _generations(self) -> None:
         for key, run in (runs_of(self.manifest) or {}).items():
             rows = run.get("rows")
-            told_of = rows if isinstance(rows, dict) else {}
+            recorded = rows if isinstance(rows, dict) else {}
             for config in ("train", "rejected"):
                 actual = self.totals.generations[key, config]
-                due = told_of.get(config, actual)
+                due = recorded.get(config, actual)
                 if actual != due:
-                    told = f"generation {key}: {actual} rows in {config}, the manifest has {due}"
-                    self.found.add(_COUNT, MANIFEST, told)
+                    what = f"generation {key}: {actual} rows in {config}, the manifest has {due}"
+                    self.found.add(_COUNT, MANIFEST, what)
 
 
 def entries_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:

@@ -83,32 +83,32 @@ def _blank(name: str) -> str:
 
 
 def _score_rules(name: str) -> list[Rule]:
-    told = f"{name} = {{{name}!r}}"
+    message = f"{name} = {{{name}!r}}"
     return [
-        Rule("score not finite", name, f"NOT isfinite({name})", told),
+        Rule("score not finite", name, f"NOT isfinite({name})", message),
         # A sum of logarithms in float32 may be a little above zero.
-        Rule("positive log-probability", name, f"isfinite({name}) AND {name} > 1e-3", told),
+        Rule("positive log-probability", name, f"isfinite({name}) AND {name} > 1e-3", message),
     ]
 
 
 def _text_rules(name: str, text: str) -> list[Rule]:
-    told = f"{name}: {{{name}}}"
+    message = f"{name}: {{{name}}}"
     return [
         Rule("mask or sentinel in text", name,
-             f"regexp_matches({text}, '{_SENTINEL}') AND {_NOT_REFUSED}", told),
-        Rule("control character in text", name, rf"regexp_matches({text}, '\p{{Cc}}')", told),
-        Rule("replacement character in text", name, rf"regexp_matches({text}, '\x{{FFFD}}')", told),
+             f"regexp_matches({text}, '{_SENTINEL}') AND {_NOT_REFUSED}", message),
+        Rule("control character in text", name, rf"regexp_matches({text}, '\p{{Cc}}')", message),
+        Rule("replacement character in text", name, rf"regexp_matches({text}, '\x{{FFFD}}')", message),
     ]  # fmt: skip
 
 
 def _word_rules(name: str) -> list[Rule]:
-    joined, told = f"array_to_string({name}, chr(31))", f"{name}: {{{name}}}"
+    joined, message = f"array_to_string({name}, chr(31))", f"{name}: {{{name}}}"
     return [
         *_text_rules(name, f"array_to_string({name}, ' ')"),
         Rule("mask or sentinel in text", name,
-             f"regexp_matches({joined}, '{_CUT_SENTINEL}') AND {_NOT_REFUSED}", told),
-        Rule("word with whitespace", name, rf"regexp_matches({joined}, '[\s\p{{Z}}]')", told),
-        Rule("empty word", name, f"list_contains({name}, '')", told),
+             f"regexp_matches({joined}, '{_CUT_SENTINEL}') AND {_NOT_REFUSED}", message),
+        Rule("word with whitespace", name, rf"regexp_matches({joined}, '[\s\p{{Z}}]')", message),
+        Rule("empty word", name, f"list_contains({name}, '')", message),
     ]  # fmt: skip
 
 
@@ -125,8 +125,8 @@ def _fill_rules(needs: str, words: str, asked: str) -> list[Rule]:
     wrong = f"{asked} AND NOT coalesce({sure}, false)"
 
     def rule(kind: str, wrong: str, differs: Callable[[Mapping[str, Any]], bool]) -> Rule:
-        told = lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}"  # noqa: E731
-        return Rule(kind, needs, wrong, told, differs)
+        message = lambda row: f"fill {row['fill']!r}, conjunct {' '.join(_inserted(row))!r}"  # noqa: E731
+        return Rule(kind, needs, wrong, message, differs)
 
     def no_text(row: Mapping[str, Any]) -> bool:
         text: str = row["fill"]

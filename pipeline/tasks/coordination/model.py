@@ -318,7 +318,7 @@ class CoordinationPredictor(Model[CoordinationExample]):
             if obstacle(sentences[index], k, extent) is None:
                 place = extent.start, extent.end - 2 - k
                 best = divmod(int(scores.argmax()), scores.shape[1])
-                # Of the logarithms, so that it is told of a boundary whose probability no float holds.
+                # Of the logarithms, so that a boundary whose probability no float holds has a share, too.
                 share = float((scores[place] - scores[best]).exp())
                 found[index] = Opinion(float(scores[place].exp()), share, place == best)
         return found

@@ -15,7 +15,7 @@ BEST = Prediction(Span(1, 6), 0.5)
 
 
 @pytest.mark.parametrize(
-    ("told", "ways"),
+    ("answer", "ways"),
     [
         (Said(STRUCTURE, BEST, 0.4), {"alone", "else", "together"}),
         (Said(STRUCTURE, BEST, 0.0005), {"alone", "else", "together"}),  # just τ of the best
@@ -25,20 +25,20 @@ BEST = Prediction(Span(1, 6), 0.5)
         (Said(None, None, None), set()),
     ],
 )
-def test_the_rule(told: Said, ways: set[str]) -> None:
+def test_the_rule(answer: Said, ways: set[str]) -> None:
     """A parser's structure stands, by τ unless the predictor thinks little of it; of none there is none."""
-    assert {way for way in ("alone", "else", "together") if told.takes_structure(way)} == ways
+    assert {way for way in ("alone", "else", "together") if answer.takes_structure(way)} == ways
 
 
 def test_tau_decides() -> None:
     """τ 0 is the parser whatever the predictor says, τ 1 only what is the predictor's best as well."""
-    told = Said(STRUCTURE, BEST, 0.1)
-    assert told.takes_structure("together", 0)
-    assert told.takes_structure("together", 0.2)
-    assert not told.takes_structure("together", 0.21)
+    answer = Said(STRUCTURE, BEST, 0.1)
+    assert answer.takes_structure("together", 0)
+    assert answer.takes_structure("together", 0.2)
+    assert not answer.takes_structure("together", 0.21)
     assert Said(STRUCTURE, BEST, 0.5).takes_structure("together", 1)
     with pytest.raises(ValueError, match="alone, else or together, was 'both'"):
-        told.takes_structure("both")
+        answer.takes_structure("both")
 
 
 def test_the_predictors_opinion_is_that_of_the_predictor(tiny_bert: Path) -> None:
