@@ -37,7 +37,7 @@ from pipeline.infill.families.known import family_of_checkpoint
 from pipeline.models.loading import locate
 from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import CoordinationPredictor as Model
-from pipeline.text.lines import Given
+from pipeline.text.lines import GivenSentence
 from pipeline.text.natural import join_words, split_words
 from pipeline.trying.fill.command import check_source, find_span
 from pipeline.trying.predict.answers import Found, SentenceAnswer, Skipped, answers
@@ -443,10 +443,10 @@ class Predictor:
         return [_predicted(each) for each in answers(self._model, given, coordinators=known, n=n)]
 
 
-def _given(sentences: Iterable[Sentence]) -> Iterator[Given]:
+def _given(sentences: Iterable[Sentence]) -> Iterator[GivenSentence]:
     for number, sentence in enumerate(_each("sentences", sentences, "a list of them")):
         try:
-            yield Given(_words(sentence), number + 1)
+            yield GivenSentence(_words(sentence), number + 1)
         except InputError as error:
             raise InputError(f"sentence {number}: {error}") from error
 

@@ -1,7 +1,7 @@
 """Small dependency trees in CoNLL-U, for tests of what reads treebanks."""
 
 from pipeline.ellipsis.dependencies import DependencyTree, tree_of
-from pipeline.text.lines import Given
+from pipeline.text.lines import GivenSentence
 
 PAST = "Mood=Ind|Tense=Past|VerbForm=Fin"
 
@@ -29,7 +29,7 @@ def tree(text: str) -> DependencyTree:
     """The tree of a sentence in CoNLL-U."""
     rows = tuple(text.rstrip("\n").split("\n"))
     words = tuple(r.split("\t")[1] for r in rows if r.split("\t")[0].isdecimal())
-    return tree_of(Given(words, 1, rows[0].removeprefix("# sent_id = "), rows), "f.conllu")
+    return tree_of(GivenSentence(words, 1, rows[0].removeprefix("# sent_id = "), rows), "f.conllu")
 
 
 WON = conllu(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class SourceNotice:
     """How a release names a source.
 
     Attributes:
@@ -39,7 +39,7 @@ class CorpusDescription:
     place: str
     licence: str
     remark: str
-    notice: Notice
+    notice: SourceNotice
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -55,7 +55,7 @@ _ALL = (
         place="data/raw/world",
         licence="Apache-2.0",
         remark="conjoin's own",
-        notice=Notice(
+        notice=SourceNotice(
             "the miniature world that comes with conjoin (English-like sentences that a grammar made)",
             attribution="(c) the conjoin authors, under the Apache License 2.0.",
         ),
@@ -70,7 +70,7 @@ _ALL = (
         licence="CC-BY-3.0 AND LicenseRef-PubMed",
         remark="annotation CC BY 3.0, (c) GENIA Project, redistributable with attribution; "
         "text of the abstracts: PubMed terms",
-        notice=Notice(
+        notice=SourceNotice(
             "the GENIA Treebank v1, abstracts of PubMed (Tateisi et al., 2005)",
             "http://www.geniaproject.org/genia-corpus/treebank",
             "GENIA Treebank: (c) GENIA Project, under CC BY 3.0. Abstracts: from PubMed of the U.S. "
@@ -86,7 +86,7 @@ _ALL = (
         place="data/raw/ptb (the folders 00 to 24 of .mrg files)",
         licence="LDC-User-Agreement",
         remark="the LDC User Agreement of LDC99T42",
-        notice=Notice(
+        notice=SourceNotice(
             "the Wall Street Journal section of the Penn Treebank 3 (Marcus et al., 1993)",
             _LDC,
             _DOW_JONES,
@@ -101,7 +101,7 @@ _ALL = (
         place="data/raw/ptb-ext/PTB.ext",
         licence="LDC-User-Agreement",
         remark="the LDC User Agreement of LDC99T42",
-        notice=Notice(
+        notice=SourceNotice(
             "PTB.ext (Ficler and Goldberg, 2016), which annotates coordination in the Penn Treebank",
             "https://github.com/Jess1ca/CoordinationExtPTB",
             _DOW_JONES,
@@ -117,7 +117,7 @@ _ALL = (
         remark="by genre: academic and court CC-BY-4.0, bio and voyage CC-BY-SA-3.0, interview and news "
         "CC-BY-2.5, fiction and whow CC-BY-NC-SA-3.0, essay, letter and podcast CC-BY-NC-SA-4.0; others "
         "(conversation, speech, textbook, vlog, GENTLE) unknown; annotation CC BY 4.0",
-        notice=Notice(
+        notice=SourceNotice(
             "GUM, the Georgetown University Multilayer corpus (Zeldes, 2017)",
             "https://gucorpling.org/gum/",
             "Annotation: (c) Amir Zeldes and the annotators of GUM, under CC BY 4.0. Texts: of their "
@@ -133,7 +133,7 @@ _ALL = (
         licence="unknown",
         remark="name it with --license, or by document with --licenses; redistribution is as that licence "
         "says",
-        notice=Notice("a treebank that whoever made the corpus supplied"),
+        notice=SourceNotice("a treebank that whoever made the corpus supplied"),
     ),
     CorpusDescription(
         reader="text",
@@ -142,7 +142,7 @@ _ALL = (
         place="data/raw/text (.txt, .txt.gz, .txt.xz)",
         licence="unknown",
         remark="name it with --license; redistribution is as that licence says",
-        notice=Notice("plain text that whoever made the corpus supplied"),
+        notice=SourceNotice("plain text that whoever made the corpus supplied"),
     ),
 )
 CORPORA = {corpus.reader: corpus for corpus in _ALL}

@@ -425,7 +425,7 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedConjunct:
     """A conjunct that was put beside a reference already: its words, its scores, and its donor if any."""
 
     words: tuple[str, ...]
@@ -451,7 +451,7 @@ class Reference:
     label: str
     license: str
     structure: Structure | None = None
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[PlacedConjunct, ...] = ()
     staying: tuple[str, ...] | None = None
 
 

@@ -124,7 +124,7 @@ def write_shard(
 _READ = {"train": read_accepted, "rejected": read_rejects}
 
 
-class Gathering:
+class GatheredRows:
     """Rows of several corpora on their way into a folder, and what was read of each corpus meanwhile.
 
     Args:

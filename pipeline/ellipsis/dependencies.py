@@ -12,7 +12,7 @@ from functools import cached_property
 
 from pipeline.core.errors import InputError
 from pipeline.text.conllu import read_conllu
-from pipeline.text.lines import Given, Lines
+from pipeline.text.lines import GivenSentence, NumberedLines
 
 DEEPEST = 400
 """Words that may stand above one another; in English EWT it is 26 at most."""
@@ -179,7 +179,7 @@ def shown(node: Node) -> str:
     return f"{node[0]}.{node[1]}" if node[1] else str(node[0])
 
 
-def read_trees(lines: Lines) -> Iterator[DependencyTree]:
+def read_trees(lines: NumberedLines) -> Iterator[DependencyTree]:
     """Yield the dependency trees of CoNLL-U.
 
     Raises:
@@ -189,7 +189,7 @@ def read_trees(lines: Lines) -> Iterator[DependencyTree]:
         yield tree_of(given, lines.name)
 
 
-def tree_of(given: Given, path: str) -> DependencyTree:
+def tree_of(given: GivenSentence, path: str) -> DependencyTree:
     """The dependency tree of a sentence in CoNLL-U.
 
     Args:

@@ -13,7 +13,7 @@ from pipeline.evaluate.settings import VALIDATION, EvaluateSettings
 from pipeline.tasks.coordination.figures import as_conjuncts, judge
 from pipeline.tasks.coordination.instances import Instance, Row, predicted, row_of
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.tasks.coordination.with_parser import Said, said
+from pipeline.tasks.coordination.with_parser import BothAnswers, both_answers
 
 TAUS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """Among which ``--tau validation`` chooses."""
@@ -62,7 +62,7 @@ class Beside:
         return chosen_tau(instances, self._asked(instances, rows))
 
     @cached_property
-    def _said(self) -> list[Said]:
+    def _said(self) -> list[BothAnswers]:
         return self._asked(*self._split)
 
     @cached_property
@@ -70,8 +70,8 @@ class Beside:
         torch.set_num_threads(self._settings.threads)
         return CoordinationPredictor.load(self._folder / "predictor").to(best_device())
 
-    def _asked(self, instances: Sequence[Instance], rows: Sequence[Row]) -> list[Said]:
-        return said(
+    def _asked(self, instances: Sequence[Instance], rows: Sequence[Row]) -> list[BothAnswers]:
+        return both_answers(
             self._predictor,
             [instance.sentence.words for instance in instances],
             [instance.gold.coordinator for instance in instances],
@@ -88,7 +88,7 @@ def _structure(row: Row) -> Coordination | None:
     return Coordination(row["coordinator"], row["word"], UNLABELLED, conjuncts)
 
 
-def _row(instance: Instance, answer: Said, *, takes: bool) -> Row:
+def _row(instance: Instance, answer: BothAnswers, *, takes: bool) -> Row:
     if takes and answer.structure is not None:
         return row_of(instance, answer.structure.conjuncts, answer.probability or 0.0)
     return row_of(
@@ -96,14 +96,14 @@ def _row(instance: Instance, answer: Said, *, takes: bool) -> Row:
     )
 
 
-def _conjuncts(instance: Instance, answer: Said) -> tuple[Span, ...]:
+def _conjuncts(instance: Instance, answer: BothAnswers) -> tuple[Span, ...]:
     """The predictor's most probable boundary as two conjuncts; none where it cannot score."""
     if answer.best is None:
         return ()
     return as_conjuncts(instance.sentence.words, instance.gold.coordinator, answer.best.span)
 
 
-def chosen_tau(instances: Sequence[Instance], answers: Sequence[Said]) -> float:
+def chosen_tau(instances: Sequence[Instance], answers: Sequence[BothAnswers]) -> float:
     """The τ of ``TAUS`` with which most outer boundaries are found.
 
     Of equals it is the one nearest to ``USUAL_TAU``, of two as near the smaller.

@@ -30,7 +30,7 @@ TrainingState = tuple[dict[str, Any], dict[str, Any], pa.Table]
 """Tensors, what JSON can hold, and rows: see ``Learner.state`` (train) and ``Course`` (pretrain)."""
 
 
-class Checkpoints:
+class TrainingCheckpoints:
     """The checkpoints in a folder.
 
     Args:

@@ -31,7 +31,7 @@ from pipeline.core.types import Reference, SourceSentence, Span, is_unlabelled_s
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.spans import draw_spans, place_given_spans, read_given_spans
 from pipeline.generate.targets import Targets, read_targets
-from pipeline.text.gapping import CLAUSE, Clause, clauses_in
+from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
 from pipeline.text.trees import leaves, parse_tree
 
 
@@ -247,7 +247,7 @@ def _drawn(
     weigh = targets.weight if targets else None
     clauses: dict[Span, tuple[str, ...]] = {}
     if gap:
-        clauses = {c.span: c.staying for _, c in clauses_in(tree) if isinstance(c, Clause)}
+        clauses = {c.span: c.staying for _, c in clauses_in(tree) if isinstance(c, GappableClause)}
         weigh = lambda span, label: float(label == CLAUSE and span in clauses)  # noqa: E731
     found = draw_spans(
         source, tree=tree if constituents else None, references=references, seed=seed, weigh=weigh,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pipeline.generate.settings import TREEBANK, GenerateSettings
 from pipeline.generate.sources import source_of
-from pipeline.sources.making import Making, make_candidates
+from pipeline.sources.making import RowMaking, make_candidates
 
 ALGORITHM = 3
 """Raise it when a code change changes the rows made from the same settings, inputs and model."""
 
-_MAKING = Making(
+_MAKING = RowMaking(
     algorithm=ALGORITHM,
     packages=("pyarrow", "tokenizers", "torch", "transformers"),
     shown=frozenset({"lm", "sync", "decoding", "spans", "seed"}),

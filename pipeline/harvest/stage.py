@@ -7,12 +7,12 @@ from pipeline.core.console import warn
 from pipeline.harvest.natural_text import NaturalTextSource
 from pipeline.harvest.parsers import parser_kind
 from pipeline.harvest.settings import HarvestSettings
-from pipeline.sources.making import Making, make_candidates
+from pipeline.sources.making import RowMaking, make_candidates
 
 ALGORITHM = 2
 """Raise it when a code change changes the rows made from the same settings, inputs and parser."""
 
-_MAKING = Making(
+_MAKING = RowMaking(
     algorithm=ALGORITHM,
     packages=("pyarrow", "stanza", "torch"),
     shown=frozenset({"labelled", "parser", "seed"}),

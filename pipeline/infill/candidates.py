@@ -11,7 +11,7 @@ from pipeline.core.types import (
     COORDINATORS,
     Candidate,
     Gap,
-    Placed,
+    PlacedConjunct,
     Reference,
     Reject,
     Structure,
@@ -76,7 +76,7 @@ def grown(
 def _with(reference: Reference, fill: Fill, row: Candidate) -> Reference:
     """The reference with the fill that a candidate was made of beside it."""
     last = row.conjuncts[-1]
-    placed = Placed(
+    placed = PlacedConjunct(
         row.words[last.start : last.end],
         fill.score,
         fill.score_append,

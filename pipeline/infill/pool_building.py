@@ -23,7 +23,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of, sha256_of, write_json
 from pipeline.core.types import SourceSentence, Span, holds_coordinator
 from pipeline.text.constituents import capital_of_place, constituent_spans
-from pipeline.text.gapping import CLAUSE, Clause, clauses_in
+from pipeline.text.gapping import CLAUSE, GappableClause, clauses_in
 from pipeline.text.heads import head_tag
 from pipeline.text.natural import join_words
 from pipeline.text.trees import leaves, parse_tree
@@ -224,11 +224,11 @@ class _Writer(ExitStack):
             return CAPITAL
         return NO_TAGS if untagged else None
 
-    def _gaps(self, tree: Tree) -> dict[Span, Clause]:
+    def _gaps(self, tree: Tree) -> dict[Span, GappableClause]:
         """The clauses that can do without their verb; of the others the reason is counted."""
         found = {}
         for span, clause in clauses_in(tree):
-            if isinstance(clause, Clause):
+            if isinstance(clause, GappableClause):
                 found[span] = clause
             else:
                 self._left_out[f"clauses not in the pool: {clause}"] += 1

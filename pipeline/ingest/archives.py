@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Self, cast
 
 from pipeline.core.errors import InputError
-from pipeline.text.unpacking import DAMAGED, Allowance, counted, packing, unpacked
+from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, counted, packing, unpacked
 
 MOST_MEMBERS = 100_000
 """Members of an archive; GENIA's has 2,004."""
@@ -60,7 +60,7 @@ class _Member(tarfile.TarInfo):
 
 
 def members(
-    raw: io.BufferedReader, path: Path, suffix: str, largest: int, allowance: Allowance
+    raw: io.BufferedReader, path: Path, suffix: str, largest: int, allowance: UnpackingAllowance
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files whose names end in ``suffix``, in the archive's order.
 
@@ -95,7 +95,7 @@ def members(
 
 
 def zip_members(
-    raw: io.BufferedReader, path: Path, largest: int, allowance: Allowance
+    raw: io.BufferedReader, path: Path, largest: int, allowance: UnpackingAllowance
 ) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of the files of a .zip archive, in its order.
 
@@ -126,7 +126,7 @@ def _zipped(
     member: zipfile.ZipInfo,
     path: Path,
     largest: int,
-    allowance: Allowance,
+    allowance: UnpackingAllowance,
 ) -> bytes:
     place = f"{path}/{member.filename}"
     kind = stat.S_IFMT(member.external_attr >> 16)
@@ -155,7 +155,7 @@ def _too_large(place: str, largest: int) -> InputError:
     return InputError(what, path=place, remedy="is it the right archive?")
 
 
-def _stream(raw: io.BufferedReader, path: Path, allowance: Allowance) -> BinaryIO:
+def _stream(raw: io.BufferedReader, path: Path, allowance: UnpackingAllowance) -> BinaryIO:
     if packing(raw):
         return unpacked(raw, path, allowance)
     if raw.peek(3)[:3] == b"BZh":

@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular, utf8_name
 from pipeline.core.tally import Tally
 from pipeline.ingest.archives import members, zip_members
-from pipeline.text.unpacking import Allowance, decoded, opened, read_at_most, read_whole
+from pipeline.text.unpacking import UnpackingAllowance, decoded, opened, read_at_most, read_whole
 
 LARGEST = 256 * 2**20
 """Bytes of a file of trees; all of the Penn Treebank in one has 60 MiB."""
@@ -52,7 +52,7 @@ class BracketFile:
 
 
 def bracket_files(
-    source: Path, tally: Tally, allowance: Allowance, *, strict: bool = False
+    source: Path, tally: Tally, allowance: UnpackingAllowance, *, strict: bool = False
 ) -> Iterator[BracketFile]:
     """Yield the files of a treebank, in the order of their paths; an archive gives what its folder gives.
 
@@ -78,7 +78,7 @@ def bracket_files(
 
 
 def _of_folder(
-    folder: Path, tally: Tally, allowance: Allowance, strict: bool
+    folder: Path, tally: Tally, allowance: UnpackingAllowance, strict: bool
 ) -> Iterator[BracketFile]:
     paths = files_within(folder, folder.rglob("*"))
     named = [(path.relative_to(folder).as_posix(), path) for path in paths]
@@ -110,7 +110,7 @@ def _of_folder(
 
 
 def _of_archive(
-    path: Path, tally: Tally, allowance: Allowance, strict: bool
+    path: Path, tally: Tally, allowance: UnpackingAllowance, strict: bool
 ) -> Iterator[BracketFile]:
     found: list[BracketFile] = []
     with opened(path) as raw, Meter("ingest (bytes)", path.stat().st_size) as meter:
@@ -152,7 +152,7 @@ def _is_archive(path: Path) -> bool:
     return first[:4] == b"PK\x03\x04" or first[257:262] == b"ustar"
 
 
-def _content(path: Path, allowance: Allowance) -> bytes:
+def _content(path: Path, allowance: UnpackingAllowance) -> bytes:
     if _PACKED.search(path.name):
         return read_whole(path, allowance).encode()
     return read_at_most(path, LARGEST, kind="file of trees", remedy="is it a treebank in brackets?")

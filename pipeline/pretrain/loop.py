@@ -22,7 +22,7 @@ from transformers import PreTrainedModel
 from pipeline.core.console import Meter, say
 from pipeline.core.errors import ModelError
 from pipeline.core.fingerprint import differences
-from pipeline.executor.checkpoints import Checkpoints
+from pipeline.executor.checkpoints import TrainingCheckpoints
 from pipeline.models.language_models import logits_at
 from pipeline.models.optim import decay_groups
 from pipeline.pretrain.batches import Batch, Objective, epoch_of, steps_of
@@ -139,7 +139,7 @@ def pretrain(
     *,
     settings: PretrainSettings,
     device: Accelerator,
-    checkpoints: Checkpoints | None = None,
+    checkpoints: TrainingCheckpoints | None = None,
     made_by: Mapping[str, Any] | None = None,
     body_share: float = 1.0,
 ) -> Course:
@@ -226,7 +226,7 @@ class _Run:
         optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=_BETAS, fused=True)
         self._wrapped, self._optimizer = device.prepare(model, optimizer)
 
-    def take_up(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
+    def take_up(self, checkpoints: TrainingCheckpoints, made_by: Mapping[str, Any]) -> None:
         """Weights, optimizer and course of the newest checkpoint that is whole, if there is one."""
         found = checkpoints.latest(self._device.device)
         for fault in checkpoints.damaged if self._device.is_main_process else ():
@@ -248,7 +248,7 @@ class _Run:
             said = f": not the same run as without a break ({other})" if other else ""
             say(f"taken up at step {self.course.step:,}{said}")
 
-    def keep(self, checkpoints: Checkpoints, made_by: Mapping[str, Any]) -> None:
+    def keep(self, checkpoints: TrainingCheckpoints, made_by: Mapping[str, Any]) -> None:
         """Write a checkpoint."""
         if self._device.is_main_process:
             tensors = {

@@ -36,7 +36,7 @@ from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.pretrain.token_store import SelectedTexts, TokenStore, build_store, packed
 from pipeline.pretrain.twin_objective import read_twins
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 HELD_OUT = 100  # one text in so many is held out of training to measure the loss on,
 MOST_HELD_OUT = 1000  # but no more than these
@@ -82,7 +82,7 @@ def read_text(settings: PretrainSettings, folder: Path, device: Accelerator) -> 
         held_out = held_out_sentences(settings.corpus)
         require_ingested(settings.corpus, TEXT_FILE)
         own, drop = settings.corpus / TEXT_FILE, settings.held_out == "drop"
-        allowance = Allowance(settings.largest_unpacked)
+        allowance = UnpackingAllowance(settings.largest_unpacked)
         prepare(own, settings.texts, settings.segment, held_out, drop, folder, allowance)
     device.wait_for_everyone()
     return prepared_in(folder)

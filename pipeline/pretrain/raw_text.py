@@ -20,9 +20,9 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic, write_json
 from pipeline.core.tally import Tally
-from pipeline.text.lines import Lines, open_lines
+from pipeline.text.lines import NumberedLines, open_lines
 from pipeline.text.segmentation import PUNKT_SAMPLE, Segmenter, guarded, learn_punkt, text_files
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 BLANK = "blank line"
 """The reason under which lines of whitespace are counted."""
@@ -37,7 +37,7 @@ def read_sentences(
     places: Sequence[Path],
     segment: Literal["line", "punkt"],
     tally: Tally | None = None,
-    allowance: Allowance | None = None,
+    allowance: UnpackingAllowance | None = None,
 ) -> Iterator[str]:
     """Yield the sentences of files, and of folders of .txt, .txt.gz and .txt.xz files.
 
@@ -80,7 +80,7 @@ def _beginning(path: Path) -> str:
 
 
 def _sentences(
-    lines: Lines, cut: Segmenter | None, tally: Tally, meter: Meter, before: int
+    lines: NumberedLines, cut: Segmenter | None, tally: Tally, meter: Meter, before: int
 ) -> Iterator[str]:
     """The sentences of a file; ``before`` bytes were read of others."""
     wrapped = cut is not None and _is_wrapped(lines)
@@ -112,7 +112,7 @@ def _sentences(
         raise InputError("the file is empty", path=lines.name, remedy="remove it or fill it")
 
 
-def _is_wrapped(lines: Lines) -> bool:
+def _is_wrapped(lines: NumberedLines) -> bool:
     """Whether there are blank lines between others at the beginning of a file."""
     shown = "".join(" t"[bool(line.strip())] for line in islice(lines.peek(), _AHEAD))
     return " " in shown.strip()
@@ -281,7 +281,7 @@ def prepare(  # noqa: PLR0917 (each is of a type of its own)
     overlap: Overlap | None,
     drop: bool,
     folder: Path,
-    allowance: Allowance | None = None,
+    allowance: UnpackingAllowance | None = None,
 ) -> Prepared:
     """Write the sentences to learn from to a working file in ``folder``.
 

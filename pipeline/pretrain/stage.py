@@ -20,7 +20,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, atomic_folder, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output, versions_of
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Checkpoints
+from pipeline.executor.checkpoints import TrainingCheckpoints
 from pipeline.infill.families.known import FAMILIES, load_base
 from pipeline.models.annotated import CARD, annotation_of_model
 from pipeline.models.checkpoint_files import RECORD
@@ -120,7 +120,7 @@ def _train(settings: PretrainSettings, work: Path, out: Path) -> None:
     course = pretrain(
         model, material.objective, material.training, material.validation,
         settings=settings, device=device,
-        checkpoints=Checkpoints(work / "checkpoints", same_run, _KEEP), made_by=fingerprint.to_dict(),
+        checkpoints=TrainingCheckpoints(work / "checkpoints", same_run, _KEEP), made_by=fingerprint.to_dict(),
         body_share=_body_share(settings, new_head),
     )  # fmt: skip
     if device.is_main_process:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.core.corpora import CORPORA, Notice
+from pipeline.core.corpora import CORPORA, SourceNotice
 from pipeline.corpus.licences import canonical, licence_ids, terms
 from pipeline.release.method_text import attested, harvested, method, said
 
@@ -32,11 +32,13 @@ def readers_of(manifest: Mapping[str, Any], origins: Sequence[str]) -> dict[str,
     return {origin: recorded.get(origin) or origin for origin in origins}
 
 
-def notices(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[Notice]:
+def notices(manifest: Mapping[str, Any], origins: Sequence[str]) -> list[SourceNotice]:
     """The sources that sentence ids begin with; one that conjoin does not know is only named."""
     found = []
     for origin, reader in readers_of(manifest, origins).items():
-        notice = CORPORA[reader].notice if reader in CORPORA else Notice(f"the corpus {origin!r}")
+        notice = (
+            CORPORA[reader].notice if reader in CORPORA else SourceNotice(f"the corpus {origin!r}")
+        )
         if reader in CORPORA and reader != origin:
             notice = replace(notice, source=f"{origin!r}, {notice.source}")
         found.append(notice)

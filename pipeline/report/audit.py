@@ -13,7 +13,7 @@ from pipeline.core.runs import System
 from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
 from pipeline.report.forms import WithOracle, WithoutOracle
-from pipeline.report.markdown import Row, Table
+from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, short_name, system_key
 
@@ -110,7 +110,7 @@ def annotation_table(audit: Audit) -> Table:
         "Annotations of generation (%)",
         ("Candidates", *_SHARES[audit.judge].values(), "judged"),
         tuple(
-            Row((e["candidates"].name, *(_share(e[s]) for s in _SHARES[audit.judge]),
+            TableRow((e["candidates"].name, *(_share(e[s]) for s in _SHARES[audit.judge]),
                  number(e["judged"])))
             for e in audit.generation
         ),
@@ -138,7 +138,7 @@ def _right(audit: Audit, title: str, field: str, heads: Mapping[str, str]) -> Ta
     for entry in audit.generation:
         found = (entry[field].get(name) for name in heads)
         cells = (f"{_share(o['right'])} ({number(o['judged'])})" if o else "–" for o in found)
-        rows.append(Row((entry["candidates"].name, *cells)))
+        rows.append(TableRow((entry["candidates"].name, *cells)))
     columns = ("Candidates", *heads.values())
     return Table(f"Right annotations (%) by {title}", columns, tuple(rows),
                  note=Fact("notes.judged"))  # fmt: skip
@@ -146,14 +146,16 @@ def _right(audit: Audit, title: str, field: str, heads: Mapping[str, str]) -> Ta
 
 def filter_table(audit: Audit, metrics: Metrics) -> Table | None:
     """What the filter accepted and rejected, and how much of it was right; None without runs."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     sides = ["right", "sensible"] if audit.judge == "grammar" else ["right"]
     for entry in audit.filter:
         size, cells = metrics.label(entry["labelled"]), []
         for side in (entry["accepted"], entry["rejected"]):
             cells += [number(side["judged"]), *(_share(side[name]) for name in sides)]
         begins = not rows or rows[-1].cells[0] != size
-        rows.append(Row((size, short_name(entry["system"]), *cells, _cleans(entry)), begins=begins))
+        rows.append(
+            TableRow((size, short_name(entry["system"]), *cells, _cleans(entry)), begins=begins)
+        )
     if not rows:
         return None
     return Table(
@@ -188,7 +190,7 @@ def filter_label_table(audit: Audit, labelled: int, about: str) -> Table | None:
             one = entry["by_label"][label]
             keys = ("acceptance", "accepted_right", "rejected_right")
             cells = [short_name(entry["system"]), label, number(one["judged"])]
-            rows.append(Row((*cells, *(_share(one[key]) for key in keys)), begins=count == 0))
+            rows.append(TableRow((*cells, *(_share(one[key]) for key in keys)), begins=count == 0))
     if not rows:
         return None
     return Table(

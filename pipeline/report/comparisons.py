@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.core.comparison import Comparison
 from pipeline.core.markdown import percent, points
-from pipeline.report.markdown import Row, Table
+from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
 from pipeline.report.results import ENOUGH, Metrics, more_than_noise, short_name, system_key
 
@@ -59,7 +59,7 @@ def comparisons_table(metrics: Metrics) -> Table | None:
                 " ".join(points(x, 1) for x in gain.by_seed) or "–",
             )  # fmt: skip
             best = frozenset({5}) if more_than_noise(gain) else frozenset()
-            rows.append(Row(cells, best, begins=number == 0))
+            rows.append(TableRow(cells, best, begins=number == 0))
     if not rows:
         return None
     return Table(
@@ -83,7 +83,7 @@ def across_table(metrics: Metrics) -> Table | None:
                 metrics.label(size), short_name(one.system), annotated[0], short_name(one.against),
                 annotated[1], points(one.gain), interval(one),
             )  # fmt: skip
-            rows.append(Row(cells, begins=number == 0))
+            rows.append(TableRow(cells, begins=number == 0))
     if not rows:
         return None
     return Table(

@@ -11,7 +11,7 @@ from pipeline.report.prose import Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of a table: its cells, and which of them are the best of their block.
 
     ``begins`` marks the first row of a block, ``level`` how deep the name is indented.
@@ -32,7 +32,7 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     names: int = 1
     note: Fact | None = None
     repeats: bool = False
@@ -44,7 +44,7 @@ def records_table(
     """A table of records: columns in the order the keys first appear, a dash for what is missing."""
     listed = list(records)
     columns = tuple(dict.fromkeys(key for record in listed for key in record))
-    rows = tuple(Row(tuple(number(record.get(c)) for c in columns)) for record in listed)
+    rows = tuple(TableRow(tuple(number(record.get(c)) for c in columns)) for record in listed)
     heads = tuple(column.replace("_", " ") for column in columns)
     return Table(title, heads, rows, names, note, repeats=True)
 

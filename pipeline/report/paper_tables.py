@@ -7,7 +7,7 @@ from pipeline.core.markdown import percent, points
 from pipeline.core.runs import System
 from pipeline.core.types import CATEGORIES, CRITERIA
 from pipeline.report.comparisons import interval
-from pipeline.report.markdown import Row, Table
+from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
 from pipeline.report.results import (
     Metrics,
@@ -70,13 +70,13 @@ def _rivals(metrics: Metrics, shown: Sequence[Result]) -> list[System]:
     return sorted(rivals, key=system_key)
 
 
-def _annotated(rows: Iterable[Row], block: Sequence[Result]) -> Iterator[Row]:
+def _annotated(rows: Iterable[TableRow], block: Sequence[Result]) -> Iterator[TableRow]:
     """The rows with what was annotated before them, each level a block of its own."""
     level: object = None
     for row, result in zip(rows, block, strict=True):
         best = frozenset(column + 1 for column in row.best)
         begins = result.level != level
-        yield Row((result.annotated, *row.cells), best, begins=begins, level=row.level)
+        yield TableRow((result.annotated, *row.cells), best, begins=begins, level=row.level)
         level = result.level
 
 
@@ -121,7 +121,7 @@ def ablation_table(metrics: Metrics, labelled: int) -> Table | None:
         full = _with_gain(row, 1, gains.get(result.system)) if gains else row
         if against:
             full = _with_gain(full, 1, against.get(result.system))
-        rows.append(Row(full.cells, full.best, level=int(nested(result.system))))
+        rows.append(TableRow(full.cells, full.best, level=int(nested(result.system))))
     more = (*(("Δ to the full method", _GAIN[1]) if against else ()), *(_GAIN if gains else ()))
     return Table(
         f"Ablation: overall accuracy (%) on {metrics.split}, {metrics.phrase(labelled)}",
@@ -147,7 +147,7 @@ def sizes_table(metrics: Metrics) -> Table | None:
             full = _with_gain(row, 1, gains.get(result.system)) if compared else row
             best = frozenset(column + 2 for column in full.best)
             cells = (metrics.label(size), result.annotated, *full.cells)
-            rows.append(Row(cells, best, begins=number == 0))
+            rows.append(TableRow(cells, best, begins=number == 0))
     return Table(
         f"Overall accuracy (%) on {metrics.split} by number of labelled sentences",
         ("|L|", ANNOTATED, "Model", "Overall", *(_GAIN if compared else ()), "seeds"),
@@ -178,18 +178,20 @@ def _column(name: str) -> _Value:
     return lambda r: (r.mean[name], r.sd[name])
 
 
-def _with_gain(row: Row, at: int, gain: Comparison | None) -> Row:
+def _with_gain(row: TableRow, at: int, gain: Comparison | None) -> TableRow:
     """The row with a gain and its interval put in after cell ``at``."""
     pair = (points(gain.gain), interval(gain)) if gain else ("–", "–")
     best = {column + 2 if column > at else column for column in row.best}
     if gain and more_than_noise(gain):
         best.add(at + 1)
-    return Row((*row.cells[: at + 1], *pair, *row.cells[at + 1 :]), frozenset(best), row.begins)
+    return TableRow(
+        (*row.cells[: at + 1], *pair, *row.cells[at + 1 :]), frozenset(best), row.begins
+    )
 
 
 def _rows(
     block: Sequence[Result], name: Callable[[System], str], values: Sequence[_Value]
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     """Rows name, values, seeds; the best value of each column is marked among those of one annotation."""
     tops: dict[object, list[float | None]] = {}
     for level in {result.level for result in block}:
@@ -206,4 +208,4 @@ def _rows(
             if top is not None and pair[0] is not None and float(percent(pair[0])) == top
         }
         cells = [percent(*pair) for pair in pairs]
-        yield Row((name(result.system), *cells, str(len(result.by_seed))), frozenset(best))
+        yield TableRow((name(result.system), *cells, str(len(result.by_seed))), frozenset(best))

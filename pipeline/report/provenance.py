@@ -22,7 +22,7 @@ from pipeline.report.forms import (
     PreparseRecord,
     SelectionRecord,
 )
-from pipeline.report.markdown import Row, Table, records_table
+from pipeline.report.markdown import Table, TableRow, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, short_name, system_key
 from pipeline.report.training_curves import examined
@@ -231,8 +231,8 @@ def times_table(corpus: Path) -> Table | None:
     )
 
 
-def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> Row:
+def _row(name: str, cells: list[Mapping[str, Any]], *, begins: bool = False) -> TableRow:
     seconds = sum(cell["seconds"] for cell in cells)
     known = [cell["cpu_seconds"] for cell in cells if "cpu_seconds" in cell]
     cpu = f"{sum(known):,.0f}" if len(known) == len(cells) else "–"
-    return Row((name, f"{len(cells):,}", f"{seconds:,.0f}", cpu), begins=begins)
+    return TableRow((name, f"{len(cells):,}", f"{seconds:,.0f}", cpu), begins=begins)

@@ -15,7 +15,7 @@ from pipeline.core.markdown import number, percent
 from pipeline.core.runs import BY_LABEL, BY_LENGTH, Run, System, candidates_at_hand
 from pipeline.report.charts import Line, Panel, Points, key_of, line_chart, mean_of
 from pipeline.report.examples import fill_statistics
-from pipeline.report.markdown import Row, Table, csv_text
+from pipeline.report.markdown import Table, TableRow, csv_text
 from pipeline.report.prose import Fact
 from pipeline.report.results import baseline_of, short_name, system_key, system_name
 from pipeline.report.sections import Part, Section
@@ -118,12 +118,12 @@ def _learned_from_l_alone(runs: Sequence[Run]) -> list[tuple[System, int, int]]:
     return [(system, alone[system], counted[system]) for system in sorted(alone, key=system_key)]
 
 
-def _row(system: System, runs: Sequence[Run], corpus: Path) -> Row:
+def _row(system: System, runs: Sequence[Run], corpus: Path) -> TableRow:
     keys = ("candidates", "seen", "distinct", "accepted")
     pool, seen, distinct, accepted = (_sum(runs, key) for key in keys)
     folders = sorted({folder for run in runs if (folder := candidates_at_hand(run, corpus))})
     fills = fill_statistics(folders)
-    return Row((
+    return TableRow((
         short_name(system), f"{len(runs)}", *map(number, (pool, seen, distinct, accepted)),
         percent(accepted / seen if seen and accepted is not None else None, digits=1),
         percent(fills.distinct / fills.candidates if fills.candidates else None, digits=1),

@@ -28,7 +28,7 @@ from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.manifest import read_manifest
 from pipeline.corpus.rows import RELEASED_REJECTS, lost_trees
 from pipeline.corpus.writing import (
-    Gathering,
+    GatheredRows,
     manifest_facts,
     selections,
     sound,
@@ -217,7 +217,7 @@ def _write(
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
     kept = {"train": choice.verdicts == 0, "rejected": choice.rejects}
-    gathering = Gathering(corpora, kept, again="select again")
+    gathering = GatheredRows(corpora, kept, again="select again")
     rejected = chain(gathering.rows("rejected"), _left_out(corpora, choice))
     parts = {
         "train": (gathering.rows("train"), choice.kept),

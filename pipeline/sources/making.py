@@ -32,7 +32,7 @@ _OF_THE_RUN = {"processes", "out", "dry_run"}
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class RowMaking:
     """What a stage says of the rows that its sources make.
 
     Attributes:
@@ -51,7 +51,7 @@ class Making:
 
 
 def make_candidates(
-    settings: SourceSettings, source: CandidateSource[Any], out: Path, making: Making
+    settings: SourceSettings, source: CandidateSource[Any], out: Path, making: RowMaking
 ) -> None:
     """Make every unit that is missing, stale or damaged, in ``settings.processes`` processes.
 
@@ -106,7 +106,7 @@ def make_candidates(
             _summary(folder, report, source.called)
 
 
-def _require_own(out: Path, stage: str, making: Making) -> None:
+def _require_own(out: Path, stage: str, making: RowMaking) -> None:
     """Refuse a folder with what another command made, whose files would be removed as an older run's.
 
     Raises:
@@ -154,7 +154,7 @@ def _read_or_nothing(path: Path) -> Mapping[str, Any]:
 
 
 def _fingerprint(
-    settings: SourceSettings, source: CandidateSource[Any], device: torch.device, making: Making
+    settings: SourceSettings, source: CandidateSource[Any], device: torch.device, making: RowMaking
 ) -> Fingerprint:
     """Everything the rows depend on."""
     apart = {"corpus", *_OF_THE_RUN, *making.covered, *source.inert}

@@ -2,8 +2,8 @@
 
 An *epoch* is a pass over L as ``stream.LabelledStream`` draws it: the examples at positions e·|L| up to
 (e + 1)·|L| of SAMPLE(L), each example once, warm-up steps counted. So a variant is made anew each time
-that its example is drawn, and what it is depends on the seed, the epoch and the sentence alone, not on the step,
-the batch or where a run was interrupted.
+that its example is drawn, and what it is depends on the seed, the epoch and the sentence alone, not on
+the step, the batch or where a run was interrupted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ lines with an integer ID; multiword tokens (``3-4``) and empty nodes (``3.1``) o
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipeline.text.lines import Given, Lines
+from pipeline.text.lines import GivenSentence, NumberedLines
 
 _ID = re.compile(r"([0-9]{1,9})(?:([-.])([0-9]{1,9}))?")
 _NAME = re.compile(r"#\s*sent_id\s*=\s*(.*)")
@@ -22,7 +22,7 @@ def looks_like_conllu(line: str) -> bool:
     return len(columns) == _COLUMNS and bool(_ID.fullmatch(columns[0]))
 
 
-def read_conllu(lines: Lines) -> Iterator[Given]:
+def read_conllu(lines: NumberedLines) -> Iterator[GivenSentence]:
     """Yield sentences with their ``sent_id`` and their lines as they stand.
 
     Raises:
@@ -59,14 +59,14 @@ def read_conllu(lines: Lines) -> Iterator[Given]:
 
 
 def _finished(
-    lines: Lines, begun: int, name: str | None, words: Sequence[str], rows: Sequence[str]
-) -> Given:
+    lines: NumberedLines, begun: int, name: str | None, words: Sequence[str], rows: Sequence[str]
+) -> GivenSentence:
     if not words:
         raise lines.problem("a sentence without words ends here", "remove its lines")
-    return Given(tuple(words), begun, name or None, tuple(rows))
+    return GivenSentence(tuple(words), begun, name or None, tuple(rows))
 
 
-def _word(lines: Lines, line: str, before: int, name: str | None) -> list[str]:
+def _word(lines: NumberedLines, line: str, before: int, name: str | None) -> list[str]:
     """The word of a line, if it is one, after ``before`` others of the sentence of that name."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:

@@ -35,7 +35,7 @@ _STAYING = frozenset({"NP", "PP", "ADVP", "ADJP", "QP"})
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class GappableClause:
     """A clause whose verb can be left out: words of the sentence it stands in.
 
     Attributes:
@@ -50,7 +50,7 @@ class Clause:
     staying: tuple[str, ...]
 
 
-def clauses_in(tree: Tree) -> Iterator[tuple[Span, Clause | str]]:
+def clauses_in(tree: Tree) -> Iterator[tuple[Span, GappableClause | str]]:
     """Each constituent ``S`` of a tree with tags, with the reason where its verb must stay."""
     for node, spans in constituents_of(tree):
         if base_label(node.label()) == CLAUSE:
@@ -69,7 +69,7 @@ def same_subject(one: Sequence[str], other: Sequence[str], subject: int) -> bool
     return [w.lower() for w in one[:subject]] == [w.lower() for w in other[:subject]]
 
 
-def _clause(node: Tree, spans: Sequence[Span]) -> Clause | str:
+def _clause(node: Tree, spans: Sequence[Span]) -> GappableClause | str:
     """The clause that a constituent is, or why it is none."""
     if [base_label(child.label()) for child in node] != ["NP", "VP"]:
         return OTHER_PARTS
@@ -79,7 +79,7 @@ def _clause(node: Tree, spans: Sequence[Span]) -> Clause | str:
     start = spans[1].start
     verbs = Span(start, start + len(parts.verbs) + len(parts.particle))
     staying = tuple(base_label(child.label()) for child in parts.rest)
-    return Clause(Span(spans[0].start, spans[-1].end), verbs, staying)
+    return GappableClause(Span(spans[0].start, spans[-1].end), verbs, staying)
 
 
 class _Parts:

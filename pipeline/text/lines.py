@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from pipeline.core.errors import InputError
-from pipeline.text.unpacking import DAMAGED, Allowance, decoded, opened, unpacked
+from pipeline.text.unpacking import DAMAGED, UnpackingAllowance, decoded, opened, unpacked
 
 _LONGEST = 1 << 20  # bytes: what has no line ends must not be read whole
 _NAMED = 100  # characters of a sentence's name in a message
@@ -20,7 +20,7 @@ _MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSentence:
     """A sentence as it was given.
 
     ``line`` is the 1-based line it begins on, ``name`` its ``sent_id`` if it has one, ``rows`` the
@@ -33,7 +33,7 @@ class Given:
     rows: tuple[str, ...] = ()
 
 
-class Lines(Iterator[tuple[int, str]]):
+class NumberedLines(Iterator[tuple[int, str]]):
     """Iterator over ``(number, line)``, numbers from 1, lines without their end.
 
     Args:
@@ -121,8 +121,8 @@ class Lines(Iterator[tuple[int, str]]):
 
 @contextmanager
 def open_lines(
-    path: Path, longest: int = _LONGEST, allowance: Allowance | None = None
-) -> Iterator[Lines]:
+    path: Path, longest: int = _LONGEST, allowance: UnpackingAllowance | None = None
+) -> Iterator[NumberedLines]:
     """Open a file, or with ``-`` standard input; its first bytes tell whether it is packed.
 
     A line may have ``longest`` bytes, which bounds the memory that reading takes; what a packed file
@@ -139,4 +139,4 @@ def open_lines(
     elif path.parent == Path("/dev/fd"):  # a shell's <(command), a pipe that somebody writes to
         given = path.open("rb")
     with given as raw:
-        yield Lines(name, unpacked(raw, path, allowance), cast(BinaryIO, raw), longest)
+        yield NumberedLines(name, unpacked(raw, path, allowance), cast(BinaryIO, raw), longest)

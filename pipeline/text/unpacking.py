@@ -1,7 +1,7 @@
 """Files that may be packed: opened, read, and unpacked no further than is allowed.
 
 A packed file of a few megabytes may unpack to a thousand times as much, and fill the memory or the disk.
-What is read from packed files counts against an ``Allowance``, which its reader makes of a setting.
+What is read from packed files counts against an ``UnpackingAllowance``, which its reader makes of a setting.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def bytes_of(size: str) -> int:
     return int(number) * _UNITS[unit]
 
 
-class Allowance:
+class UnpackingAllowance:
     """How many bytes packed files may yet unpack to, all of a command's together.
 
     Args:
@@ -66,7 +66,7 @@ class Allowance:
 class _Counted(io.RawIOBase):
     """What another stream unpacks, counted."""
 
-    def __init__(self, handle: BinaryIO, allowance: Allowance, path: Path) -> None:
+    def __init__(self, handle: BinaryIO, allowance: UnpackingAllowance, path: Path) -> None:
         super().__init__()
         self._handle, self._allowance, self._path = handle, allowance, path
 
@@ -128,7 +128,9 @@ def packing(raw: io.BufferedReader) -> str | None:
     return "xz" if first == b"\xfd7zXZ\x00" else None
 
 
-def unpacked(raw: io.BufferedReader, path: Path, allowance: Allowance | None = None) -> BinaryIO:
+def unpacked(
+    raw: io.BufferedReader, path: Path, allowance: UnpackingAllowance | None = None
+) -> BinaryIO:
     """The stream of a file's content: unpacked if its first bytes are those of gzip or xz.
 
     Args:
@@ -146,12 +148,12 @@ def unpacked(raw: io.BufferedReader, path: Path, allowance: Allowance | None = N
     return counted(handle, path, allowance)
 
 
-def counted(handle: BinaryIO, path: Path, allowance: Allowance) -> BinaryIO:
+def counted(handle: BinaryIO, path: Path, allowance: UnpackingAllowance) -> BinaryIO:
     """A stream that unpacks a file, whose bytes are counted against an allowance."""
     return cast(BinaryIO, io.BufferedReader(_Counted(handle, allowance, path), _BLOCK))
 
 
-def read_whole(path: Path, allowance: Allowance | None = None) -> str:
+def read_whole(path: Path, allowance: UnpackingAllowance | None = None) -> str:
     """The text of a file; a packed one is unpacked only where an allowance is given.
 
     Raises:

@@ -19,7 +19,7 @@ from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import flag_of
 from pipeline.core.tally import Tally
 from pipeline.executor import launch
-from pipeline.executor.checkpoints import Checkpoints, TrainingState
+from pipeline.executor.checkpoints import TrainingCheckpoints, TrainingState
 from pipeline.models.loading import identity, locate
 from pipeline.tasks.augmentation import Augmentation, Labelled, Material
 from pipeline.tasks.coordination.brackets import BracketTask
@@ -135,7 +135,7 @@ class _Run:
         augmentation = self._augmentation(data, predictor)
         fingerprint = self._fingerprint(data, augmentation)
         output = run_output(self.out, fingerprint)
-        checkpoints = Checkpoints(
+        checkpoints = TrainingCheckpoints(
             self.out / "checkpoints", fingerprint, settings.keep,
             afresh=" or run with --no-resume",
         )  # fmt: skip
@@ -208,7 +208,7 @@ class _Run:
         data = read_data(self.settings, self.task, predictor, self.without)
         return data, as_json(annotation_of_run(self.settings, self.task, self.encoder, data))
 
-    def _latest(self, checkpoints: Checkpoints) -> tuple[TrainingState | None, int, float]:
+    def _latest(self, checkpoints: TrainingCheckpoints) -> tuple[TrainingState | None, int, float]:
         """The newest checkpoint that is whole, the step after which it was made, and the seconds."""
         state = checkpoints.latest(self.group.device)
         if state is None:
@@ -218,7 +218,7 @@ class _Run:
 
     @staticmethod
     def _restore(
-        learner: Learner, rule: Acceptance, checkpoints: Checkpoints, state: TrainingState
+        learner: Learner, rule: Acceptance, checkpoints: TrainingCheckpoints, state: TrainingState
     ) -> None:
         with checkpoints.taken_up():
             learner.restore(state[0], state[1]["learner"], state[2])
@@ -344,7 +344,7 @@ class _Run:
         self,
         data: TrainData,
         augmentation: Augmentation[Any] | None,
-        checkpoints: Checkpoints,
+        checkpoints: TrainingCheckpoints,
         first: int,
     ) -> None:
         if augmentation and augmentation.note:

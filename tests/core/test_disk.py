@@ -16,7 +16,7 @@ from pipeline.core.disk import disk_faults
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
 from pipeline.core.fingerprint import Fingerprint
-from pipeline.executor.checkpoints import Checkpoints
+from pipeline.executor.checkpoints import TrainingCheckpoints
 from pipeline.tasks.coordination.model import CoordinationPredictor
 
 
@@ -95,7 +95,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
     tmp_path: Path, forks: Any
 ) -> None:
     """One line, and the run goes on from there."""
-    checkpoints = Checkpoints(tmp_path / "checkpoints", Fingerprint(), 2)
+    checkpoints = TrainingCheckpoints(tmp_path / "checkpoints", Fingerprint(), 2)
     checkpoints.write(1, ({"a": torch.zeros(3)}, {"step": 1}, pa.table({})))
     big = {"a": torch.zeros(99_999)}, {"step": 2}, pa.table({})
     log = tmp_path / "log"
@@ -109,7 +109,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
 
 def test_a_checkpoint_of_other_contents_is_one_line(tmp_path: Path) -> None:
     """Its digests are right, so somebody made it so."""
-    checkpoints = Checkpoints(tmp_path, Fingerprint(), 2)
+    checkpoints = TrainingCheckpoints(tmp_path, Fingerprint(), 2)
     checkpoints.write(1, ({}, {"learner": 3}, pa.table({})))
     found = checkpoints.latest(torch.device("cpu"))
     assert found is not None

@@ -28,7 +28,7 @@ from pipeline.evaluate.settings import EvaluateSettings
 from pipeline.parsing.parser import Parsed
 from pipeline.tasks.coordination.instances import instances_of
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
-from pipeline.tasks.coordination.with_parser import Said
+from pipeline.tasks.coordination.with_parser import BothAnswers
 from pipeline.train import stage as train
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -315,14 +315,14 @@ def test_the_chosen_tau_finds_most(trained: Path) -> None:
     gold = instance.gold
     wrong = Prediction(type(gold.conjuncts[0])(0, gold.end), 0.5)
 
-    def answer(ratio: float) -> Said:
-        return Said(gold, wrong, 0.5 * ratio)
+    def answer(ratio: float) -> BothAnswers:
+        return BothAnswers(gold, wrong, 0.5 * ratio)
 
     assert chosen_tau([], []) == 0.001
     assert chosen_tau([instance], [answer(0.05)]) == 0.001
     assert chosen_tau([instance], [answer(0.0005)]) == 0.0001
     assert chosen_tau([instance], [answer(0.00001)]) == 0
-    objecting = Said(
+    objecting = BothAnswers(
         type(gold)(gold.coordinator, gold.word, "NP", (wrong.span, gold.conjuncts[1])),
         Prediction(type(wrong.span)(gold.start, gold.end), 0.5),
         0.02,

@@ -14,12 +14,12 @@ from pipeline.core.tally import Tally
 from pipeline.ingest import archives
 from pipeline.ingest.archives import members
 from pipeline.ingest.readers.genia import SHIPPED_SPLIT, read_genia
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 
 def found(data: bytes, allowance: str = "1MiB", largest: int = 1000) -> list[tuple[str, bytes]]:
     with io.BufferedReader(io.BytesIO(data)) as raw:  # type: ignore[arg-type]
-        return list(members(raw, Path("a.tar"), ".xml", largest, Allowance(allowance)))
+        return list(members(raw, Path("a.tar"), ".xml", largest, UnpackingAllowance(allowance)))
 
 
 def test_members_come_as_they_stand() -> None:

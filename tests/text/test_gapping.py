@@ -3,13 +3,13 @@
 import pytest
 
 from pipeline.core.types import Span
-from pipeline.text.gapping import Clause, clauses_in, same_subject
+from pipeline.text.gapping import GappableClause, clauses_in, same_subject
 from pipeline.text.trees import parse_tree
 
 PETER, BRONZE = "(NP (NNP Peter))", "(NP (NN bronze))"
 
 
-def found(subject: str, phrase: str) -> Clause | str:
+def found(subject: str, phrase: str) -> GappableClause | str:
     """What becomes of a clause of two constituents."""
     tree = parse_tree(f"(S1 (S {subject} {phrase}))")
     return next(clause for _, clause in clauses_in(tree))
@@ -35,7 +35,7 @@ def test_a_verb_that_can_be_left_out(
 ) -> None:
     """Auxiliaries and particles go with it; what stays is named by its labels."""
     clause = found(subject, phrase)
-    assert isinstance(clause, Clause)
+    assert isinstance(clause, GappableClause)
     assert (clause.verbs, clause.staying) == (Span(*verbs), staying)
     assert clause.span.start == 0
 

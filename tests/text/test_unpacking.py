@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.errors import InputError
 from pipeline.pretrain.raw_text import read_sentences
 from pipeline.text.lines import open_lines
-from pipeline.text.unpacking import Allowance, bytes_of, read_whole
+from pipeline.text.unpacking import UnpackingAllowance, bytes_of, read_whole
 
 PACKERS = [gzip.compress, lzma.compress]
 REFUSED = r"packed files unpack to more than 1MiB; .* allow more by --largest-unpacked"
@@ -30,11 +30,13 @@ def test_an_allowance_is_for_all_files_together(
     for name in "ab":
         (tmp_path / f"{name}.txt.gz").write_bytes(pack(b"the dog\n" * 90_000))
     (tmp_path / "c.txt").write_bytes(b"the dog\n" * 200_000)
-    plain = list(read_sentences([tmp_path / "c.txt"], "line", None, Allowance("1MiB")))
+    plain = list(read_sentences([tmp_path / "c.txt"], "line", None, UnpackingAllowance("1MiB")))
     assert len(plain) == 200_000
-    assert len(list(read_sentences([tmp_path], "line", None, Allowance("2MiB")))) == 380_000
+    assert (
+        len(list(read_sentences([tmp_path], "line", None, UnpackingAllowance("2MiB")))) == 380_000
+    )
     with pytest.raises(InputError, match=rf"b\.txt\.gz: {REFUSED}"):
-        list(read_sentences([tmp_path], "line", None, Allowance("1MiB")))
+        list(read_sentences([tmp_path], "line", None, UnpackingAllowance("1MiB")))
 
 
 @pytest.mark.parametrize("pack", PACKERS)
@@ -44,7 +46,7 @@ def test_a_bomb_takes_no_memory(tmp_path: Path, pack: Callable[[bytes], bytes]) 
     path.write_bytes(pack(bytes(2**16)) * 4096)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(InputError, match=REFUSED):
-        read_whole(path, Allowance("1MiB"))
+        read_whole(path, UnpackingAllowance("1MiB"))
     with pytest.raises(InputError, match=r"more than 1,048,576 bytes"), open_lines(path) as lines:
         next(lines)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB

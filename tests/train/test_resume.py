@@ -18,7 +18,7 @@ from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
 from pipeline.core.fingerprint import Fingerprint
-from pipeline.executor.checkpoints import Checkpoints
+from pipeline.executor.checkpoints import TrainingCheckpoints
 from pipeline.tasks.coordination.model import CoordinationPredictor
 from pipeline.train import stage as train
 from pipeline.train.learner import Learner
@@ -221,7 +221,7 @@ def test_a_damaged_checkpoint_is_passed_over(
     """The one before it is taken, and the damaged one is named."""
     folder = interrupted(corpus, tmp_path)
     damage(folder / "step-00000040" / file)
-    checkpoints = Checkpoints(folder, Fingerprint(), 2)
+    checkpoints = TrainingCheckpoints(folder, Fingerprint(), 2)
     with pytest.raises(InputError, match=r"step-00000030: this checkpoint is of another run"):
         checkpoints.latest(torch.device("cpu"))
     if damage is not replace_by_file:
@@ -306,7 +306,7 @@ def test_without_resume_it_starts_over(
 
 def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     """The oldest go as new ones come; tensors and numbers come back as they were."""
-    checkpoints = Checkpoints(tmp_path / "s", Fingerprint({"seed": 1}), keep=2)
+    checkpoints = TrainingCheckpoints(tmp_path / "s", Fingerprint({"seed": 1}), keep=2)
     rows = pa.table({"a": [1, 2]})
     assert checkpoints.latest(torch.device("cpu")) is None
     for step in (5, 10, 15):

@@ -27,7 +27,7 @@ from pipeline.models.words import TOO_LONG
 from pipeline.parsing import card as parser_card
 from pipeline.parsing.parser import Parsed
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.text.lines import Given, open_lines
+from pipeline.text.lines import GivenSentence, open_lines
 from pipeline.trying.predict import answers as predict_answers
 from pipeline.trying.predict import command as predict
 from pipeline.trying.predict.answers import Found, answers, n_best
@@ -205,11 +205,11 @@ def test_sentences_are_read_block_by_block(model: CoordinationPredictor) -> None
     """An answer comes before the next block is read; a stream without an end is no problem."""
     read = 0
 
-    def endless() -> Iterator[Given]:
+    def endless() -> Iterator[GivenSentence]:
         nonlocal read
         while True:
             read += 1
-            yield Given(("dogs", "and", "cats"), read)
+            yield GivenSentence(("dogs", "and", "cats"), read)
 
     found = answers(model, endless(), block=3)
     seen = []
@@ -222,14 +222,14 @@ def test_a_block_ends_where_sentences_are_very_long(model: CoordinationPredictor
     """A few megabytes are kept, not a thousand sentences of one megabyte each."""
     read = 0
 
-    def endless() -> Iterator[Given]:
+    def endless() -> Iterator[GivenSentence]:
         nonlocal read
         while read < 50:
             read += 1
             yield (
-                Given(("dogs",), read, rows=("#" * (1 << 20),))
+                GivenSentence(("dogs",), read, rows=("#" * (1 << 20),))
                 if read % 2
-                else Given(("a",) * (1 << 19), read)
+                else GivenSentence(("a",) * (1 << 19), read)
             )
 
     assert next(answers(model, endless())).sentence.line == 1
@@ -243,14 +243,14 @@ def test_lines_are_read_one_by_one(tmp_path: Path) -> None:
         with open_lines(tmp_path / "f") as lines:
             found = read_sentences(lines, form, Tally())
             for _ in range(2):
-                assert isinstance(next(found), Given)
+                assert isinstance(next(found), GivenSentence)
             with pytest.raises(ConjoinError, match=r"f:\d+: not UTF-8"):
                 list(found)
 
 
 def test_order_is_that_of_the_input(model: CoordinationPredictor) -> None:
     """Whatever the batches and blocks, each sentence has its own predictions, in its place."""
-    given = [Given(words, line) for line, words in enumerate(sentences(40))]
+    given = [GivenSentence(words, line) for line, words in enumerate(sentences(40))]
     for block, batch_tokens in ((1000, 2048), (7, 64), (1, 1)):
         found = list(answers(model, iter(given), block=block, batch_tokens=batch_tokens))
         assert [answer.sentence for answer in found] == given
@@ -334,7 +334,7 @@ def test_a_sentence_of_many_coordinators_is_one_refusal(
     monkeypatch.setattr(
         model.encoding, "_tokenize", lambda sentences: [pytest.fail("made") for _ in sentences]
     )
-    many = Given(("x", "and") * 16_000, 1)
+    many = GivenSentence(("x", "and") * 16_000, 1)
     (found,) = answers(model, [many])
     (entry,) = found.entries
     assert (entry.coordinator, entry.reason) == (None, "sentence longer than the encoder")  # type: ignore[union-attr]
@@ -546,7 +546,9 @@ def test_a_boundary_that_is_no_pair_of_the_predictors_stands(
     words = tuple("the man , girl and dog saw".split())  # noqa: SIM905
     structure = Coordination(4, "and", "NP", (Span(1, 2), Span(3, 4), Span(5, 6)))
     monkeypatch.setattr(predict_answers, "probability_of", lambda *given: None)
-    (answer,) = answers(model, [Given(words, 1)], n=3, parse=lambda texts: [{4: structure}], tau=2)
+    (answer,) = answers(
+        model, [GivenSentence(words, 1)], n=3, parse=lambda texts: [{4: structure}], tau=2
+    )
     (entry,) = answer.entries
     assert isinstance(entry, Found)
     assert entry.source == "parser"

@@ -19,7 +19,7 @@ from pipeline.ellipsis.agree.settings import AgreeSettings
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.gap.treebank import treebank_files
 from pipeline.text.lines import open_lines
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 ALGORITHM = 1
 """Raise it when a code change changes what is kept of the same files by the same settings."""
@@ -46,7 +46,7 @@ def run(settings: AgreeSettings) -> None:
             raise InputError("standard input cannot be read here", remedy="name two files")
     named = [settings.one, settings.other, *settings.apart]
     apart(settings.out, *named, *([settings.like] if settings.like else []))
-    allowance = Allowance(settings.largest_unpacked)
+    allowance = UnpackingAllowance(settings.largest_unpacked)
     held_out = {
         tree.forms for place in settings.apart for path in treebank_files(place)
         for tree in _read(path, allowance)
@@ -81,13 +81,13 @@ def run(settings: AgreeSettings) -> None:
     say(f"written: {settings.out / TREES_FILE}: {len(kept):,} sentences of {words:,} words")
 
 
-def _read(path: Path, allowance: Allowance) -> Iterator[DependencyTree]:
+def _read(path: Path, allowance: UnpackingAllowance) -> Iterator[DependencyTree]:
     with open_lines(path, allowance=allowance) as lines:
         yield from read_trees(lines)
 
 
 def _agreed(
-    settings: AgreeSettings, held_out: set[_Forms], tally: Tally, allowance: Allowance
+    settings: AgreeSettings, held_out: set[_Forms], tally: Tally, allowance: UnpackingAllowance
 ) -> Iterator[DependencyTree]:
     """Yield the sentences that are equal in both files, each once."""
     said: set[_Forms] = set()
@@ -110,7 +110,7 @@ def _agreed(
 
 
 def _pairs(
-    settings: AgreeSettings, allowance: Allowance
+    settings: AgreeSettings, allowance: UnpackingAllowance
 ) -> Iterator[tuple[DependencyTree, DependencyTree]]:
     """The sentences of both files, which must be the same ones in the same order.
 

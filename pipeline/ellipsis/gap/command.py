@@ -30,7 +30,7 @@ from pipeline.ellipsis.gap.treebank import (
     treebank_files,
 )
 from pipeline.text.lines import open_lines
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 ALGORITHM = 2
 """Raise it when a code change changes the sentences made of the same treebank and settings."""
@@ -94,7 +94,7 @@ def run(settings: GapSettings) -> None:
     vacant(settings.out, ())
     apart(settings.out, settings.source)
     made = _Made()
-    allowance = Allowance(settings.largest_unpacked)
+    allowance = UnpackingAllowance(settings.largest_unpacked)
     with Meter("gap, bytes", sum(path.stat().st_size for path in files)) as meter:
         done = 0
         for path in files:

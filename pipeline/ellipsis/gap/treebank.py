@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.core.corpora import Notice
+from pipeline.core.corpora import SourceNotice
 from pipeline.core.errors import InputError
 from pipeline.core.files import files_within, require_regular
 from pipeline.corpus.licences import UNKNOWN
@@ -61,7 +61,7 @@ _LARGEST_LICENCE = 2**20
 _KNOWN = {
     "en_ewt-ud": (
         "CC-BY-SA-4.0",
-        Notice(
+        SourceNotice(
             "UD English EWT, the English Web Treebank in Universal Dependencies (Silveira et al., 2014)",
             "https://github.com/UniversalDependencies/UD_English-EWT",
             "UD English EWT: (c) its authors, under CC BY-SA 4.0. conjoin changed the sentences by leaving "
@@ -83,7 +83,7 @@ class SentenceOrigin:
     """
 
     license: str
-    notice: Notice
+    notice: SourceNotice
     texts: tuple[tuple[str, bytes], ...]
 
 
@@ -148,7 +148,7 @@ def origin_of(files: list[Path], named: str | None) -> SentenceOrigin:
     """
     found = {prefix for prefix in _KNOWN for path in files if path.name.startswith(prefix)}
     alone = len(found) == 1 and all(path.name.startswith(tuple(found)) for path in files)
-    license_, notice = UNKNOWN, Notice("a treebank that whoever ran conjoin supplied")
+    license_, notice = UNKNOWN, SourceNotice("a treebank that whoever ran conjoin supplied")
     if alone:
         license_, notice = _KNOWN[found.pop()]
         if named not in (None, license_):

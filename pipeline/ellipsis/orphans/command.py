@@ -25,7 +25,7 @@ from pipeline.corpus.layout import apart
 from pipeline.ellipsis.dependencies import DependencyTree, TreebankWord, read_trees
 from pipeline.ellipsis.orphans.settings import OrphansSettings
 from pipeline.text.lines import open_lines
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 ORPHAN = "orphan"
 _OTHER = "punct"  # no content word, and so not counted
@@ -39,7 +39,7 @@ def run(settings: OrphansSettings) -> None:
             ``out`` is one of them or a folder.
     """
     _check_places(settings)
-    allowance = Allowance(settings.largest_unpacked)
+    allowance = UnpackingAllowance(settings.largest_unpacked)
     gold, system = (_trees(path, allowance) for path in (settings.gold, settings.system))
     _require_same_text(settings, gold, system)
     figures = score(gold, system)
@@ -158,7 +158,7 @@ def intervals(counts: npt.NDArray[np.int64]) -> dict[str, list[float] | None]:
     return found
 
 
-def _trees(path: Path, allowance: Allowance) -> list[DependencyTree]:
+def _trees(path: Path, allowance: UnpackingAllowance) -> list[DependencyTree]:
     with open_lines(path, allowance=allowance) as lines:
         trees = list(read_trees(lines))
     if not trees:

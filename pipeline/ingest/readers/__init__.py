@@ -26,13 +26,13 @@ from pipeline.ingest.splitting import (
     by_lists,
     by_patterns,
 )
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.world import generate_sentences
 
 READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "world": lambda s, tally: _counted(generate_sentences(s.source, s.sentences, s.seed), tally),
     "genia": lambda s, tally: read_genia(
-        s.source, tally, split_lists=s.split_lists, allowance=Allowance(s.largest_unpacked)
+        s.source, tally, split_lists=s.split_lists, allowance=UnpackingAllowance(s.largest_unpacked)
     ),
     "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
     "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
@@ -47,7 +47,7 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
         tally,
         segment=s.segment,
         license_=_licence(s),
-        allowance=Allowance(s.largest_unpacked),
+        allowance=UnpackingAllowance(s.largest_unpacked),
     ),
 }
 """Reader name → the sentences of ``settings.source``; what is kept and refused goes into the tally."""
@@ -62,7 +62,7 @@ def unlabelled(settings: IngestSettings, tally: Tally) -> Iterator[Sentence]:
             segment=settings.segment,
             license_=settings.unlabelled_license,
             most=settings.most_unlabelled,
-            allowance=Allowance(settings.largest_unpacked),
+            allowance=UnpackingAllowance(settings.largest_unpacked),
         )
 
 
@@ -83,7 +83,7 @@ def _treebank(
         tally,
         splitter=splitter,
         licences=licences,
-        allowance=Allowance(settings.largest_unpacked),
+        allowance=UnpackingAllowance(settings.largest_unpacked),
         strict=settings.strict,
         name=settings.reader,
     )

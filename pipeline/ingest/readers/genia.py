@@ -39,7 +39,7 @@ from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.ingest.archives import members
 from pipeline.text.coordinations import PRECONJUNCTIONS, conjunct_children
 from pipeline.text.trees import DEEPEST, LONGEST, escape
-from pipeline.text.unpacking import Allowance, opened, read_at_most, read_whole
+from pipeline.text.unpacking import UnpackingAllowance, opened, read_at_most, read_whole
 
 LARGEST = 16 * 2**20
 """Bytes of an article; the largest of GENIA has 31,000."""
@@ -175,7 +175,7 @@ def read_genia(
     tally: Tally,
     *,
     split_lists: Path | None = None,
-    allowance: Allowance | None = None,
+    allowance: UnpackingAllowance | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of all articles that a split list names.
 
@@ -197,7 +197,7 @@ def read_genia(
     absent = set(splits)
     # An archive is read in its own order; what is kept of an article is smaller than its XML.
     found: list[tuple[tuple[str, str], list[Sentence]]] = []
-    for path, data in _articles(source, allowance or Allowance()):
+    for path, data in _articles(source, allowance or UnpackingAllowance()):
         root = _parse(path, data)
         pmid = _pmid(path, root)
         absent.discard(pmid)
@@ -250,7 +250,7 @@ def read_split_lists(folder: Path) -> dict[str, str]:
     return splits
 
 
-def _articles(source: Path, allowance: Allowance) -> Iterator[tuple[str, bytes]]:
+def _articles(source: Path, allowance: UnpackingAllowance) -> Iterator[tuple[str, bytes]]:
     """Pairs of shown path and content of every .xml file."""
     require_regular(source)
     if source.is_dir():

@@ -9,7 +9,7 @@ from pipeline.core.tally import Tally
 from pipeline.core.types import Sentence
 from pipeline.text.natural import split_words
 from pipeline.text.segmentation import Segmenter, guarded, learn_punkt, load_stanza, text_files
-from pipeline.text.unpacking import Allowance, opened, packing, read_whole
+from pipeline.text.unpacking import UnpackingAllowance, opened, packing, read_whole
 
 _PACKED = {".gz": "gzip", ".xz": "xz"}
 _LONGEST = 1 << 20  # characters of a line that is one sentence
@@ -21,7 +21,7 @@ def read_text(
     *,
     segment: str = "line",
     license_: str,
-    allowance: Allowance | None = None,
+    allowance: UnpackingAllowance | None = None,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a text, without tags, trees or coordination, all in ``train``.
 
@@ -42,7 +42,7 @@ def read_text(
             long or that nltk gives up on.
         ModelError: stanza's English model is not on this machine.
     """
-    found = _raw(text_files(source), tally, segment, allowance or Allowance())
+    found = _raw(text_files(source), tally, segment, allowance or UnpackingAllowance())
     yield from _made(found, tally, license_)
 
 
@@ -53,7 +53,7 @@ def read_unlabelled(
     segment: str,
     license_: str,
     most: int | None,
-    allowance: Allowance,
+    allowance: UnpackingAllowance,
 ) -> Iterator[Sentence]:
     """Yield the sentences of several texts as ``read_text`` does, or ``most`` of them, evenly spread.
 
@@ -101,7 +101,7 @@ def _made(found: Iterable[_Raw], tally: Tally, license_: str) -> Iterator[Senten
 
 
 def _raw(
-    files: Sequence[tuple[str, Path]], tally: Tally, segment: str, allowance: Allowance
+    files: Sequence[tuple[str, Path]], tally: Tally, segment: str, allowance: UnpackingAllowance
 ) -> Iterator[_Raw]:
     """The sentences of files as they are written; blank lines are counted."""
     texts = [(name, _read(path, allowance)) for name, path in files]
@@ -119,7 +119,7 @@ def _raw(
                 yield name, number, sentence
 
 
-def _read(path: Path, allowance: Allowance) -> str:
+def _read(path: Path, allowance: UnpackingAllowance) -> str:
     kind = _PACKED.get(path.suffix)
     if kind:
         with opened(path) as raw:

@@ -21,7 +21,7 @@ from pipeline.ingest.splitting import Splitter
 from pipeline.text.bracketings import COMMENT, Bracketing, bracketings
 from pipeline.text.coordinations import ptb_coordinations
 from pipeline.text.trees import base_label, parse_tree, read_off, without_empty
-from pipeline.text.unpacking import Allowance
+from pipeline.text.unpacking import UnpackingAllowance
 
 _NO_TAG = "tree with a word that has no tag of its own"
 _MALFORMED = "malformed tree"
@@ -44,7 +44,7 @@ def read_treebank(
     *,
     splitter: Splitter,
     licences: Licences,
-    allowance: Allowance,
+    allowance: UnpackingAllowance,
     strict: bool = False,
     name: str = "treebank",
 ) -> Iterator[Sentence]:

@@ -20,7 +20,7 @@ from pipeline.corpus.layout import Shards, find_shards
 from pipeline.corpus.novelty import CONTRADICTED, DROPPED, contents
 from pipeline.corpus.rows import lost_trees
 from pipeline.corpus.writing import (
-    Gathering,
+    GatheredRows,
     manifest_facts,
     selections,
     sound,
@@ -101,7 +101,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
         atomic_folder(out) as folder,
         Meter("merge, rows", len(accepted) + len(rejects)) as meter,
     ):
-        gathering = Gathering(corpora, kept, again="merge again", advance=meter.advance)
+        gathering = GatheredRows(corpora, kept, again="merge again", advance=meter.advance)
         written = {}
         for config, mask in kept.items():
             rows = counts.counted(map(with_text, gathering.rows(config)), config)

@@ -18,7 +18,7 @@ from pipeline.core.structures import COMMA, PRECONJUNCTION_OF
 from pipeline.core.types import (
     REFERENCE_LABELS,
     Coordination,
-    Placed,
+    PlacedConjunct,
     Reference,
     Sentence,
     Span,
@@ -160,7 +160,7 @@ def without(sentence: Sentence, coordination: Coordination, which: int) -> Refer
         coordination.label,
         sentence.license,
         Structure(coordination.word, words[start - 1] if paired else None, count, comma),
-        tuple(Placed(each) for each in others),
+        tuple(PlacedConjunct(each) for each in others),
     )
 
 

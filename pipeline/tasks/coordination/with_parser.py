@@ -25,7 +25,7 @@ from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class BothAnswers:
     """What both say of one coordinator.
 
     Attributes:
@@ -57,13 +57,13 @@ class Said:
         return self.probability >= tau * self.best.probability
 
 
-def said(
+def both_answers(
     predictor: CoordinationPredictor,
     sentences: Sequence[Sequence[str]],
     coordinators: Sequence[int],
     structures: Sequence[Coordination | None],
     batch_tokens: int = BATCH_TOKENS,
-) -> list[Said]:
+) -> list[BothAnswers]:
     """What a predictor and a parser say of each coordinator, in the order given.
 
     Args:
@@ -73,13 +73,13 @@ def said(
         structures: the parser's at each of them.
         batch_tokens: subwords encoded together.
     """
-    found = [Said(structure, None, None) for structure in structures]
+    found = [BothAnswers(structure, None, None) for structure in structures]
     for index, scores in predictor.distributions(sentences, coordinators, batch_tokens):
         place, k = int(scores.argmax()), coordinators[index]
         start, end = divmod(place, scores.shape[1])
         best = Prediction(Span(start, k + 2 + end), float(scores[start, end].exp()))
         probability = probability_of(structures[index], sentences[index], scores)
-        found[index] = Said(structures[index], best, probability)
+        found[index] = BothAnswers(structures[index], best, probability)
     return found
 
 

@@ -18,9 +18,9 @@ from pipeline.core.types import COORDINATORS, Coordination, Span, bracketed
 from pipeline.models.words import BATCH_TOKENS, TOO_LONG
 from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
-from pipeline.tasks.coordination.with_parser import Said, probability_of
+from pipeline.tasks.coordination.with_parser import BothAnswers, probability_of
 from pipeline.text.conllu import with_comments, with_misc
-from pipeline.text.lines import Given
+from pipeline.text.lines import GivenSentence
 
 BLOCK = 1024
 """Sentences read before they are predicted together: enough to sort by length, little memory."""
@@ -93,7 +93,7 @@ class SentenceAnswer:
     ``beside``: a parser was asked as well.
     """
 
-    sentence: Given
+    sentence: GivenSentence
     entries: tuple[Found | Skipped, ...]
     beside: bool = False
 
@@ -104,7 +104,7 @@ Parse = Callable[[Sequence[Sequence[str]]], Sequence[Mapping[int, Coordination]]
 
 def answers(
     predictor: CoordinationPredictor,
-    sentences: Iterable[Given],
+    sentences: Iterable[GivenSentence],
     *,
     coordinators: AbstractSet[str] = COORDINATORS,
     n: int = 1,
@@ -155,7 +155,7 @@ def answers(
 
 
 def _parsed(
-    parse: Parse | None, sentences: Sequence[Given], places: Sequence[Sequence[int]]
+    parse: Parse | None, sentences: Sequence[GivenSentence], places: Sequence[Sequence[int]]
 ) -> list[Mapping[int, Coordination]]:
     """What the parser finds in each sentence; those without a coordinator are not parsed."""
     asked = [sentence.words for sentence, own in zip(sentences, places, strict=True) if own]
@@ -184,14 +184,14 @@ def _answers(
         k, structure = coordinators[index], structures[index]
         best = n_best(scores, k, n)
         probability = probability_of(structure, sentences[index], scores)
-        takes = Said(structure, best[0], probability).takes_structure(TOGETHER, tau)
+        takes = BothAnswers(structure, best[0], probability).takes_structure(TOGETHER, tau)
         found[index] = Found(k, best, (structure, probability) if structure and takes else None)
     return found
 
 
-def _blocks(sentences: Iterable[Given], block: int) -> Iterator[list[Given]]:
+def _blocks(sentences: Iterable[GivenSentence], block: int) -> Iterator[list[GivenSentence]]:
     """Yield sentences together, ``block`` at a time, or fewer where they are very long."""
-    found: list[Given] = []
+    found: list[GivenSentence] = []
     size = 0
     for sentence in sentences:
         found.append(sentence)

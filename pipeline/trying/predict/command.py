@@ -14,8 +14,8 @@ from pipeline.core.device import best_device
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.tally import Tally
 from pipeline.tasks.coordination.model import CoordinationPredictor
-from pipeline.text.lines import Lines, open_lines
-from pipeline.text.unpacking import Allowance
+from pipeline.text.lines import NumberedLines, open_lines
+from pipeline.text.unpacking import UnpackingAllowance
 from pipeline.trying.predict.answers import BLOCK, FORMS, Found, Parse, answers
 from pipeline.trying.predict.sentences import format_of, read_sentences
 from pipeline.trying.predict.settings import PredictSettings
@@ -33,7 +33,7 @@ def run(settings: PredictSettings) -> None:
     # On a terminal rich sends what is printed under a progress bar to the bar's own stream.
     out = sys.stdout
     try:
-        allowance = Allowance(settings.largest_unpacked)
+        allowance = UnpackingAllowance(settings.largest_unpacked)
         with open_lines(settings.text, allowance=allowance) as lines:
             _predict(settings, lines, out)
     except BrokenPipeError:
@@ -42,7 +42,7 @@ def run(settings: PredictSettings) -> None:
         raise SystemExit(128 + signal.SIGPIPE) from None
 
 
-def _predict(settings: PredictSettings, lines: Lines, out: TextIO) -> None:
+def _predict(settings: PredictSettings, lines: NumberedLines, out: TextIO) -> None:
     form = format_of(lines) if settings.format == "auto" else settings.format
     if settings.output == "conllu" and form != "conllu":
         raise InputError(

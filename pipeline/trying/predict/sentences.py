@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.core.tally import Tally
 from pipeline.text.conllu import looks_like_conllu, read_conllu
-from pipeline.text.lines import Given, Lines
+from pipeline.text.lines import GivenSentence, NumberedLines
 from pipeline.text.natural import split_words
 from pipeline.text.trees import leaves, trees_of, without_empty
 
@@ -19,7 +19,7 @@ _TREE = re.compile(r"\s*\(\s*[^\s()]*\s*(\(|$)")
 _HEAD = 1000  # lines looked at: comments may go before what tells the format
 
 
-def format_of(lines: Lines) -> str:
+def format_of(lines: NumberedLines) -> str:
     """``text``, ``conllu`` or ``ptb``: by the name's suffix, else by the first lines.
 
     A line of ten columns after nothing but comments is CoNLL-U; one that begins with two brackets,
@@ -38,7 +38,7 @@ def format_of(lines: Lines) -> str:
     return "text"
 
 
-def read_sentences(lines: Lines, form: str, tally: Tally) -> Iterator[Given]:
+def read_sentences(lines: NumberedLines, form: str, tally: Tally) -> Iterator[GivenSentence]:
     """Yield the sentences as their lines are read.
 
     Args:
@@ -59,21 +59,21 @@ def read_sentences(lines: Lines, form: str, tally: Tally) -> Iterator[Given]:
             return _text(lines, tally)
 
 
-def _text(lines: Lines, tally: Tally) -> Iterator[Given]:
+def _text(lines: NumberedLines, tally: Tally) -> Iterator[GivenSentence]:
     for number, line in lines:
         if not line.strip():
             tally.refuse("blank line")
             continue
         try:
-            yield Given(tuple(split_words(line)), number)
+            yield GivenSentence(tuple(split_words(line)), number)
         except TimeoutError as error:  # nltk stops regular expressions after 5 seconds
             raise lines.problem(
                 f"{len(line):,} characters without a break are too much", "break it into sentences"
             ) from error
 
 
-def _trees(lines: Lines) -> Iterator[Given]:
+def _trees(lines: NumberedLines) -> Iterator[GivenSentence]:
     """Words of each tree, without empty elements and unescaped."""
     for number, tree in trees_of(lines, lines.name):
         kept = without_empty(tree, Path(lines.name), number)
-        yield Given(tuple(leaves(kept)) if kept else (), number)
+        yield GivenSentence(tuple(leaves(kept)) if kept else (), number)
