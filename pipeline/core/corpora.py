@@ -31,6 +31,8 @@ class CorpusDescription:
             redistributed follows from it.
         remark: what the expression does not say.
         notice: how a release of its candidates names it.
+        by_document: it is read by documents, which ``ingest --split`` and ``--licenses`` may split and
+            license in any way, and which raw text may join.
     """
 
     reader: str
@@ -40,6 +42,7 @@ class CorpusDescription:
     licence: str
     remark: str
     notice: SourceNotice
+    by_document: bool = False
 
 
 _LDC = "https://catalog.ldc.upenn.edu/LDC99T42"
@@ -124,6 +127,7 @@ _ALL = (
             "authors, each under the licence that its row names. conjoin changed the sentences by "
             "inserting text.",
         ),
+        by_document=True,
     ),
     CorpusDescription(
         reader="treebank",
@@ -134,6 +138,7 @@ _ALL = (
         remark="name it with --license, or by document with --licenses; redistribution is as that licence "
         "says",
         notice=SourceNotice("a treebank that whoever made the corpus supplied"),
+        by_document=True,
     ),
     CorpusDescription(
         reader="text",

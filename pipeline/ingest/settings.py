@@ -22,10 +22,13 @@ else:
     ReaderName = Literal[tuple(CORPORA)]
 
 
-_OF_BRACKETS = (
+_BY_DOCUMENT = tuple(name for name, corpus in CORPORA.items() if corpus.by_document)
+_THESE = ", ".join(_BY_DOCUMENT)
+_OF_DOCUMENTS = (
     "split", "split_lists", "split_fractions", "strict", "licenses", "unlabelled", "unlabelled_license",
     "most_unlabelled",
 )  # fmt: skip
+"""Options of the readers that read by document; genia has lists of its own."""
 
 
 def _place(name: object) -> Path:
@@ -54,22 +57,22 @@ class IngestSettings(Settings):
     )
     split: list[str] = Field(
         [],
-        description="treebank, gum: SPLIT=PATTERN, documents of train, dev, test or test2 by name or path, "
+        description=f"{_THESE}: SPLIT=PATTERN, documents of train, dev, test or test2 by name or path, "
         "with * for any text: train=wsj_0*.",
     )
     split_lists: Path | None = Field(
         None,
-        description="Folder with lists instead of the shipped split; treebank, gum: train.txt, dev.txt, "
+        description=f"Folder with lists instead of the shipped split; {_THESE}: train.txt, dev.txt, "
         "test.txt, a document's name a line; genia: {train,dev,test}.pmids.",
     )
     split_fractions: str | None = Field(
         None,
-        description="treebank, gum: shares of train, dev and test, by document; treebank, if nothing else "
+        description=f"{_THESE}: shares of train, dev and test, by document; treebank, if nothing else "
         "is given: 80,10,10.",
     )
     strict: bool = Field(
         False,
-        description="treebank, gum: stop at the first malformed tree instead of counting it.",
+        description=f"{_THESE}: stop at the first malformed tree instead of counting it.",
     )
     segment: Literal["line", "punkt", "stanza"] = Field(
         "line",
@@ -84,7 +87,7 @@ class IngestSettings(Settings):
     )
     unlabelled: list[Path] = Field(
         [],
-        description="treebank, gum: raw text as of reader text (files or folders; see --segment), whose "
+        description=f"{_THESE}: raw text as of reader text (files or folders; see --segment), whose "
         "sentences join the training split without trees, as U.",
     )
     unlabelled_license: str = Field(
@@ -95,7 +98,7 @@ class IngestSettings(Settings):
     )
     licenses: Path | None = Field(
         None,
-        description="treebank, gum: file with a document, or a pattern, and its licence on each line.",
+        description=f"{_THESE}: file with a document, or a pattern, and its licence on each line.",
     )
     labelled: list[str] = Field(
         ["250"], description="Sizes of L to draw; 'full': every sentence but the validation ones."
@@ -172,10 +175,10 @@ class IngestSettings(Settings):
     @model_validator(mode="after")
     def _of_the_reader(self) -> Self:
         """Refuse what another reader would take, which would be passed over without a word."""
-        of_brackets = set(_OF_BRACKETS) - ({"split_lists"} if self.reader == "genia" else set())
-        if self.reader in ("treebank", "gum"):
-            of_brackets = set()
-        for name in sorted(of_brackets):
+        left = set(_OF_DOCUMENTS) - ({"split_lists"} if self.reader == "genia" else set())
+        if self.reader in _BY_DOCUMENT:
+            left = set()
+        for name in sorted(left):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"the reader {self.reader} takes no --{flag_of(name)}")
         return self

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
+from pipeline.core.corpora import CORPORA
 from pipeline.core.corpus_folder import require_ingested
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
@@ -439,7 +440,7 @@ def test_corpora_tells_origin_and_licence(capsys: pytest.CaptureFixture[str]) ->
     corpora.run(CorporaSettings.build({}, None))
     out = capsys.readouterr().out
     for reader in READERS:
-        place = "NAME" if reader == "treebank" else reader
+        place = "NAME" if "NAME" in CORPORA[reader].place else reader
         assert f"conjoin ingest {reader} data/raw/{place}" in out
         assert f"--out data/{place}\n" in out
     for fact in ("LDC99T42", "CC BY 3.0", "PubMed", "Apache-2.0", "no: neither the text"):

@@ -1,9 +1,11 @@
 """The registry of readers: one module per source format, and here which settings it takes.
 
-A new reader is a module in this folder, a line here, and an entry in ``core/corpora.py``, which has
-its licence and what ``conjoin corpora`` and a release say of it. It yields sentences whose ids are unique
-and begin with the reader's name and a slash (``ptb/wsj_0201/1``), for which the stage puts the corpus's, and
-whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for the other fields.
+A new reader is a module in this folder, a line here, and an entry in ``core/corpora.py``, which has its
+licence, what ``conjoin corpora`` and a release say of it, and whether it reads documents that options of
+``ingest`` split and license (``by_document``); ``document_sentences`` makes the sentences of such. It yields
+sentences whose ids are unique and begin with the reader's name and a slash (``ptb/wsj_0201/1``), for which
+the stage puts the corpus's, and whose split is one of ``core.types.SPLITS``; see ``core.types.Sentence`` for
+the other fields. What it cannot keep it counts in the tally by reason, with the place.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,10 +39,13 @@ READERS: dict[str, Callable[[IngestSettings, Tally], Iterator[Sentence]]] = {
     "ptb": lambda s, tally: read_ptb(s.source, tally, license_=_licence(s)),
     "ptb-ext": lambda s, tally: read_ptb_ext(s.source, tally, license_=_licence(s)),
     "gum": lambda s, tally: _treebank(
-        s, tally, _splitter(s) or by_lists(gum.SHIPPED_SPLIT), gum.gum_licences
+        s, tally, _splitter(s) or by_lists(gum.SHIPPED_SPLIT), _licences(s, gum.gum_licences)
     ),
     "treebank": lambda s, tally: _treebank(
-        s, tally, _splitter(s) or by_fractions(DEFAULT_FRACTIONS), one_for_all(_licence(s))
+        s,
+        tally,
+        _splitter(s) or by_fractions(DEFAULT_FRACTIONS),
+        _licences(s, one_for_all(_licence(s))),
     ),
     "text": lambda s, tally: read_text(
         s.source,
@@ -76,8 +81,6 @@ def more_text(settings: IngestSettings) -> Iterator[Sentence]:
 def _treebank(
     settings: IngestSettings, tally: Tally, splitter: Splitter, licences: Licences
 ) -> Iterator[Sentence]:
-    if settings.licenses:
-        licences = from_file(settings.licenses, licences)
     return read_treebank(
         settings.source,
         tally,
@@ -87,6 +90,11 @@ def _treebank(
         strict=settings.strict,
         name=settings.reader,
     )
+
+
+def _licences(settings: IngestSettings, otherwise: Licences) -> Licences:
+    """The licences that the settings' file names, or the reader's own."""
+    return from_file(settings.licenses, otherwise) if settings.licenses else otherwise
 
 
 def _splitter(settings: IngestSettings) -> Splitter | None:

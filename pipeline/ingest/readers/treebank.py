@@ -6,17 +6,16 @@ bad tree costs one tree.
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from nltk.tree import Tree
 
 from pipeline.core.errors import InputError
 from pipeline.core.tally import Tally
-from pipeline.core.types import Coordination, Sentence
+from pipeline.core.types import Sentence
 from pipeline.ingest.bracket_files import BracketFile, bracket_files
 from pipeline.ingest.document_licences import Licences
-from pipeline.ingest.documents import Document, name_documents
+from pipeline.ingest.document_sentences import ReadSentence, sentences_of_documents
 from pipeline.ingest.splitting import Splitter
 from pipeline.text.bracketings import COMMENT, Bracketing, bracketings
 from pipeline.text.coordinations import ptb_coordinations
@@ -25,17 +24,6 @@ from pipeline.text.unpacking import UnpackingAllowance
 
 _NO_TAG = "tree with a word that has no tag of its own"
 _MALFORMED = "malformed tree"
-
-
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """What is kept of a tree; ``number`` is its place among the trees of its file, good or not."""
-
-    number: int
-    words: tuple[str, ...]
-    tags: tuple[str, ...]
-    tree: str
-    coordinations: tuple[Coordination, ...]
 
 
 def read_treebank(
@@ -50,8 +38,8 @@ def read_treebank(
 ) -> Iterator[Sentence]:
     """Yield the sentences of all documents in a split, with coordination found by ``ptb_coordinations``.
 
-    A document is a file. ``doc_id`` is its name (``Document``), ``sentence_id`` is
-    ``<name>/<doc_id>/<number of the tree>``. Labels in lower case are raised.
+    A document is a file, and the number of a sentence that of its tree: see ``sentences_of_documents``.
+    Labels in lower case are raised.
 
     Args:
         source: a file, an archive or a folder: see ``bracket_files``.
@@ -70,38 +58,13 @@ def read_treebank(
         (file.path, list(_trees(file, tally, strict)))
         for file in bracket_files(source, tally, allowance, strict=strict)
     ]
-    read = [(path, trees) for path, trees in read if trees]
-    if not read:
-        return
-    names = name_documents([path for path, _ in read], source)
-    documents = [
-        Document(each, path, len(trees)) for each, (path, trees) in zip(names, read, strict=True)
-    ]
-    assigned, owed = splitter(documents, tally), licences(documents)
-    for document, (_, trees) in zip(documents, read, strict=True):
-        outside = 0
-        for index, parsed in enumerate(trees):
-            split = assigned.split(document, index)
-            if split is None:
-                outside += 1
-                continue
-            tally.keep()
-            yield Sentence(
-                sentence_id=f"{name}/{document.name}/{parsed.number}",
-                doc_id=document.name,
-                split=split,
-                words=parsed.words,
-                tags=parsed.tags,
-                tree=parsed.tree,
-                coordinations=parsed.coordinations,
-                license=owed[document.name],
-            )
-        if outside:  # once, so that the places are three documents
-            tally.refuse("tree of a document in no split", outside, place=document.path)
+    yield from sentences_of_documents(
+        read, source, tally, splitter=splitter, licences=licences, name=name
+    )
 
 
-def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[_Parsed]:
-    """The trees of a file that can be kept; what else stands there is counted."""
+def _trees(file: BracketFile, tally: Tally, strict: bool) -> Iterator[ReadSentence]:
+    """The trees of a file that can be kept, numbered among all; what else stands there is counted."""
     number = 0
     todo = deque(bracketings(file.text))
     while todo:
@@ -137,7 +100,7 @@ def _apart(found: Bracketing) -> list[Bracketing]:
     return pieces if len(pieces) > 1 and any(not piece.fault for piece in pieces) else []
 
 
-def _parsed(found: Bracketing, number: int, place: str) -> _Parsed | None:
+def _parsed(found: Bracketing, number: int, place: str) -> ReadSentence | None:
     if found.fault:
         raise InputError(
             f"{found.fault}: {found.text[:40]!r}", path=place, line=found.line,
@@ -149,7 +112,7 @@ def _parsed(found: Bracketing, number: int, place: str) -> _Parsed | None:
         return None
     _raise_labels(cleaned)
     words, tags, text = read_off(cleaned)
-    return _Parsed(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
+    return ReadSentence(number, words, tags, text, tuple(ptb_coordinations(cleaned)))
 
 
 def _raise_labels(tree: Tree) -> None:
