@@ -26,7 +26,11 @@ from pipeline.tasks.augmentation import Augmentation
 
 
 class Example(Protocol):
-    """What a model learns from: words, and the answers to all that is asked of them."""
+    """What a model learns from: words, and the answers to all that is asked of them.
+
+    A frozen dataclass whose fields JSON can hold: training hashes them, and augmentations replace ``words``
+    and ``variant``.
+    """
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -289,7 +293,7 @@ class Task(ABC, Generic[E]):
 
     @abstractmethod
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[Sequence[Any], Sequence[Any]]:
-        """L and the validation set of a draw: sources, each with its ``sentence_id``.
+        """L and the validation set of a draw: sources, each with ``sentence_id``, and for masks with ``tags``.
 
         Raises:
             InputError: there is no such draw, or it does not fit the corpus.
@@ -301,7 +305,10 @@ class Task(ABC, Generic[E]):
 
     @abstractmethod
     def examples(self, sources: Sequence[Any], model: Any) -> Learnable[E]:
-        """What is to be learned of sources, and what is to be measured on."""
+        """What is to be learned of sources, and what is to be measured on.
+
+        Each source that can be learned from is one example, in order, with all its instances.
+        """
 
     @abstractmethod
     def labels(self, source: Any) -> AbstractSet[str]:
