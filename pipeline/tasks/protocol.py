@@ -293,7 +293,7 @@ class Task(ABC, Generic[E]):
 
     @abstractmethod
     def draw(self, corpus: Path, seed: int, labelled: str) -> tuple[Sequence[Any], Sequence[Any]]:
-        """L and the validation set of a draw: sources, each with ``sentence_id``, and for masks with ``tags``.
+        """L and the validation set of a draw: sources with ``sentence_id`` and, for masks, ``tags``.
 
         Raises:
             InputError: there is no such draw, or it does not fit the corpus.
