@@ -7,9 +7,13 @@ word is the root, all others hang on it as ``dep``. The first comment says so.
 
 from collections.abc import Iterator
 
+from pipeline.core.types import COLUMNS
 from pipeline.sharing.export.protocol import Item, Unwritable, donors_of, is_value, require_plain
 from pipeline.sharing.export.text_file import TextFile
 from pipeline.text.conllu import with_comments, with_misc
+
+_NUMBERS = [each.name for each in COLUMNS if each.kind in {"float32", "int32"} and each.null]
+"""Columns that a comment has: the coordinator stands in MISC."""
 
 NO_HEADS = "no dependencies: all words hang on the first, which says nothing of the sentence"
 
@@ -58,7 +62,7 @@ def _comments(item: Item) -> Iterator[tuple[str, ...]]:
         yield "donor_words", *(f"{d['span'][0] + 1}-{d['span'][1]}" for d in donors)
     if row.get("gap"):
         yield "gap_before_word", str(row["gap"]["at"] + 1)
-    for name in ("score", "score_append", "score_prepend"):
+    for name in _NUMBERS:
         if row.get(name) is not None:
             yield name, repr(row[name])
     yield "license", item.license
