@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.times import Times
 from pipeline.core.documents import read_json
 from pipeline.core.files import digest_of, write_json
-from pipeline.core.times import Times
 from pipeline.experiments.cells import Cell
 
 TIMES = Path("data/times.json")
