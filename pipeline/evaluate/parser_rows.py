@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.core.annotation import Annotation, joined
 from pipeline.core.cards.evaluation import TogetherRun
 from pipeline.core.cards.ingest import DrawFile
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import say, track, warn
 from pipeline.core.corpus_folder import draw_file
@@ -183,7 +184,7 @@ class ParserRows:
         made_of = replace(
             about,
             settings={},
-            model=parser_identity(read_json(parser.folder / CARD, remedy=REMEDY)),
+            model=parser_identity(read_json(parser.folder / CARD, ParserCard, remedy=REMEDY)),
             versions=versions_of("stanza", "torch", *ENCODERS),
         )
         rows, facts = self._kept.rows(f"parsed.{name}", made_of, parse)

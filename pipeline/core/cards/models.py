@@ -8,7 +8,7 @@ from pipeline.core.cards.parts import CountOf, PartForm, Share, TallyForm
 from pipeline.core.documents import Count
 
 
-class Overlap(TypedDict, total=False):
+class TextOverlap(TypedDict, total=False):
     """Held-out sentences in the raw text: what became of them, and how many of each split there were."""
 
     policy: str | None
@@ -33,7 +33,7 @@ class PretrainCard(TypedDict, total=False):
     validation_loss: float | None
     perplexity: Share
     texts: TallyForm | None
-    overlap: Overlap | None
+    overlap: TextOverlap | None
     text_digest: str | None
     annotation: list[PartForm]
 
