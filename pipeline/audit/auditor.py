@@ -7,9 +7,10 @@ generated sentences no treebank knows, for they have no gold annotation; a gramm
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TypeVar
 
 from pipeline.audit.judges import Judge
+from pipeline.core.cards.audit import FilteredLabel, FilterFigures, GenerationFigures, JudgedForm
 from pipeline.core.types import Candidate, Span
 from pipeline.tasks.coordination.figures import as_conjuncts
 from pipeline.world.oracle import Judgement, OracleVerdict
@@ -77,7 +78,7 @@ def draw_scored(scored: Sequence[ScoredCandidate], count: int, key: str) -> list
     return [random.choice(judgements[candidate_id]) for candidate_id in drawn]
 
 
-def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
+def generation_figures(audited: Sequence[Audited]) -> GenerationFigures:
     """What generation's annotations are worth, overall, by label and by length of the fill.
 
     Shares are of all judged, and null where none was; ``sensible`` is the share of right ones that
@@ -96,7 +97,7 @@ def generation_figures(audited: Sequence[Audited]) -> dict[str, Any]:
     }
 
 
-def filter_figures(audited: Sequence[Audited]) -> dict[str, Any]:
+def filter_figures(audited: Sequence[Audited]) -> FilterFigures:
     """What δ does: how many accepted and how many rejected annotations are right (line 9)."""
     accepted, rejected = _sides(audited)
     return {
@@ -111,7 +112,7 @@ def _sides(audited: Sequence[Audited]) -> tuple[list[Audited], list[Audited]]:
     return [one for one in audited if one.accepted], [one for one in audited if not one.accepted]
 
 
-def _decisions(audited: Sequence[Audited]) -> dict[str, Any]:
+def _decisions(audited: Sequence[Audited]) -> FilteredLabel:
     accepted, rejected = _sides(audited)
     return {
         "judged": len(audited),
@@ -121,7 +122,7 @@ def _decisions(audited: Sequence[Audited]) -> dict[str, Any]:
     }
 
 
-def _right(audited: Sequence[Audited]) -> dict[str, Any]:
+def _right(audited: Sequence[Audited]) -> JudgedForm:
     right = [one for one in audited if one.verdict.kind is Judgement.RIGHT]
     return {
         "judged": len(audited),
@@ -143,11 +144,14 @@ def _length(audited: Audited) -> str:
     return next((name for name, longest in _LENGTHS if words <= longest), "9+")
 
 
+_F = TypeVar("_F")
+
+
 def _by(
     key: Callable[[Audited], str],
-    figures: Callable[[Sequence[Audited]], dict[str, Any]],
+    figures: Callable[[Sequence[Audited]], _F],
     audited: Sequence[Audited],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, _F]:
     """The figures of each group of equal keys."""
     groups: dict[str, list[Audited]] = {}
     for one in audited:

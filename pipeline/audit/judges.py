@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from typing_extensions import TypedDict
-
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import read_json
 from pipeline.core.parquet import MANIFEST
@@ -90,20 +89,6 @@ class Treebank:
         return None
 
 
-class _Settings(TypedDict, total=False):
-    fills: object
-
-
-class _Run(TypedDict, total=False):
-    settings: _Settings
-
-
-class _Manifest(_Run, total=False):
-    """What is read of ``manifest.json``: a run's own, or the runs behind rows that were united."""
-
-    generations: dict[str, _Run]
-
-
 def may_be_natural(folder: Path) -> bool:
     """Whether some run behind a folder of candidates took natural text, by its manifest.
 
@@ -111,6 +96,6 @@ def may_be_natural(folder: Path) -> bool:
         InputError: the manifest is none.
     """
     path = folder / MANIFEST
-    manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+    manifest: CandidatesManifest = read_json(path, CandidatesManifest) if path.is_file() else {}
     runs = [manifest, *manifest.get("generations", {}).values()]
     return any(run.get("settings", {}).get("fills") == HARVESTED for run in runs)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NotRequired
 
-from typing_extensions import TypedDict
-
-from pipeline.core.annotation import Annotation, Part, recorded
-from pipeline.core.documents import Count, FileName, PlaceName, read_json
+from pipeline.core.annotation import Annotation, recorded
+from pipeline.core.cards.ingest import IngestCard
+from pipeline.core.cards.trees import TreesManifest
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import json_text, sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -93,16 +92,10 @@ def require_tree_set(corpus: Path, named: str) -> None:
     )
 
 
-class _Ingested(TypedDict, total=False):
-    """What is read of ``ingest.json``."""
-
-    name: PlaceName
-
-
 def corpus_name(corpus: Path) -> str:
     """What ``ingest`` called a corpus, with which its sentence ids begin; else its folder's name."""
     record = corpus / INGEST_RECORD
-    card = read_json(record, _Ingested) if record.is_file() else _Ingested()
+    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
     return card.get("name", corpus.resolve().name)
 
 
@@ -115,13 +108,6 @@ def corpus_around(place: Path) -> Path | None:
 def draw_file(seed: int, size: int | str) -> str:
     """The name in a corpus folder of a draw of L."""
     return f"{DRAWS_FOLDER}/seed-{seed}/{size}.json"
-
-
-class DrawFile(TypedDict):
-    """The file of a draw: ids of sentences."""
-
-    labelled: list[str]
-    validation: list[str]
 
 
 def ingest_output(corpus: Path, fingerprint: Fingerprint | None = None) -> Output:
@@ -190,38 +176,6 @@ def _require_corpus(corpus: Path) -> None:
     )
 
 
-class _Shard(TypedDict):
-    file: FileName
-    rows: Count
-    sha256: str
-
-
-class _Inputs(TypedDict):
-    sentences: str
-
-
-class _Seeds(TypedDict):
-    """Which sentences are U, in the words of preparse's settings."""
-
-    min_words: Count
-    limit: Count | None
-
-
-class TreesManifest(TypedDict):
-    """What is read of ``manifest.json`` in a folder of trees."""
-
-    shards: list[_Shard]
-    inputs: _Inputs
-    settings: NotRequired[dict[str, object]]
-    annotation: NotRequired[list[Part]]
-
-
-class SeedsManifest(TypedDict):
-    """The same, of the trees of U."""
-
-    settings: _Seeds
-
-
 @dataclass(frozen=True, slots=True)
 class TreeRows:
     """The rows of all shards of trees, numbered consecutively."""
@@ -250,13 +204,6 @@ class TreeRows:
                 )
 
 
-class _TreesOrigin(TypedDict):
-    """What is read of ``manifest.json`` to say who made the trees, and what was annotated for them."""
-
-    model: NotRequired[dict[str, str | None] | None]
-    annotation: NotRequired[list[Part]]
-
-
 def trees_digest(folder: Path) -> str:
     """SHA-256 that tells trees from others: of the manifest without what was annotated for them.
 
@@ -274,7 +221,7 @@ def trees_digest(folder: Path) -> str:
 
 def parser_of_trees(folder: Path) -> str | None:
     """The name of the parser that made the trees of a folder; None where nothing says it."""
-    manifest: _TreesOrigin = read_json(folder / MANIFEST, _TreesOrigin, remedy=_PARSE)
+    manifest: TreesManifest = read_json(folder / MANIFEST, TreesManifest, remedy=_PARSE)
     return (manifest.get("model") or {}).get("name")
 
 
@@ -284,7 +231,7 @@ def annotation_of_trees(folder: Path) -> Annotation:
     Raises:
         InputError: preparse has not run.
     """
-    manifest: _TreesOrigin = read_json(folder / MANIFEST, _TreesOrigin, remedy=_PARSE)
+    manifest: TreesManifest = read_json(folder / MANIFEST, TreesManifest, remedy=_PARSE)
     return recorded(manifest, parser_of_trees(folder) or "a parser")
 
 

@@ -51,7 +51,9 @@ _BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, 
 """What Python raises while it makes values of text that follows the grammar: dates, numbers without end."""
 
 
-def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any:
+def read_json(
+    path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY, needs: Iterable[str] = ()
+) -> Any:
     """Read a JSON file.
 
     Args:
@@ -59,12 +61,21 @@ def read_json(path: Path, form: Any = _MAPPING, *, remedy: str = _REMEDY) -> Any
         form: the type that the document must have: a ``typing_extensions.TypedDict`` names the keys that
             are needed, and others may stand beside them; ``object`` takes anything.
         remedy: for the errors.
+        needs: keys that this reader cannot do without, such as ``about.seed``, though the form can.
 
     Raises:
         InputError: it is missing, cannot be read, too large, not JSON in UTF-8, nested too deep, or
             of another form.
     """
-    return parse_json(_text(path, remedy, InputError), form, path=path, remedy=remedy)
+    value = parse_json(_text(path, remedy, InputError), form, path=path, remedy=remedy)
+    for key in needs:
+        place = value
+        for name in key.split("."):
+            if name not in place:
+                what = f"not as conjoin writes it: {key}: field required"
+                raise InputError(what, path=path, remedy=remedy)
+            place = place[name]
+    return value
 
 
 def read_document_text(path: Path, *, remedy: str = "", errors: str = "strict") -> str:

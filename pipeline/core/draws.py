@@ -4,10 +4,10 @@ from collections.abc import Set
 from pathlib import Path
 
 from pipeline.core.annotation import LABELLED, Annotation, of_draw, part_of
+from pipeline.core.cards.ingest import DrawFile
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     SENTENCES_FILE,
-    DrawFile,
     corpus_name,
     draw_file,
     require_ingested,

@@ -7,7 +7,7 @@ these ask of a family stands here.
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 from pydantic import AfterValidator
 
@@ -62,7 +62,7 @@ def family_of(name: str) -> str:
     return name.partition("-")[0]
 
 
-def is_model_name(name: object) -> bool:
+def is_model_name(name: object) -> TypeGuard[str]:
     """Whether a language model may be called so: a family, or one with a hyphen and a suffix."""
     if not isinstance(name, str) or family_of(name) not in FAMILY_FACTS:
         return False

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
+from pipeline.core.cards.parts import FileForm
 from pipeline.core.documents import RelativeName, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, sha256_of, write_json
@@ -97,17 +98,11 @@ def code_digest() -> str:
     return digest_of({path.relative_to(package).as_posix(): sha256_of(path) for path in files})
 
 
-class _Facts(TypedDict):
-    rows: int | None
-    bytes: int
-    sha256: str
-
-
 class _Body(TypedDict):
     """A record as it stands in its file."""
 
     fingerprint: str
-    files: dict[RelativeName, _Facts]
+    files: dict[RelativeName, FileForm]
     digest: str
 
 

@@ -13,7 +13,8 @@ from pipeline.core.annotation import (
     joined,
     unknown,
 )
-from pipeline.core.corpus_folder import DrawFile, corpus_name, draw_file
+from pipeline.core.cards.ingest import DrawFile
+from pipeline.core.corpus_folder import corpus_name, draw_file
 from pipeline.core.documents import read_json
 
 

@@ -7,21 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import AfterValidator, Field
-from typing_extensions import TypedDict
-
-from pipeline.core.annotation import Part
 from pipeline.core.candidates import candidate_shards
-from pipeline.core.documents import (
-    Count,
-    Number,
-    PlaceName,
-    parse_json,
-    read_document_text,
-    read_json,
-)
+from pipeline.core.cards.evaluation import Combined, SystemRow
+from pipeline.core.cards.runs import RunCard, RunLine, RunTiming, ShownField
+from pipeline.core.documents import parse_json, read_document_text, read_json
 from pipeline.core.errors import InputError
 
 
@@ -68,7 +59,9 @@ NO_AUGMENTATION = "none"
 ANY = "any"
 """The ``control_of`` of a control for every caption of its generator."""
 
-ALONE, ELSE, TOGETHER = "alone", "else", "together"
+ALONE: Final = "alone"
+ELSE: Final = "else"
+TOGETHER: Final = "together"
 """How a system uses a parser: what it finds and nothing else; that and, where it finds none, the predictor;
 or that unless the predictor thinks little of it (``tasks/coordination/with_parser.py``)."""
 
@@ -77,24 +70,6 @@ USUAL_TAU = 0.001
 
 PARSER_MODE = "parser"
 """The ``mode`` of a parser alone, which is no mode of training."""
-
-
-ShownAs = dict[Literal["generator", "caption", "variation", "control_of"], PlaceName]
-"""The ``FIELDS`` of a system that are known."""
-
-
-class SystemRow(TypedDict):
-    """What is read of ``System.as_row``; earlier versions wrote less."""
-
-    system: PlaceName
-    mode: NotRequired[str]
-    augment: NotRequired[str]
-    shown_as: NotRequired[ShownAs]
-    parser: NotRequired[PlaceName | None]
-    combined: NotRequired[Literal["alone", "else", "together"] | None]
-    taught: NotRequired[bool]
-    brackets: NotRequired[Number | None]
-    gold_of: NotRequired[PlaceName | None]
 
 
 class System(str):
@@ -118,7 +93,7 @@ class System(str):
         gold_of: the parser by whose sentences its L was extended; None: it was not.
     """
 
-    FIELDS = ("generator", "caption", "variation", "control_of")
+    FIELDS: ClassVar[tuple[ShownField, ...]] = ("generator", "caption", "variation", "control_of")
 
     mode: str
     augment: str
@@ -127,7 +102,7 @@ class System(str):
     variation: str | None
     control_of: str | None
     parser: str | None
-    combined: str | None
+    combined: Combined | None
     taught: bool
     brackets: float | None
     gold_of: str | None
@@ -139,7 +114,7 @@ class System(str):
         augment: str = NO_AUGMENTATION,
         *,
         parser: str | None = None,
-        combined: str | None = None,
+        combined: Combined | None = None,
         taught: bool = False,
         brackets: float | None = None,
         gold_of: str | None = None,
@@ -182,21 +157,30 @@ class System(str):
             **entry.get("shown_as", {}),
         )
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> SystemRow:
         """What says in ``metrics.json`` what it is."""
         shown = {name: getattr(self, name) for name in self.FIELDS}
-        more = {"brackets": self.brackets, "gold_of": self.gold_of}
-        return {
+        row: SystemRow = {
             "system": str(self), "mode": self.mode, "augment": self.augment,
             "shown_as": {name: value for name, value in shown.items() if value is not None},
             "parser": self.parser, "combined": self.combined, "taught": self.taught,
-            **{name: value for name, value in more.items() if value is not None},
         }  # fmt: skip
+        if self.brackets is not None:
+            row["brackets"] = self.brackets
+        if self.gold_of is not None:
+            row["gold_of"] = self.gold_of
+        return row
 
-    def with_parser(self, parser: str, combined: str, *, taught: bool = False) -> "System":
+    def with_parser(self, parser: str, combined: Combined, *, taught: bool = False) -> "System":
         """This predictor beside a parser, which may have learned from candidates."""
-        row = self.as_row() | {"parser": parser, "combined": combined, "taught": taught}
-        return System.of_row(row | {"system": f"{self}+{parser}-{combined}"})
+        name = f"{self}+{parser}-{combined}"
+        beside: SystemRow = {
+            "system": name,
+            "parser": parser,
+            "combined": combined,
+            "taught": taught,
+        }
+        return System.of_row({**self.as_row(), **beside})
 
     @property
     def predictor(self) -> str:
@@ -268,83 +252,12 @@ BY_LABEL, BY_LENGTH = "acceptance", "acceptance_by_length"
 _REMEDY = "remove the run folder and run `conjoin train` again"
 
 
-class _Settings(TypedDict, total=False):
-    """Those settings of a run that are read by name."""
-
-    augment: str
-    candidates: PlaceName | None
-    warm_steps: Count
-    encoder: str
-    delta: Number
-    brackets: Number | None
-    gold_of: PlaceName | None
-
-
-def _named(pair: list[Any]) -> list[Any]:
-    if not (len(pair) == 2 and isinstance(pair[0], str)):
-        raise ValueError("must be a name and a value")
-    return pair
-
-
-class _Paper(TypedDict, total=False):
-    alike: list[str]
-    unlike: list[Annotated[list[Any], AfterValidator(_named)]]
-
-
-class RunCard(TypedDict):
-    """What is read of ``run.json``; earlier versions lack some of it."""
-
-    system: PlaceName
-    mode: str
-    labelled: Count
-    seed: Count
-    draw: NotRequired[str | Count]
-    shown_as: NotRequired[ShownAs]
-    settings: NotRequired[_Settings]
-    annotation: NotRequired[list[Part]]
-    paper: NotRequired[_Paper]
-    steps: NotRequired[Count | None]
-    best_step: NotRequired[Count | None]
-    best_validation_accuracy: NotRequired[Number | None]
-    candidates: NotRequired[Count | None]
-    seen: NotRequired[Count | None]
-    distinct: NotRequired[Count | None]
-    accepted: NotRequired[Count | None]
-
-
-class Timing(TypedDict):
-    """What is read of ``timing.json``."""
-
-    seconds: Number
-
-
-_Counts = dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
-
-
-class _Validation(TypedDict):
-    """A line of ``history.jsonl``."""
-
-    step: Count
-    validation_accuracy: Number
-    loss: NotRequired[float | None]
-    validation_loss: NotRequired[float | None]
-    seen: NotRequired[Count]
-    accepted: NotRequired[Count]
-    distinct: NotRequired[Count]
-    acceptance: NotRequired[_Counts]
-    acceptance_by_length: NotRequired[_Counts]
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run folder.
 
-    ``history`` holds one record per validation: step, loss, validation_accuracy, validation_loss (None
-    where no validation instance can be scored), seen, accepted, distinct (different candidates so far),
-    and since the record before ``acceptance`` (label → [accepted, seen]) and ``acceptance_by_length``
-    (words in the fill → the same). Runs of earlier versions lack validation_loss, distinct and
-    acceptance_by_length. ``draw`` names the draw of L, its size or
-    ``full``. ``card`` is ``run.json``; ``seconds`` is None where no ``timing.json`` is.
+    ``history`` holds a ``RunLine`` for each validation, ``card`` is a ``RunCard``. ``draw`` names the draw of
+    L, its size or ``full``; ``seconds`` is None where no ``timing.json`` is.
     """
 
     folder: Path
@@ -425,10 +338,8 @@ def _read(folder: Path) -> Run:
         draw=str(card.get("draw", card["labelled"])),
         seed=card["seed"],
         card=card,
-        history=read_records(
-            folder / "history.jsonl", _Validation, "a record of validation", _REMEDY
-        ),
-        seconds=float(read_json(timing, Timing, remedy=_REMEDY)["seconds"])
+        history=read_records(folder / "history.jsonl", RunLine, "a record of validation", _REMEDY),
+        seconds=float(read_json(timing, RunTiming, remedy=_REMEDY)["seconds"])
         if timing.is_file()
         else None,
     )

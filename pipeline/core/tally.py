@@ -5,19 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from typing_extensions import TypedDict
-
-from pipeline.core.documents import Count
+from pipeline.core.cards.parts import TallyForm
 
 MOST_PLACES = 3
 """Places that are kept of a reason: enough to look at, and few enough to print."""
-
-
-class TallyForm(TypedDict):
-    """What is read of ``Tally.to_dict`` in a document."""
-
-    kept: Count
-    refused: dict[str, Count]
 
 
 @dataclass
@@ -50,7 +41,7 @@ class Tally:
         reasons = sorted(self.refused.items(), key=lambda item: (-item[1], item[0]))
         return [("kept", self.kept), *reasons]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> TallyForm:
         """A JSON-ready form: ``{"seen": …, "kept": …, "refused": {reason: count}}``."""
         return {"seen": self.seen, "kept": self.kept, "refused": dict(self.rows()[1:])}
 

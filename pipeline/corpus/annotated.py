@@ -1,30 +1,13 @@
 """What people had annotated for candidates that lie somewhere, and for a predictor that is asked."""
 
 from pathlib import Path
-from typing import NotRequired
 
-from typing_extensions import TypedDict
-
-from pipeline.core.annotation import Annotation, Part, place_name, recorded, unknown
+from pipeline.core.annotation import Annotation, place_name, recorded, unknown
+from pipeline.core.cards.runs import RunCard
 from pipeline.core.corpus_folder import corpus_around
-from pipeline.core.documents import Count, PlaceName, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.run_annotation import annotation_of_run_card
 from pipeline.corpus.layout import Shards
-
-
-class _Settings(TypedDict):
-    candidates: NotRequired[PlaceName | None]
-
-
-class _Run(TypedDict):
-    """What is read of the ``run.json`` beside a predictor."""
-
-    annotation: NotRequired[list[Part]]
-    mode: NotRequired[str]
-    labelled: NotRequired[Count]
-    draw: NotRequired[PlaceName]
-    seed: NotRequired[Count]
-    settings: NotRequired[_Settings]
 
 
 def annotation_of(shards: Shards) -> Annotation:
@@ -44,8 +27,8 @@ def annotation_of_predictor(folder: Path) -> Annotation:
         InputError: the run's document is damaged.
     """
     path = folder.resolve().parent / "run.json"
-    run: _Run = read_json(path, _Run) if path.is_file() else {}
+    run: RunCard | None = read_json(path, RunCard) if path.is_file() else None
     corpus = corpus_around(path.parent)
-    if "annotation" in run or (corpus and {"mode", "labelled", "seed"} <= run.keys()):
+    if run and ("annotation" in run or corpus):
         return annotation_of_run_card(run, corpus or path.parent)
     return unknown(place_name(path.parent))

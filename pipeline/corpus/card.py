@@ -32,7 +32,7 @@ and licences, for others.
 """
 
 
-def write_card(folder: Path, made: str, digests: Mapping[str, str], command: str = "") -> None:
+def write_card(folder: Path, made: str, digests: Mapping[str, object], command: str = "") -> None:
     """Write the card, if it does not stand there already.
 
     Args:

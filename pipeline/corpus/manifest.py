@@ -1,7 +1,6 @@
 """The lists beside a corpus's files: ``manifest.json``, and ``SHA256SUMS`` as ``sha256sum`` writes it.
 
-A manifest may come from anywhere. Commands take what they use from it without asking again, so what must
-stand in it, and in what form, is checked where it is read.
+A manifest may come from anywhere: where it is read, each key is named that is missing or of another form.
 """
 
 import os
@@ -9,13 +8,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter, ValidationError
 
-from pipeline.core.annotation import Part
-from pipeline.core.documents import Count, read_document_text, read_json
+from pipeline.core.cards.candidates import CandidatesManifest, ReleaseManifest
+from pipeline.core.documents import read_document_text, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.types import COLUMNS
@@ -29,137 +27,6 @@ READABLE = tuple(range(1, FORMAT + 1))
 those of the first three have but two conjuncts."""
 
 _REMEDY = "make or get the corpus again"
-
-
-class _Shape(BaseModel):
-    """Keys of a JSON object; others may stand beside them."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class _Shard(_Shape):
-    file: str
-    rows: Count
-    bytes: Count
-    sha256: str
-
-
-class _Settings(TypedDict, total=False):
-    """Settings by which documents choose their words; the others are only shown."""
-
-    lm: str
-    spans: str | None
-    decoding: str | None
-    coordinator: str | None
-    coordinators: str | None
-
-
-class _Tally(TypedDict):
-    seen: Count
-    kept: Count
-
-
-class _Run(_Shape):
-    settings: _Settings = {}
-    inputs: dict[str, Any] = {}
-    versions: dict[str, Any] = {}
-    tally: _Tally = {"seen": 0, "kept": 0}
-    notes: dict[str, Count] = {}
-
-
-class _Merged(_Shape):
-    place: str
-    rows: dict[str, Count]
-    kept: dict[str, Count]
-
-
-class _Selection(_Shape):
-    command: str
-    inputs: list[_Merged]
-
-
-class _Earlier(_Shape):
-    """A selection of rows that were merged since."""
-
-    command: str
-
-
-class _Trees(_Shape):
-    sha256: str
-    parser: str | None = None
-
-
-class _Source(_Shape):
-    corpus: str
-    reader: str | None = None
-    license: str
-    sentences: dict[str, Count]
-    sha256: str
-    trees: _Trees | None = None
-    named_trees: dict[str, _Trees] = {}
-
-
-class _Candidates(_Run):
-    """What ``generate``, ``merge`` and ``select`` write."""
-
-    fingerprint: str = ""
-    annotation: list[Part] = []
-    generations: dict[str, _Run] = {}
-    merged: list[_Merged] = []
-    selection: _Selection | None = None
-    selections: list[_Earlier] = []
-    sources: list[_Source] = []
-    shards: list[_Shard] = []
-
-
-class _ReleasedShard(_Shard):
-    config: Literal["train", "rejected"]
-    digest: str
-
-
-class _Counts(_Shape):
-    train: Count
-    rejected: Count
-
-
-class _Digests(_Shape):
-    train: str
-    rejected: str
-
-
-class _ReleasedRun(_Run):
-    rows: _Counts
-
-
-class _Release(_Shape):
-    """What ``release`` and ``rehydrate`` write."""
-
-    conjoin: str
-    format: int
-    name: str
-    version: str
-    authors: list[str]
-    url: str | None
-    license: str
-    licenses: dict[str, Count]
-    stand_off: bool
-    rehydrated: bool = False
-    command: str
-    seed: int
-    rows: _Counts
-    digests: _Digests
-    shards: list[_ReleasedShard]
-    generations: dict[str, _ReleasedRun]
-    sources: list[_Source]
-    annotation: list[Part] = []
-    merged: list[_Merged] = []
-    selection: _Selection | None = None
-    selections: list[_Earlier] = []
-    withheld: dict[str, dict[str, Count]] = {}
-
-
-class _StandOff(_Release):
-    full_digests: _Digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +51,17 @@ def manifest_faults(manifest: Mapping[str, Any], *, released: bool) -> list[Mani
         manifest: a JSON object, whatever is in it.
         released: it is of a release, of which more is required.
     """
-    shape: type[_Shape] = _Candidates
-    if released:
-        shape = _StandOff if manifest.get("stand_off") else _Release
+    faults = []
     try:
-        shape.model_validate(manifest)
+        _FORMS[released].validate_python(manifest, strict=True)
     except ValidationError as error:
-        return [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors()]
-    return []
+        faults = [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors()]
+    if released and manifest.get("stand_off") and "full_digests" not in manifest:
+        faults.append(_fault(("full_digests",), "missing", ""))
+    return faults
+
+
+_FORMS = {False: TypeAdapter[Any](CandidatesManifest), True: TypeAdapter[Any](ReleaseManifest)}
 
 
 def _fault(places: tuple[int | str, ...], kind: str, why: str) -> ManifestFault:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from typing_extensions import TypedDict
 
+from pipeline.core.cards.candidates import SourceFacts, TreesFacts
+from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.corpus_folder import (
     INGEST_RECORD,
     SENTENCES_FILE,
@@ -27,12 +28,6 @@ from pipeline.core.schema import SENTENCES
 from pipeline.corpus.engine import engine, parquet, rows_of
 from pipeline.corpus.layout import Shards
 from pipeline.corpus.licences import combined
-
-
-class _Ingested(TypedDict, total=False):
-    """What is read of ``ingest.json``."""
-
-    reader: str
 
 
 def find_corpus(place: Path, named: Path | None) -> Path | None:
@@ -64,7 +59,7 @@ def sentences_of(place: Path, what: str = "corpus") -> Path:
     return path
 
 
-def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
+def facts(corpus: Path, used: Set[str] = frozenset()) -> SourceFacts:
     """What a manifest says of a source: name, licence, sentences by split, checksum.
 
     Args:
@@ -91,15 +86,16 @@ def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
             remedy="ingest the corpus again",
         )  # fmt: skip
     record = path.parent / INGEST_RECORD
-    card = read_json(record, _Ingested) if record.is_file() else _Ingested()
-    found: dict[str, Any] = {
+    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
+    found: SourceFacts = {
         # Sentence ids begin with it.
         "corpus": corpus_name(path.parent),
-        **({"reader": card["reader"]} if "reader" in card else {}),
         "license": combined(licenses),
         "sentences": {split: splits[split] for split in sorted(splits)},
         "sha256": sha256_of(path),
     }
+    if "reader" in card:
+        found["reader"] = card["reader"]
     trees = trees_folder(path.parent)
     if (trees / MANIFEST).is_file():  # those there now; a generation names its own by this checksum
         found["trees"] = _facts_of_trees(trees)
@@ -111,7 +107,7 @@ def facts(corpus: Path, used: Set[str] = frozenset()) -> dict[str, Any]:
     return found
 
 
-def _facts_of_trees(trees: Path) -> dict[str, str | None]:
+def _facts_of_trees(trees: Path) -> TreesFacts:
     return {"sha256": trees_digest(trees), "parser": parser_of_trees(trees)}
 
 

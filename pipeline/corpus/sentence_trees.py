@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.trees import TreesManifest
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
-    TreesManifest,
     find_trees,
     tree_sets,
     trees_digest,

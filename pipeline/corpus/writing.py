@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.core.annotation import Part, as_json, joined
+from pipeline.core.cards.candidates import (
+    CandidatesHistory,
+    CandidatesManifest,
+    SourceFacts,
+    UnitedCorpus,
+)
+from pipeline.core.cards.parts import Shard
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts
 from pipeline.core.parquet import column_names, regroup
@@ -108,8 +115,8 @@ def united_runs(corpora: Sequence[Shards]) -> dict[str, dict[str, Any]]:
 
 def write_shard(
     path: Path, schema: pa.Schema, groups: Iterable[pa.RecordBatch], **options: bool
-) -> tuple[RowDigest, dict[str, Any]]:
-    """Write a shard with these row groups; returns the digest of its rows, and what a manifest says of it.
+) -> tuple[RowDigest, FileFacts]:
+    """Write a shard with these row groups; returns the digest of its rows, and the facts of the file.
 
     ``options`` are those of ``ParquetWriter``.
     """
@@ -118,7 +125,7 @@ def write_shard(
         for group in groups:
             digest.add(group)
             writer.write_batch(group, row_group_size=len(group))
-    return digest, asdict(FileFacts.of(path, digest.rows)) | {"digest": digest.hex()}
+    return digest, FileFacts.of(path, digest.rows)
 
 
 _READ = {"train": read_accepted, "rejected": read_rejects}
@@ -144,12 +151,14 @@ class GatheredRows:
     ) -> None:
         self._corpora, self._kept = corpora, kept
         self._again, self._advance = again, advance
-        self._inputs: list[dict[str, Any]] = [
+        self._inputs: list[UnitedCorpus] = [
             {
                 # The whole path would tell how this machine is arranged.
                 "place": shown_place(shards.place.absolute()),
                 "kind": shards.kind,
-                **{name: dict[str, Any]() for name in ("rows", "kept", "digests")},
+                "rows": {},
+                "kept": {},
+                "digests": {},
             }
             for shards in corpora
         ]
@@ -175,7 +184,7 @@ class GatheredRows:
             entry["rows"][config], entry["kept"][config] = digest.rows, kept
             entry["digests"][config] = digest.hex()
 
-    def inputs(self) -> list[dict[str, Any]]:
+    def inputs(self) -> list[UnitedCorpus]:
         """What a manifest says of each corpus, once the rows of all kinds have gone by."""
         return self._inputs
 
@@ -192,7 +201,7 @@ class Written:
 
     rows: int
     digest: str
-    shards: list[dict[str, Any]]
+    shards: list[Shard]
 
 
 def write_kind(folder: Path, config: str, batches: Iterable[pa.RecordBatch], rows: int) -> Written:
@@ -208,14 +217,17 @@ def write_kind(folder: Path, config: str, batches: Iterable[pa.RecordBatch], row
         InputError: ``batches`` does.
     """
     digests: list[RowDigest] = []
-    shards: list[dict[str, Any]] = []
+    shards: list[Shard] = []
     groups = regroup(batches, repeat(_GROUP))  # so that files do not tell how they were read
     count = max(-(-rows // (_GROUP * _GROUPS)), 1)
     for index in range(count):
         path = folder / f"{_NAMES[config]}-{index:05d}-of-{count:05d}.parquet"
-        digest, entry = write_shard(path, SCHEMAS[config], islice(groups, _GROUPS))
+        digest, facts = write_shard(path, SCHEMAS[config], islice(groups, _GROUPS))
         digests.append(digest)
-        shards.append({"file": path.name, **entry})
+        shards.append({
+            "file": path.name, "rows": digest.rows, "bytes": facts.bytes, "sha256": facts.sha256,
+            "digest": digest.hex(),
+        })  # fmt: skip
     next(groups, None)  # reads what is left: batches without rows
     whole = RowDigest.united(digests)
     return Written(whole.rows, whole.hex(), shards)
@@ -227,7 +239,7 @@ def manifest_facts(
     written: Mapping[str, Written],
     counts: Survey,
     asked: Iterable[Part] = (),
-) -> dict[str, Any]:
+) -> CandidatesManifest:
     """What every such folder's manifest says: runs, sources, annotation, and counts and files of its rows.
 
     Args:
@@ -238,22 +250,24 @@ def manifest_facts(
         asked: what was annotated for those who chose among the rows.
     """
     parts = (part for shards in corpora for part in annotation_of(shards))
+    described: dict[str, Any] = {
+        key: {**runs.get(key, {}), "rows": {part: rows[part] for part in written}}
+        for key in sorted({*runs, *counts.generations})
+        for rows in [counts.generations.get(key, Counter[str]())]
+    }
+    train, rejected = written["train"], written["rejected"]
     return {
         "annotation": as_json(joined([*parts, *asked])),
-        "generations": {
-            key: {**runs.get(key, {}), "rows": {part: rows[part] for part in written}}
-            for key in sorted({*runs, *counts.generations})
-            for rows in [counts.generations.get(key, Counter[str]())]
-        },
-        "rows": {part: each.rows for part, each in written.items()},
-        "digests": {part: each.digest for part, each in written.items()},
+        "generations": described,
+        "rows": {"train": train.rows, "rejected": rejected.rows},
+        "digests": {"train": train.digest, "rejected": rejected.digest},
         "sources": _sources(corpora),
         "tally": Tally(written["train"].rows, counts.reasons).to_dict(),
         "shards": [shard for each in written.values() for shard in each.shards],
     }
 
 
-def selections(corpora: Sequence[Shards]) -> dict[str, Any]:
+def selections(corpora: Sequence[Shards]) -> CandidatesHistory:
     """What a manifest says of the selections behind its corpora: ``selections``, earlier ones first.
 
     Each is what ``select`` wrote as ``selection``, once. Nothing where there was none.
@@ -267,9 +281,9 @@ def selections(corpora: Sequence[Shards]) -> dict[str, Any]:
     return {"selections": found} if found else {}
 
 
-def _sources(corpora: Sequence[Shards]) -> list[Mapping[str, Any]]:
+def _sources(corpora: Sequence[Shards]) -> list[SourceFacts]:
     """The source corpora behind the rows, each once, as releases tell them or as they are at hand."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, SourceFacts] = {}
     used = trees_used(run for shards in corpora for run in generations(shards).values())
     for shards in corpora:
         sources = (shards.manifest or {}).get("sources")

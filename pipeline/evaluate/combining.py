@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import torch
 
@@ -18,7 +19,7 @@ from pipeline.tasks.coordination.with_parser import BothAnswers, both_answers
 TAUS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """Among which ``--tau validation`` chooses."""
 
-WAYS = (ELSE, TOGETHER)
+WAYS: Final = (ELSE, TOGETHER)
 """The rows that a run and a parser make."""
 
 Asked = tuple[Sequence[Instance], Sequence[Row]]

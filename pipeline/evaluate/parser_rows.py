@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from pipeline.core.annotation import Annotation, joined
+from pipeline.core.cards.evaluation import TogetherRun
+from pipeline.core.cards.ingest import DrawFile
+from pipeline.core.cards.parser import ParserCard
+from pipeline.core.cards.runs import RunCard
 from pipeline.core.console import say, track, warn
-from pipeline.core.corpus_folder import DrawFile, draw_file
+from pipeline.core.corpus_folder import draw_file
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
 from pipeline.core.files import digest_of, sha256_of
@@ -41,7 +44,7 @@ from pipeline.tasks.coordination.instances import (
 )
 from pipeline.tasks.coordination.task import CoordinationTask
 
-Runs = Sequence[tuple[Path, dict[str, Any]]]
+Runs = Sequence[tuple[Path, RunCard]]
 """Folders of finished runs, with their cards."""
 
 
@@ -127,7 +130,7 @@ class ParserRows:
         alone: Sequence[Row],
         record: Annotation,
         folder: Path,
-        card: dict[str, Any],
+        card: RunCard,
     ) -> Iterator[Scored]:
         """The entries of a run's predictor beside a parser."""
         draw, tau = _draw_of(card), self._settings.tau
@@ -153,7 +156,10 @@ class ParserRows:
             rows, facts = self._kept.rows(name, made_of, partial(beside.rows, combined))
             judged = CoordinationTask.evaluation.judged(self._instances, rows)
             found, counts = entry(system, card, record, judged)
-            yield found | {key: facts[key] for key in ("tau",) if key in facts}, counts
+            if "tau" in facts:
+                together: TogetherRun = {**found, "tau": facts["tau"]}
+                found = together
+            yield found, counts
 
     def _read_validation(self, parser: PlacedParser, draw: Draw) -> Asked:
         """The instances of a draw's validation sentences, and what the parser finds there."""
@@ -178,7 +184,7 @@ class ParserRows:
         made_of = replace(
             about,
             settings={},
-            model=parser_identity(read_json(parser.folder / CARD, remedy=REMEDY)),
+            model=parser_identity(read_json(parser.folder / CARD, ParserCard, remedy=REMEDY)),
             versions=versions_of("stanza", "torch", *ENCODERS),
         )
         rows, facts = self._kept.rows(f"parsed.{name}", made_of, parse)
@@ -197,7 +203,7 @@ class ParserRows:
         return rows
 
 
-def _draw_of(card: Mapping[str, Any]) -> Draw:
+def _draw_of(card: RunCard) -> Draw:
     """The draw of a run."""
     return str(card.get("draw", card["labelled"])), card["seed"]
 

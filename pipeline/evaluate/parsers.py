@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from typing_extensions import TypedDict
-
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.names import is_plain_name, nearest
@@ -47,20 +46,6 @@ class PlacedParser:
     def goes_with(self, draw: Draw) -> bool:
         """Whether it stands beside the runs of a draw."""
         return self.draw in (None, draw)
-
-
-class _About(TypedDict):
-    """Of which draw a parser of harvest's is."""
-
-    about: "_Made"
-
-
-class _Made(TypedDict):
-    settings: "_Settings"
-
-
-class _Settings(TypedDict):
-    labelled: str
 
 
 def find_parsers(corpus: Path, given: str) -> list[PlacedParser]:
@@ -128,7 +113,12 @@ def _draw_of(card: Path, root: Path) -> Draw | None:
         return None
     if card.parent.parent != root:
         return card.parent.parent.name, int(seed)
-    about: _About = read_json(card, _About, remedy="train it again, or name its folder")
+    about: ParserCard = read_json(
+        card,
+        ParserCard,
+        remedy="train it again, or name its folder",
+        needs=["about.settings.labelled"],
+    )
     return about["about"]["settings"]["labelled"], int(seed)
 
 

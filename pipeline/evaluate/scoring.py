@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.annotation import Annotation, as_json, described, from_json
+from pipeline.core.cards.evaluation import EvaluatedRun, SummaryRow
 from pipeline.core.comparison import mean_sd
 from pipeline.core.runs import System
 from pipeline.tasks.protocol import Judged
@@ -15,7 +16,7 @@ from pipeline.tasks.protocol import Judged
 COUNTS = ("best_step", "steps", "seen", "accepted")
 """Numbers of a run that its entry repeats from its card."""
 
-Scored = tuple[dict[str, Any], npt.NDArray[np.int64]]
+Scored = tuple[EvaluatedRun, npt.NDArray[np.int64]]
 """A run's entry in ``metrics.json``, and of every instance what was right, said and there."""
 
 
@@ -35,18 +36,22 @@ def entry(
     """
     return {
         **system.as_row(),
-        **{key: card[key] for key in ("labelled", "seed")},
+        "labelled": card["labelled"],
+        "seed": card["seed"],
         "draw": str(card.get("draw", card["labelled"])),
         "annotation": as_json(annotation),
         "accuracy": dict(judged.figures),
         "criteria": dict(judged.criteria),
         "validation_accuracy": card.get("best_validation_accuracy"),
-        **{key: card.get(key, 0) for key in COUNTS},
+        "best_step": card.get("best_step", 0),
+        "steps": card.get("steps", 0),
+        "seen": card.get("seen", 0),
+        "accepted": card.get("accepted", 0),
         "unscored": judged.unscored,
     }, judged.counts
 
 
-def summary(runs: Sequence[dict[str, Any]], corpus: str) -> list[dict[str, Any]]:
+def summary(runs: Sequence[EvaluatedRun], corpus: str) -> list[SummaryRow]:
     """Mean and sample standard deviation over seeds, by system and |L|.
 
     Args:
@@ -54,10 +59,10 @@ def summary(runs: Sequence[dict[str, Any]], corpus: str) -> list[dict[str, Any]]
         corpus: the name of their corpus.
     """
 
-    def key(each: dict[str, Any]) -> tuple[int, str]:
+    def key(each: EvaluatedRun) -> tuple[int, str]:
         return each["labelled"], each["system"]
 
-    found = []
+    found: list[SummaryRow] = []
     for (labelled, system), group in groupby(sorted(runs, key=lambda m: (*key(m), m["seed"])), key):
         members = list(group)
         columns = _means([m["accuracy"] for m in members])

@@ -7,7 +7,7 @@ run are made; ``metrics.json`` is computed from the rows of all of them, so it d
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,8 @@ import torch
 from pydantic import AfterValidator
 
 from pipeline.core.annotation import Annotation, from_json, shared_level
+from pipeline.core.cards.evaluation import ComparisonRow, MetricsDocument, SummaryRow
+from pipeline.core.cards.runs import RunCard
 from pipeline.core.comparison import Comparison, Counts, compare_all, documents_of
 from pipeline.core.console import say, table, track
 from pipeline.core.corpus_folder import corpus_name
@@ -26,7 +28,7 @@ from pipeline.core.files import sha256_of, write_json
 from pipeline.core.fingerprint import Fingerprint, versions_of
 from pipeline.core.markdown import percent, points
 from pipeline.core.run_annotation import annotation_of_run_card
-from pipeline.core.runs import ALONE, RunCard, System
+from pipeline.core.runs import ALONE, System
 from pipeline.evaluate.kept import Kept, Made
 from pipeline.evaluate.parser_rows import ParserRows
 from pipeline.evaluate.scoring import COUNTS, Scored, entry, summary
@@ -101,7 +103,7 @@ def _metrics(
     evaluation: Evaluation[Any],
     instances: Sequence[Any],
     scored: Sequence[Scored],
-) -> dict[str, Any]:
+) -> MetricsDocument:
     """The document: runs, their means, and comparisons, those of different annotation apart."""
     runs = [each for each, _ in scored]
     counted: dict[tuple[int, System], dict[int, Counts]] = {}
@@ -120,18 +122,27 @@ def _metrics(
         "resampled": "instances" if documents is None else "documents",
         "runs": runs,
         "summary": summary(runs, name),
-        "comparisons": [_as_json(each) for each in found if not each.across],
-        "across": [_as_json(each) for each in found if each.across],
+        "comparisons": [_as_row(each) for each in found if not each.across],
+        "across": [_as_row(each) for each in found if each.across],
     }
 
 
-def _as_json(comparison: Comparison) -> dict[str, Any]:
-    fields = asdict(comparison)
-    fields.pop("across")  # which list it stands in says so
-    return fields | {"by_t": comparison.by_t}
+def _as_row(comparison: Comparison) -> ComparisonRow:
+    """Which list it stands in says whether it is across levels."""
+    return {
+        "system": comparison.system,
+        "against": comparison.against,
+        "labelled": comparison.labelled,
+        "seeds": list(comparison.seeds),
+        "gain": comparison.gain,
+        "low": comparison.low,
+        "high": comparison.high,
+        "by_seed": list(comparison.by_seed),
+        "by_t": list(comparison.by_t) if comparison.by_t else None,
+    }
 
 
-def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:
+def _runs(corpus: Path) -> list[tuple[Path, RunCard]]:
     """Finished runs with their ``run.json``, in order of name; unfinished ones are named and left."""
     finished = []
     for folder in sorted((corpus / "runs").glob("*/*/seed-*")):
@@ -145,10 +156,10 @@ def _runs(corpus: Path) -> list[tuple[Path, dict[str, Any]]]:
     return finished
 
 
-def _card_of(path: Path) -> dict[str, Any]:
+def _card_of(path: Path) -> RunCard:
     """A run's card, whose names make file names here."""
     remedy = "train it again, or remove the run's folder"
-    card: dict[str, Any] = read_json(path, _Card, remedy=remedy)
+    card: RunCard = read_json(path, _Card, remedy=remedy)
     if "/" in card["system"]:
         raise InputError(
             f"not the card of a run: its system is {card['system']!r}", path=path, remedy=remedy
@@ -156,12 +167,12 @@ def _card_of(path: Path) -> dict[str, Any]:
     return card
 
 
-def _check_alike(runs: Sequence[tuple[Path, dict[str, Any]]]) -> None:
+def _check_alike(runs: Sequence[tuple[Path, RunCard]]) -> None:
     """Runs that are averaged may differ in nothing but their seed."""
     first: dict[Path, tuple[Path, dict[str, Any]]] = {}
     for folder, card in runs:
         # The candidates' folder names the seed too.
-        alike = {
+        alike: dict[str, Any] = {
             k: v for k, v in card.get("settings", {}).items() if k not in {"seed", "candidates"}
         }
         if gold := alike.get("gold_of"):  # as a parser's folder does
@@ -185,7 +196,7 @@ def _predict(
     return task.evaluation.rows(model, instances, settings.batch_tokens), {}
 
 
-def _size(row: dict[str, Any]) -> str:
+def _size(row: SummaryRow) -> str:
     """|L|, and the draw's name where that is a word."""
     draw, labelled = row["draw"], str(row["labelled"])
     return labelled if draw == labelled else f"{draw} ({labelled})"
@@ -198,7 +209,7 @@ def _name(system: System) -> str:
     return f"{system.predictor} + {system.parser} {system.combined}"
 
 
-def _tell(metrics: dict[str, Any], columns: Sequence[str]) -> None:
+def _tell(metrics: MetricsDocument, columns: Sequence[str]) -> None:
     counts = metrics["instances"]
     named = {row["system"]: _name(System.of_row(row)) for row in metrics["runs"]}
     sizes = {row["labelled"]: _size(row) for row in metrics["summary"]}
@@ -218,11 +229,14 @@ def _tell(metrics: dict[str, Any], columns: Sequence[str]) -> None:
             ],
         )
     over = f"with the 95 % bootstrap interval over seeds and {metrics['resampled']}"
-    for key, title in (
-        ("comparisons", f"Gain in points at equal annotation, {over}"),
-        ("across", f"Differences in points between levels of annotation, {over}: no gains"),
+    for rows, title in (
+        (metrics["comparisons"], f"Gain in points at equal annotation, {over}"),
+        (
+            metrics["across"],
+            f"Differences in points between levels of annotation, {over}: no gains",
+        ),
     ):
-        if metrics[key]:
+        if rows:
             table(
                 title,
                 ["|L| system", "against", "seeds", "difference", "interval"],
@@ -231,7 +245,7 @@ def _tell(metrics: dict[str, Any], columns: Sequence[str]) -> None:
                         f"{sizes[c['labelled']]} {named[c['system']]}", named[c["against"]], len(c["seeds"]),
                         points(c["gain"]), f"{points(c['low'])} … {points(c['high'])}",
                     ]
-                    for c in metrics[key]
+                    for c in rows
                 ],
             )  # fmt: skip
     unscored = max(row["unscored"] for row in metrics["runs"] if row["combined"] is None)

@@ -8,19 +8,20 @@ the same for any number of processes.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from typing_extensions import TypedDict
 
+from pipeline.core.cards.parts import FileOfRows, PartForm, TallyForm
 from pipeline.core.documents import Count, check_form, read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import FileFacts, digest_of, write_json
 from pipeline.core.fingerprint import Fingerprint, Output, State
 from pipeline.core.parquet import MANIFEST, RECORDS, write_rows
-from pipeline.core.tally import Tally, TallyForm
+from pipeline.core.tally import Tally
 
 
 def resume_line(states: Sequence[State]) -> str | None:
@@ -55,7 +56,7 @@ def _listed(members: Sequence[int]) -> str:
     return ", ".join(map(str, members[:_SHOWN])) + more
 
 
-class _Facts(TypedDict):
+class UnitFacts(TypedDict):
     """What a unit's record says beside its files."""
 
     tally: TallyForm
@@ -75,7 +76,7 @@ class UnitFolder:
         schemas: the schema of each kind of file, by its name (``candidates``, ``rejects``).
         fingerprint: what the rows depend on.
         command: what makes such rows, for the manifest; they do not depend on it.
-        facts: what else the manifest says, JSON-ready; they do not depend on that either.
+        annotation: what people had annotated for them, for the manifest; they do not depend on that either.
     """
 
     folder: Path
@@ -83,7 +84,7 @@ class UnitFolder:
     schemas: Mapping[str, pa.Schema]
     fingerprint: Fingerprint
     command: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    annotation: Sequence[PartForm] | None = None
 
     def path(self, kind: str, index: int) -> Path:
         """File of one kind of a unit."""
@@ -117,7 +118,8 @@ class UnitFolder:
             path = self.path(kind, index)
             count = write_rows(path, schema, rows[kind], {_FINGERPRINT: self.fingerprint.digest})
             files[path.name] = FileFacts.of(path, count)
-        self._output(index).finish(files, {"tally": tally.to_dict(), "notes": dict(notes or {})})
+        facts: UnitFacts = {"tally": tally.to_dict(), "notes": dict(notes or {})}
+        self._output(index).finish(files, facts)
 
     def is_finished(self, index: int) -> bool:
         """Whether a unit has a record of this fingerprint; its files are not looked at."""
@@ -188,19 +190,23 @@ class UnitFolder:
         for path in (self.folder / RECORDS).glob("about-*.json"):
             if path != self._about(digest):
                 path.unlink()
-        shards = [
-            {"file": name, **asdict(facts)}
+        shards: list[FileOfRows] = [
+            {"file": name, "rows": facts.rows or 0, "bytes": facts.bytes, "sha256": facts.sha256}
             for index in range(self.count)
             for name, facts in self._output(index).require().files.items()
         ]
-        body = {"tally": self.tally().to_dict(), "notes": dict(self.notes()), "shards": shards}
-        command = {"command": self.command} if self.command else {}
-        about = {**self.fingerprint.to_dict(), "fingerprint": digest}
-        write_json(self.folder / MANIFEST, {**about, **body, **command, **self.facts})
+        sums: UnitFacts = {"tally": self.tally().to_dict(), "notes": dict(self.notes())}
+        more = {"command": self.command or None, "annotation": self.annotation}
+        write_json(
+            self.folder / MANIFEST,
+            self.fingerprint.to_dict()
+            | {"fingerprint": digest, **sums, "shards": shards}
+            | {key: value for key, value in more.items() if value is not None},
+        )
 
     def _facts(self, index: int) -> Mapping[str, Any]:
         facts = self._output(index).require().facts
-        check_form(facts, _Facts, path=self.record(index), remedy="remove it")
+        check_form(facts, UnitFacts, path=self.record(index), remedy="remove it")
         return facts
 
     def _name(self, index: int) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.times import Times
 from pipeline.core.documents import read_json
 from pipeline.core.files import digest_of, write_json
-from pipeline.core.times import Times
 from pipeline.experiments.cells import Cell
 
 TIMES = Path("data/times.json")
@@ -43,9 +43,7 @@ class Durations:
 
     def __init__(self, document: Mapping[str, Any], path: Path = TIMES) -> None:
         self._document, self._path = document, path
-        self._known: dict[str, Any] = (
-            read_json(path, Times, remedy="remove it") if path.is_file() else {}
-        )
+        self._known: Times = read_json(path, Times, remedy="remove it") if path.is_file() else {}
 
     def known(self, cell: Cell, runs: int | None = None) -> Duration | None:
         """What the cell took, or else what the cells most like it took on average.

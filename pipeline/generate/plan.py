@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.annotation import OTHERS, Annotation, part_of
+from pipeline.core.cards.trees import TreesManifest
 from pipeline.core.corpus_folder import (
     SENTENCES_FILE,
-    SeedsManifest,
     TreeRows,
     corpus_name,
     find_trees,
@@ -117,8 +117,11 @@ def seeds_of(trees: Path) -> dict[str, Any]:
     Raises:
         InputError: preparse has not run.
     """
-    manifest: SeedsManifest = read_json(
-        trees / MANIFEST, SeedsManifest, remedy="run `conjoin preparse` first"
+    manifest: TreesManifest = read_json(
+        trees / MANIFEST,
+        TreesManifest,
+        remedy="run `conjoin preparse` first",
+        needs=["settings.min_words", "settings.limit"],
     )
     settings = manifest["settings"]
     return {"min_words": settings["min_words"], "limit": settings["limit"]}

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, Protocol
+from typing import Final, Protocol
 
-from pydantic import Field
-from typing_extensions import TypedDict
-
-from pipeline.core.annotation import Annotation, Part, place_name, recorded
+from pipeline.core.annotation import Annotation, place_name, recorded
 from pipeline.core.buckets import bucket_of
-from pipeline.core.documents import Count, read_json
+from pipeline.core.cards.targets import TargetsFile
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.structures import MOST_CONJUNCTS, PRECONJUNCTION_OF
 from pipeline.core.types import REFERENCE_LABELS, Reference, SourceSentence, Span, Structure
@@ -26,7 +24,7 @@ from pipeline.infill.decoding import key_of
 from pipeline.text.constituents import constituent_spans
 from pipeline.text.trees import parse_tree
 
-FORMAT = 1
+FORMAT: Final = 1
 
 _SAMPLE = 2000
 """Trees, the first ones, that tell what U offers."""
@@ -38,32 +36,6 @@ _NO_REFERENCE = "the label is none of a reference span's"
 _IN_VAIN = "of 1,000 structures that the targets want cannot be made"
 
 _REMEDY = "make it with `conjoin diagnose RUN`"
-_Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class TargetKind(TypedDict):
-    """Structures of one kind: ``length`` is the number of their bucket, ``share`` what is wanted of them."""
-
-    label: str
-    length: Count
-    coordinator: Annotated[str, Field(pattern=r"^\S{1,20}$")]
-    preconjunction: NotRequired[str | None]
-    conjuncts: Annotated[int, Field(ge=2, le=MOST_CONJUNCTS)]
-    share: _Share
-
-
-class TargetsFile(TypedDict):
-    """What is read of ``targets.json``.
-
-    ``edges`` are the greatest lengths in words of all buckets but the last, ascending; ``commas`` the
-    share of structures of three conjuncts or more with a comma before the coordinator.
-    """
-
-    format: Literal[1]
-    edges: list[Count]
-    commas: Annotated[float, Field(ge=0, le=1)]
-    cells: list[TargetKind]
-    annotation: NotRequired[list[Part]]
 
 
 class _Trees(Protocol):

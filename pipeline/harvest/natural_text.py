@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, units_of
 from pipeline.core.documents import read_json
 from pipeline.core.draws import read_draw
@@ -37,7 +38,6 @@ from pipeline.harvest.parsers import parser_of
 from pipeline.harvest.settings import HarvestSettings
 from pipeline.parsing.annotated import annotation_of_parser
 from pipeline.parsing.card import (
-    ParserCard,
     corpus_parser,
     learned_from,
     loaded_from,

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from pipeline.core.cards.ingest import DrawFile, IngestCard
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
@@ -65,7 +65,7 @@ def run(settings: IngestSettings) -> None:
     _check(sentences, settings.source)
     draws = _draws(sentences, settings)
     counts = _counts(sentences)
-    document = {"reader": settings.reader, "name": settings.name, **counts}
+    document: IngestCard = {"reader": settings.reader, "name": settings.name, **counts}
     document["refused"] = tally.to_dict()["refused"]
     if settings.unlabelled:
         document["unlabelled"] = of_text.to_dict()
@@ -85,7 +85,7 @@ def run(settings: IngestSettings) -> None:
         facts = {
             name: FileFacts.of(settings.out / name, rows.get(name)) for name in (*rows, *drawn)
         }
-        output.finish(facts, document | {"raw_text": lines})
+        output.finish(facts, {**document, "raw_text": lines})
     _show(settings, counts, {"read": tally, "read of --unlabelled": of_text}, draws)
     say(f"written: {settings.out / SENTENCES_FILE}; raw text of {lines:,} sentences for pretrain")
 
@@ -177,11 +177,15 @@ def _write_draws(corpus: Path, draws: dict[tuple[int, Size], Draw]) -> list[str]
         if old.relative_to(corpus).as_posix() not in wanted:
             old.unlink()
     for name, drawn in wanted.items():
-        write_json(corpus / name, asdict(drawn))
+        ids: DrawFile = {
+            "labelled": list(drawn.labelled),
+            "validation": list(drawn.validation),
+        }
+        write_json(corpus / name, ids)
     return list(wanted)
 
 
-def _counts(sentences: list[Sentence]) -> dict[str, Any]:
+def _counts(sentences: list[Sentence]) -> IngestCard:
     """Table 1's counts, labels of evaluable instances, and the unlabelled seeds U.
 
     ``instances`` are all structures in sentences with an evaluable one, as Table 1 counts them. Sentences
@@ -219,7 +223,7 @@ def _counts(sentences: list[Sentence]) -> dict[str, Any]:
 
 def _show(
     settings: IngestSettings,
-    counts: dict[str, Any],
+    counts: IngestCard,
     tallies: dict[str, Tally],
     draws: dict[tuple[int, Size], Draw],
 ) -> None:
@@ -245,7 +249,10 @@ def _show(
     table(
         "unlabelled seeds U",
         ("", "sentences"),
-        [(name.replace("_", " "), count) for name, count in counts["unlabelled_seeds"].items()],
+        [
+            (name.replace("_", " "), count)
+            for name, count in (counts["unlabelled_seeds"] or {}).items()
+        ],
     )
     for title, tally in tallies.items():
         if tally.seen:

@@ -1,22 +1,13 @@
 """What people had annotated for a language model: nothing, but of one that learned from a parser's trees."""
 
 from pathlib import Path
-from typing import NotRequired
 
-from typing_extensions import TypedDict
-
-from pipeline.core.annotation import Annotation, Part, place_name, recorded
+from pipeline.core.annotation import Annotation, place_name, recorded
+from pipeline.core.cards.models import PretrainCard
 from pipeline.core.documents import read_json
 
 CARD = "pretrain.json"
 """File in a model's folder in which ``pretrain`` says how it was made."""
-
-
-class _Pretrained(TypedDict):
-    """What is read of ``CARD``."""
-
-    objective: NotRequired[str]
-    annotation: NotRequired[list[Part]]
 
 
 def annotation_of_model(where: str) -> Annotation:
@@ -33,7 +24,7 @@ def annotation_of_model(where: str) -> Annotation:
     path = Path(where) / CARD
     if not path.is_file():
         return ()
-    card: _Pretrained = read_json(path, _Pretrained)
+    card: PretrainCard = read_json(path, PretrainCard)
     if "annotation" not in card and card.get("objective") != "twins":
         return ()
     return recorded(card, place_name(path.parent))

@@ -24,8 +24,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 from transformers import logging as transformers_logging
-from typing_extensions import TypedDict
 
+from pipeline.core.cards.models import ReadyCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, ModelError
 from pipeline.core.families import FAMILY_FACTS, is_model_name
@@ -64,13 +64,7 @@ _LONGEST = 160  # characters of what a library says
 _SPARE_ROWS = 1000  # of a table of embeddings, beyond the tokens: sizes are rounded, mT5's by 12
 
 READY = "ready.json"
-"""File in a model folder that names the model to use: ``{"name": hub name or folder}``."""
-
-
-class Ready(TypedDict):
-    """The form of ``READY``."""
-
-    name: str
+"""File in a model folder that names the model to use: a ``ReadyCard``."""
 
 
 def locate(
@@ -124,7 +118,9 @@ def locate(
                 path=folder / READY,
                 remedy="run `conjoin pretrain` again with another --ready",
             )
-        ready = read_json(folder / READY, Ready, remedy="run `conjoin pretrain` again")
+        ready: ReadyCard = read_json(
+            folder / READY, ReadyCard, remedy="run `conjoin pretrain` again"
+        )
         return locate(ready["name"], corpus, passed=passed | {here})
     if not (folder / "config.json").is_file():
         raise ModelError("no config.json here", path=folder, remedy="run `conjoin pretrain` again")

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Literal
 
 from pipeline.core.annotation import (
     LABELLED,
@@ -16,13 +14,14 @@ from pipeline.core.annotation import (
     part_of,
     unknown,
 )
+from pipeline.core.cards.parser import Learned, ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, corpus_around, corpus_name
-from pipeline.core.documents import Count, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.draws import draw_name, every_draw
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Sentence
 from pipeline.models.annotated import annotation_of_model
-from pipeline.parsing.card import LEARNED, Learned, ParserCard, learned_from, parser_identity
+from pipeline.parsing.card import LEARNED, learned_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
 from pipeline.parsing.training import MODEL
 
@@ -65,21 +64,6 @@ def learned(
     return joined(parts)
 
 
-class _Settings(TypedDict):
-    labelled: NotRequired[str]
-    seed: NotRequired[Count]
-
-
-class _About(TypedDict):
-    settings: NotRequired[_Settings]
-
-
-class _Earlier(TypedDict):
-    """What an earlier version's card says of the draw that its parser learned from."""
-
-    about: NotRequired[_About]
-
-
 def annotation_of_parser(folder: Path) -> Annotation:
     """The record of the parser of a folder, such as CORPUS/parser.
 
@@ -89,11 +73,11 @@ def annotation_of_parser(folder: Path) -> Annotation:
     Raises:
         InputError: there is no parser, or a file beside it is not as its card says.
     """
-    card: dict[str, Any] = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
     if "annotation" in card:
         return from_json(card["annotation"])
     if "files" not in card:
-        return annotation_of_source(str(card["source"]))
+        return annotation_of_source(card["source"])
     files = card["files"]
     name = str(parser_identity(card)["name"]) if MODEL in files else "a parser"
     corpus = corpus_around(folder.resolve())
@@ -105,8 +89,7 @@ def annotation_of_parser(folder: Path) -> Annotation:
     found = {s.sentence_id: s for s in read_sentences(source, lambda s: s.sentence_id in wanted)}
     if len(found) < len(wanted):
         return unknown(name)
-    about: _Earlier = read_json(folder / CARD, _Earlier, remedy=REMEDY)
-    made_of = about.get("about", {}).get("settings", {})
+    made_of = card.get("about", {}).get("settings", {})
     draw = None
     if "labelled" in made_of:
         draw = draw_name(made_of.get("seed", 0), made_of["labelled"])

@@ -6,48 +6,19 @@ another corpus, or ready.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
 import stanza
-from typing_extensions import TypedDict
 
-from pipeline.core.annotation import Part
-from pipeline.core.documents import Count, Number, PlaceName, read_json
+from pipeline.core.cards.parser import Learned, ParserCard
+from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.names import is_plain_name
 from pipeline.parsing.encoders import ENCODER
-from pipeline.parsing.parser import CARD, REMEDY, FileSum, Parser, file_name, load_parser
+from pipeline.parsing.parser import CARD, REMEDY, Parser, file_name, load_parser
 from pipeline.parsing.tagging import TAGGER
 from pipeline.parsing.training import MODEL, PRETRAIN
-
-
-class _Training(TypedDict, total=False):
-    trees: Count
-    dev_trees: Count
-    epochs: Count
-    best_epoch: Count
-    f1: Number
-    tags: str
-    taught: Count
-
-
-class ParserCard(TypedDict):
-    """What is read of ``parser.json``."""
-
-    source: PlaceName
-    wrapper: str | None
-    training: _Training | None
-    files: NotRequired[dict[str, FileSum]]
-    annotation: NotRequired[list[Part]]
-
-
-class Learned(TypedDict):
-    """Ids of the sentences whose trees a parser learned from, and of those that chose its epoch."""
-
-    trees: list[str]
-    dev: list[str]
-
 
 TREEBANK = "treebank"
 """In place of a parser: the corpus's own trees."""

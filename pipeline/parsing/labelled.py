@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
 
 from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, joined
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file
 from pipeline.core.draws import draw_name, read_draw
 from pipeline.core.errors import InputError
@@ -78,7 +78,7 @@ class LabelledParser:
         """Whether it lies there, made of the same."""
         return parser_output(self.folder, self.fingerprint).state().kind == "current"
 
-    def make(self) -> dict[str, Any]:
+    def make(self) -> ParserCard:
         """Its card; trained, if it must be.
 
         Raises:
@@ -90,7 +90,7 @@ class LabelledParser:
             encoder=self.encoder, taught=self._taught_trees if self.taught else None,
         )  # fmt: skip
 
-    def ensure(self) -> dict[str, Any]:
+    def ensure(self) -> ParserCard:
         """As ``make``, by one process for all."""
         return made_by_one(self.folder, self.settings.threads, self.make)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import PartialState
 from nltk.tree import Tree
 
 from pipeline.core.annotation import Annotation, as_json
+from pipeline.core.cards.parser import Learned, ParserCard, ParserTraining
 from pipeline.core.console import say
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -17,7 +17,7 @@ from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.settings import ParserSettings
 from pipeline.core.types import Sentence
 from pipeline.executor import launch
-from pipeline.parsing.card import LEARNED, Learned, ParserCard
+from pipeline.parsing.card import LEARNED
 from pipeline.parsing.encoders import ENCODER, words_encoder
 from pipeline.parsing.parser import CARD, REMEDY, given_tags, load_parser, tags_for
 from pipeline.parsing.tagging import TAGGER, train_tagger
@@ -42,7 +42,7 @@ Annotated = Callable[[list[Sentence], list[Sentence]], Annotation]
 """The record of a parser of those sentences."""
 
 
-def made_by_one(folder: Path, threads: int, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def made_by_one(folder: Path, threads: int, make: Callable[[], ParserCard]) -> ParserCard:
     """What ``make`` returns, called so that of all processes one makes what lies in the folder."""
     launch.pin(threads)
     if launch.in_launch():
@@ -66,7 +66,7 @@ def ensure_trained(
     *,
     encoder: str | None = None,
     taught: TaughtTrees | None = None,
-) -> dict[str, Any]:
+) -> ParserCard:
     """Train the parser of a folder, unless the one that is there was made from the same inputs.
 
     Args:
@@ -93,11 +93,11 @@ def ensure_trained(
             # An earlier version made it, of the very sentences that are found now.
             train, dev = examples()
             own = {"source", "wrapper", "training"}
-            facts = {name: value for name, value in record.facts.items() if name in own}
+            known = {name: value for name, value in record.facts.items() if name in own}
             output.begin()
             beside, tagged = _write_beside(folder, settings.seed, train, dev)
             annotation = {"annotation": as_json(annotated(train, dev))}
-            output.finish({**record.files, **beside}, facts | tagged | annotation)
+            output.finish({**record.files, **beside}, known | tagged | annotation)
         say("the parser is already there and current")
     else:
         train, dev = examples()
@@ -109,9 +109,10 @@ def ensure_trained(
             names += sorted(f"{ENCODER}/{path.name}" for path in (folder / ENCODER).iterdir())
         files = {name: FileFacts.of(folder / name) for name in names}
         output.finish(
-            files | beside, facts | tagged | {"annotation": as_json(annotated(train, dev))}
+            files | beside, {**facts, **tagged, "annotation": as_json(annotated(train, dev))}
         )
-    return dict(read_json(folder / CARD, ParserCard, remedy=REMEDY))
+    card: ParserCard = read_json(folder / CARD, ParserCard, remedy=REMEDY)
+    return card
 
 
 def _write_beside(
@@ -133,7 +134,7 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     dev: Sequence[Sentence],
     encoder: str | None,
     taught: TaughtTrees | None,
-) -> dict[str, Any]:
+) -> ParserCard:
     tagged = settings.tags == "treebank"
     own = {sentence.sentence_id for sentence in (*train, *dev)}
     taught_trees = (
@@ -155,9 +156,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
     parser = load_parser(str(folder / MODEL))
     words, tags = [sentence.words for sentence in dev], tags_for(parser, dev)
     guess = parser.parse(words, tags, at_once=settings.batch_size)
-    training = {
+    training: ParserTraining = {
         "trees": len(train),
-        **({"taught": len(taught_trees)} if taught else {}),
         "dev_trees": len(dev),
         "f1": round(bracket_f1([parse_tree(s.tree or "") for s in dev], guess), 4),
         "epochs": settings.parser_epochs,
@@ -166,6 +166,8 @@ def _train(  # noqa: PLR0917 - called once, in the order of what it is made of
         "tags": settings.tags,
         "seed": settings.seed,
     }
+    if taught:
+        training["taught"] = len(taught_trees)
     return {"source": MODEL, "wrapper": wrapper, "training": training}
 
 

@@ -9,14 +9,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
 import stanza
 import torch
 from nltk.tree import Tree
 from stanza.models.constituency.trainer import Trainer
-from typing_extensions import TypedDict
 
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
 from pipeline.core.files import sha256_of
@@ -27,20 +27,6 @@ from pipeline.parsing.tagging import TAGGER, Tagger
 from pipeline.parsing.training import PRETRAIN, ROOT, quiet
 from pipeline.text.coordinations import UNTAGGED
 from pipeline.text.trees import escape, unescape
-
-
-class FileSum(TypedDict):
-    """What is read of a record of a file."""
-
-    sha256: str
-
-
-class _Beside(TypedDict):
-    """What is read of the card beside a parser's file."""
-
-    wrapper: NotRequired[str | None]
-    files: NotRequired[dict[str, FileSum]]
-
 
 CARD = "parser.json"
 """File beside a parser that says which it is and, of one trained here, of what it was made."""
@@ -200,7 +186,9 @@ def _from_file(path: Path) -> Parser:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="name a stanza .pt file")
     pretrain, card = path.with_name(PRETRAIN), path.with_name(CARD)
-    beside = read_json(card, _Beside, remedy=REMEDY) if card.exists() else None
+    beside: ParserCard | None = (
+        read_json(card, ParserCard, remedy=REMEDY) if card.exists() else None
+    )
     if beside is not None:
         _require_files_of(path, beside)
     files = {
@@ -236,12 +224,12 @@ def _from_file(path: Path) -> Parser:
         file_name(path),
         run,
         needs_tags=model.args["tag_embedding_dim"] > 0,
-        wrapper=beside.get("wrapper") if beside else None,
+        wrapper=beside["wrapper"] if beside else None,
         tagger=Tagger(own_tagger) if (own_tagger := path.with_name(TAGGER)).is_file() else None,
     )
 
 
-def _require_files_of(path: Path, card: _Beside) -> None:
+def _require_files_of(path: Path, card: ParserCard) -> None:
     """Check that a parser and its word vectors are what its card says, if it says.
 
     Raises:

@@ -9,13 +9,13 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from pathlib import Path
-from typing import NotRequired
 
 from nltk.tree import Tree
-from typing_extensions import TypedDict
 
-from pipeline.core.annotation import Annotation, Part, joined, place_name, recorded
+from pipeline.core.annotation import Annotation, joined, place_name, recorded
 from pipeline.core.candidates import candidate_shards
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import say
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -23,12 +23,8 @@ from pipeline.core.files import digest_of, sha256_of
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.schema import read_candidates
 from pipeline.parsing.annotated import annotation_of_parser
-from pipeline.parsing.card import ParserCard, corpus_parser, loaded_from, parser_identity
+from pipeline.parsing.card import corpus_parser, loaded_from, parser_identity
 from pipeline.parsing.parser import CARD, REMEDY
-
-
-class _Manifest(TypedDict):
-    annotation: NotRequired[list[Part]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Taught:
     def annotation(self) -> Annotation:
         """What people had annotated for candidates and parser."""
         path = self.candidates / MANIFEST
-        manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+        manifest: CandidatesManifest = read_json(path, CandidatesManifest) if path.is_file() else {}
         of_candidates = recorded(manifest, place_name(self.candidates))
         return joined([*of_candidates, *annotation_of_parser(self.teacher)])
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Any
 
 from pipeline.core.annotation import Annotation, as_json
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.corpus_folder import SENTENCES_FILE, draw_file, parser_folder, tree_set
 from pipeline.core.draws import read_draw
 from pipeline.core.errors import InputError
@@ -25,7 +25,7 @@ from pipeline.preparse.settings import LABELLED, TRAIN, PreparseSettings
 _DEV = 300  # development trees that F1 is measured on, at most
 
 
-def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) -> dict[str, Any]:
+def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) -> ParserCard:
     """Make the corpus's parser, unless the one that is there was made from the same inputs.
 
     Args:
@@ -45,8 +45,13 @@ def ensure_parser(settings: PreparseSettings, gold: Callable[[], Annotation]) ->
     if settings.parser not in (TRAIN, LABELLED):
         source = source_of(settings.parser)
         annotation = gold() if source == TREEBANK else annotation_of_source(source)
-        card = {"source": source, "wrapper": None, "training": None}
-        write_json(folder / CARD, card | {"annotation": as_json(annotation)})
+        card: ParserCard = {
+            "source": source,
+            "wrapper": None,
+            "training": None,
+            "annotation": as_json(annotation),
+        }
+        write_json(folder / CARD, card)
         return card
     encoder = None
     if settings.parser_lm is not None:

@@ -1,13 +1,15 @@
 """Stage ``preparse``: constituency trees of the unlabelled sentences U (§3.3 of the paper)."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pipeline.core import console
 from pipeline.core.annotation import Annotation, as_json, joined
+from pipeline.core.cards.parser import ParserCard, ParserTraining
+from pipeline.core.cards.trees import CoordinatedTally, PreparseCard, TreesManifest
 from pipeline.core.corpus_folder import (
     COORDINATED_FOLDER,
     SENTENCES_FILE,
@@ -98,7 +100,7 @@ def run(settings: PreparseSettings) -> None:
 
 def _parse(
     settings: PreparseSettings,
-    card: Mapping[str, Any],
+    card: ParserCard,
     plan: ParsePlan,
     worker: launch.Worker,
     *,
@@ -114,8 +116,8 @@ def _parse(
     schemas = {"trees": TREES, "rejects": UNPARSED}
     made_of = _fingerprint(settings, card, plan)
     place = settings.corpus / plan.folder / (settings.named or "")
-    facts = {"annotation": as_json(_annotation(settings, card, [plan]))}
-    folder = UnitFolder(place, len(plan.rows), schemas, made_of, facts=facts)
+    record = as_json(_annotation(settings, card, [plan]))
+    folder = UnitFolder(place, len(plan.rows), schemas, made_of, annotation=record)
 
     def prepare() -> Make:
         loaded = parser()
@@ -149,22 +151,26 @@ def _parse(
 def _mark_empty(settings: PreparseSettings, source: Path) -> None:
     """A folder of coordinated sentences that says there are none: DVC wants every output."""
     with atomic_folder(settings.corpus / COORDINATED_FOLDER) as folder:
-        manifest = {"inputs": {"sentences": sha256_of(source)}, "settings": {"coordinated": 0}}
-        write_json(folder / MANIFEST, manifest | {"shards": []})
+        manifest: TreesManifest = {
+            "inputs": {"sentences": sha256_of(source)},
+            "settings": {"coordinated": 0},
+            "shards": [],
+        }
+        write_json(folder / MANIFEST, manifest)
 
 
-def _parser_card(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> dict[str, Any]:
+def _parser_card(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> ParserCard:
     """The corpus's parser, made if it must be, by one process for all."""
     folder = parser_folder(settings.corpus, settings.named)
 
-    def make() -> dict[str, Any]:
+    def make() -> ParserCard:
         return ensure_parser(settings, lambda: _gold(settings, plans))
 
     return made_by_one(folder, settings.threads, make)
 
 
 def _annotation(
-    settings: PreparseSettings, card: Mapping[str, Any], plans: Sequence[ParsePlan]
+    settings: PreparseSettings, card: ParserCard, plans: Sequence[ParsePlan]
 ) -> Annotation:
     """What people had annotated for the trees of some plans."""
     if card["source"] == TREEBANK:
@@ -185,9 +191,7 @@ def _gold(settings: PreparseSettings, plans: Sequence[ParsePlan]) -> Annotation:
     )
 
 
-def _fingerprint(
-    settings: PreparseSettings, card: Mapping[str, Any], plan: ParsePlan
-) -> Fingerprint:
+def _fingerprint(settings: PreparseSettings, card: ParserCard, plan: ParsePlan) -> Fingerprint:
     """Everything the trees depend on."""
     fields = {"batch_size", "parser", "threads", "unit", *plan.fields}
     inputs = {"sentences": sha256_of(settings.corpus / SENTENCES_FILE)}
@@ -206,7 +210,7 @@ def _fingerprint(
 
 def _finish(
     settings: PreparseSettings,
-    card: Mapping[str, Any],
+    card: ParserCard,
     tallies: Sequence[Tally],
     plans: Sequence[ParsePlan],
 ) -> None:
@@ -214,14 +218,16 @@ def _finish(
     for reason, count in left_out.items():
         console.say(f"left out of the unlabelled sentences: {count:,} ({reason})")
     training = card["training"]
-    coordinated = tallies[1].to_dict() if len(tallies) > 1 else None
+    coordinated: CoordinatedTally | None = None
+    if len(tallies) > 1:
+        coordinated = {"asked": settings.coordinated, **tallies[1].to_dict()}
     annotation = _annotation(settings, card, plans)
-    report = {
+    report: PreparseCard = {
         "parser": parser_identity(card)["name"],
         "unlabelled": tallies[0].to_dict(),
         "left_out": dict(left_out),  # no seeds, so no tree was tried
         # `parser` made these trees too: with `treebank` they are gold, boundaries and all.
-        "coordinated": coordinated and {"asked": settings.coordinated, **coordinated},
+        "coordinated": coordinated,
         "training": training,
         "min_words": settings.min_words,
         "annotation": as_json(annotation),
@@ -235,7 +241,7 @@ def _finish(
     show_learned(annotation)
 
 
-def _show_training(training: Mapping[str, Any]) -> None:
+def _show_training(training: ParserTraining) -> None:
     console.say(
         f"parser: {training['trees']} trees, best epoch {training['best_epoch']} of "
         f"{training['epochs']}, F1 {training['f1']:.4f} on {training['dev_trees']} other trees"

@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from transformers import PreTrainedModel
 
 from pipeline.core.annotation import Annotation, Part, as_json, joined
+from pipeline.core.cards.models import PretrainCard, PretrainTiming, ReadyCard
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, annotation_of_trees
 from pipeline.core.disk import disk_faults
@@ -65,7 +66,8 @@ def run(settings: PretrainSettings) -> None:
         _require_untrained(out)
         load_config(locate(settings.ready, settings.corpus))
         with atomic_folder(out) as folder:
-            write_json(folder / READY, {"name": settings.ready})
+            ready: ReadyCard = {"name": settings.ready}
+            write_json(folder / READY, ready)
         say(f"{settings.lm}: {settings.ready} is used as it is")
         return
     work = settings.corpus / ".pretrain" / f"{settings.lm}-seed-{settings.seed}"
@@ -201,7 +203,7 @@ def _write(  # noqa: PLR0917 - a folder has many sides
     device: Accelerator,
 ) -> None:
     last = course.looks[-1]
-    card = {
+    card: PretrainCard = {
         "lm": settings.lm,
         "family": settings.family,
         "objective": settings.objective,
@@ -221,7 +223,7 @@ def _write(  # noqa: PLR0917 - a folder has many sides
         "text_digest": material.digest,
         "annotation": as_json(_annotation(settings)),
     }
-    timing = {
+    timing: PretrainTiming = {
         "seconds": round(course.seconds, 1),
         "tokens_per_second": round(course.tokens / max(course.seconds, 1e-9)),
         "device": launch.describe(device.device),

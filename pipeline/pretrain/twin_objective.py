@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
+from pipeline.core.cards.trees import TreesManifest
 from pipeline.core.corpus_folder import COORDINATED_FOLDER, SENTENCES_FILE, find_trees
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, ModelError
@@ -217,7 +218,7 @@ def read_twins(
     """
     folder = corpus / COORDINATED_FOLDER
     remedy = "run `conjoin preparse` with --coordinated, e.g. 8000"
-    if not read_json(folder / MANIFEST, remedy=remedy)["shards"]:
+    if not read_json(folder / MANIFEST, TreesManifest, remedy=remedy)["shards"]:
         raise InputError("no coordinated sentences were parsed", path=folder, remedy=remedy)
     trees = find_trees(folder, corpus / SENTENCES_FILE)
     tally, overlap = Tally(), Counter[str]()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nltk.tree import Tree
 
+from pipeline.core.cards.parser import ParserCard
 from pipeline.core.console import warn
 from pipeline.core.corpus_folder import PARSERS_FOLDER, parser_folder, trees_digest, trees_folder
 from pipeline.core.documents import read_json
@@ -304,7 +305,7 @@ class CandidateTrees(ExitStack):
         return self._folders.get(model)
 
     def _parser(self, folder: Path) -> "Parser | None":
-        from pipeline.parsing.card import ParserCard, corpus_parser  # noqa: PLC0415 - as above
+        from pipeline.parsing.card import corpus_parser  # noqa: PLC0415 - as above
         from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
         if folder not in self._parsers:
@@ -326,7 +327,7 @@ def _replaced(corpus: Path, runs: Iterable[Mapping[str, Any]]) -> bool:
 
 def _parsers_of(corpus: Path) -> dict[str, Path]:
     """The folders of a corpus's parsers, by what manifests of ``harvest`` call them."""
-    from pipeline.parsing.card import ParserCard, parser_identity  # noqa: PLC0415 - as above
+    from pipeline.parsing.card import parser_identity  # noqa: PLC0415 - as above
     from pipeline.parsing.parser import CARD  # noqa: PLC0415 - as above
 
     found = {}

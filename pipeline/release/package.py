@@ -17,6 +17,12 @@ import pyarrow.compute as pc
 from pipeline import __version__
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.candidates import (
+    ReleasedShard,
+    ReleaseManifest,
+    RowsByPart,
+    SourceFacts,
+)
 from pipeline.core.documents import read_json, read_yaml
 from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import leads_out, sha256_of, write_json
@@ -50,12 +56,12 @@ def write_release(
     shards: Shards,
     survey: Survey,
     settings: ReleaseSettings,
-    sources: Sequence[Mapping[str, Any]],
+    sources: Sequence[SourceFacts],
     *,
     source: Path | None = None,
     trees: CandidateTrees | None = None,
     advance: Callable[[int], None] = lambda _: None,
-) -> tuple[dict[str, Any], Survey]:
+) -> tuple[ReleaseManifest, Survey]:
     """Write shards and ``manifest.json`` into an empty folder.
 
     Args:
@@ -85,7 +91,7 @@ def write_release(
     grown: Counter[str] = Counter()
     if trees is not None:
         schemas = {**schemas, "train": WITH_TREES}
-    entries: list[dict[str, Any]] = []
+    entries: list[ReleasedShard] = []
     digests, orders = {}, {}
     with ExitStack() as stack:
         for config, read in zip(CONFIGS, (read_accepted, read_rejects), strict=True):
@@ -121,7 +127,11 @@ def write_release(
             )  # fmt: skip
             entries += made
             digests[config] = whole.hex()
-    manifest: dict[str, Any] = {
+    runs: dict[str, Any] = {
+        key: {**run, "rows": _both(released.generations.get(key, Counter()))}
+        for key, run in generations(shards).items()
+    }
+    manifest: ReleaseManifest = {
         "conjoin": __version__,
         "format": FORMAT,
         "name": settings.name or _name(shards, sources),
@@ -134,34 +144,32 @@ def write_release(
         "command": settings.shown_command(),
         "seed": settings.seed,
         "rows": _both(released.rows),
-        "digests": digests,
+        "digests": {"train": digests["train"], "rejected": digests["rejected"]},
         "shards": entries,
-        "generations": {
-            key: {**run, "rows": _both(released.generations.get(key, Counter()))}
-            for key, run in generations(shards).items()
-        },
-        "sources": [dict(each) for each in sources],
+        "generations": runs,
+        "sources": list(sources),
         "annotation": as_json(annotation_of(shards)),
     }
     manifest |= _before(shards)
     if trees is not None:
         manifest["trees"] = trees_facts(settings.trees_of, grown)
     if hiding is not None:
-        manifest["full_digests"] = {c: digest.hex() for c, digest in hiding.digests.items()}
+        own = hiding.digests
+        manifest["full_digests"] = {"train": own["train"].hex(), "rejected": own["rejected"].hex()}
         manifest["withheld"] = {c: dict(reasons) for c, reasons in hiding.withheld.items()}
         hiding.require_no_text(manifest)
     write_json(folder / MANIFEST, manifest)
     return manifest, released
 
 
-def _before(shards: Shards) -> dict[str, Any]:
+def _before(shards: Shards) -> Any:
     """What became of the rows before, as the manifest beside them says."""
     manifest = shards.manifest or {}
     keys = ("merged", "selection", "selections", "dropped", "withheld")
     return {key: manifest[key] for key in keys if key in manifest}
 
 
-def _name(shards: Shards, sources: Sequence[Mapping[str, Any]]) -> str:
+def _name(shards: Shards, sources: Sequence[SourceFacts]) -> str:
     """``conjoin``, the source's name and the generators', such as ``conjoin-world-t5-sync``."""
     parts = ["conjoin", *(str(each["corpus"]) for each in sources)]
     made = [about.get("settings", {}) for about in generations(shards).values()]
@@ -182,8 +190,8 @@ def _whose(trees: Any) -> str:
     return "-gold" if trees == "treebank" else f"-{trees}"
 
 
-def _both(counts: Mapping[str, int]) -> dict[str, int]:
-    return {config: counts.get(config, 0) for config in CONFIGS}
+def _both(counts: Mapping[str, int]) -> RowsByPart:
+    return {"train": counts.get("train", 0), "rejected": counts.get("rejected", 0)}
 
 
 def _counted(

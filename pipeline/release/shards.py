@@ -9,12 +9,13 @@ from hashlib import blake2b
 from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.core.cards.candidates import Config, ReleasedShard
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import LATER, column_names, regroup, select_like
 from pipeline.core.structures import MOST_CONJUNCTS
@@ -24,7 +25,10 @@ from pipeline.corpus.digest import RowDigest
 from pipeline.corpus.engine import engine, parquet
 from pipeline.corpus.writing import write_shard
 
-CONFIGS = {"train": ("default", "data"), "rejected": ("rejected", "rejected")}
+CONFIGS = {
+    "train": ("default", "data"),
+    "rejected": ("rejected", "rejected"),
+}
 """What a manifest calls the configurations of a release, usable candidates and rejects: the name that
 loaders know each by, and the folder of its shards."""
 
@@ -58,7 +62,7 @@ def write_shards(
     *,
     rows: int,
     count: int,
-) -> tuple[list[dict[str, Any]], RowDigest]:
+) -> tuple[list[ReleasedShard], RowDigest]:
     """Write rows as ``count`` files whose sizes differ by a row at most.
 
     Args:
@@ -78,7 +82,8 @@ def write_shards(
     sizes = [(index + 1) * rows // count - index * rows // count for index in range(count)]
     groups = [[min(_ROW_GROUP, n - at) for at in range(0, n, _ROW_GROUP)] for n in sizes]
     feed = regroup(batches, chain(*groups, repeat(_ROW_GROUP)))
-    entries, digests = [], []
+    entries: list[ReleasedShard] = []
+    digests = []
     for index in range(count):
         name = f"{CONFIGS[config][1]}/train-{index:05d}-of-{count:05d}.parquet"
         parts = islice(feed, len(groups[index]))
@@ -87,7 +92,10 @@ def write_shards(
             folder / name, schema, parts, write_page_index=True, use_content_defined_chunking=True
         )
         digests.append(digest)
-        entries.append({"file": name, "config": config, **facts})
+        entries.append({
+            "file": name, "config": cast(Config, config), "rows": digest.rows, "bytes": facts.bytes,
+            "sha256": facts.sha256, "digest": digest.hex(),
+        })  # fmt: skip
     whole = RowDigest.united(digests)
     found = whole.rows + sum(map(len, feed))
     if found != rows:

@@ -6,13 +6,13 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.audit import AuditCard, NoAuditCard
 from pipeline.core.documents import check_form, read_json
 from pipeline.core.markdown import number, percent
 from pipeline.core.parquet import read_rows
 from pipeline.core.runs import System
 from pipeline.core.schema import VERDICTS
 from pipeline.core.types import REFERENCE_LABELS
-from pipeline.report.forms import WithOracle, WithoutOracle
 from pipeline.report.markdown import Table, TableRow
 from pipeline.report.prose import Fact
 from pipeline.report.results import Metrics, read_generation, short_name, system_key
@@ -63,9 +63,9 @@ def read_audit(corpus: Path, systems: Iterable[System] = ()) -> tuple[Audit | No
         return None, Fact("missing.audit")
     document = read_json(path, remedy=_REMEDY)
     if document.get("oracle") is False:
-        check_form(document, WithoutOracle, path=path, remedy=_REMEDY)
+        check_form(document, NoAuditCard, path=path, remedy=_REMEDY)
         return None, Fact("missing.judge")
-    check_form(document, WithOracle, path=path, remedy=_REMEDY)
+    check_form(document, AuditCard, path=path, remedy=_REMEDY)
     known = {str(system): system for system in systems}
     generation = [
         {**entry, "candidates": read_generation(corpus, entry["candidates"])}

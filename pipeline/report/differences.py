@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, papers_families
 from pipeline.core.runs import Run
-from pipeline.report.forms import Ingested
 from pipeline.report.language_models import read_models
 from pipeline.report.prose import Fact
 from pipeline.report.provenance import candidate_folders, ranked
@@ -50,7 +50,7 @@ def differences(corpus: Path, runs: Sequence[Run]) -> list[Fact]:
 
 def _corpus(corpus: Path) -> Iterator[Fact]:
     path = corpus / INGEST_RECORD
-    card = read_json(path, Ingested) if path.is_file() else {}
+    card: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
     sentences = card.get("splits", {}).get("train", {}).get("sentences")
     if card.get("reader") == "world":
         yield Fact("differences.grammar", sentences=sentences)

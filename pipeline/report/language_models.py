@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.models import PretrainCard, PretrainLine, PretrainTiming, ReadyCard
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name
 from pipeline.core.runs import read_records
-from pipeline.report.forms import LookLine, Pretrained, PretrainingTime
 from pipeline.report.markdown import Table, csv_text, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import generator_name, model_system
@@ -84,12 +84,13 @@ def _read(path: Path, models: Path) -> LanguageModel | None:
     if not is_model_name(name):
         return None
     seed = rest[0].removeprefix("seed-") if rest else "0"
-    card = read_json(path, Pretrained, remedy=_REMEDY)
-    timing = folder / "timing.json"
-    about = read_json(timing, PretrainingTime, remedy=_REMEDY) if timing.is_file() else {}
     if path.name == "ready.json":
-        return LanguageModel(name, seed, str(card.get("name", "unknown")), {}, {}, ())
-    looks = read_records(folder / "history.jsonl", LookLine, "a look of pretraining", _REMEDY)
+        ready: ReadyCard = read_json(path, ReadyCard, remedy=_REMEDY)
+        return LanguageModel(name, seed, ready["name"], {}, {}, ())
+    card: PretrainCard = read_json(path, PretrainCard, remedy=_REMEDY)
+    timing = folder / "timing.json"
+    about = read_json(timing, PretrainTiming, remedy=_REMEDY) if timing.is_file() else {}
+    looks = read_records(folder / "history.jsonl", PretrainLine, "a look of pretraining", _REMEDY)
     return LanguageModel(name, seed, None, card, about, looks)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from pipeline.core import console
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.trees import PreparseCard
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.runs import ELSE, NO_AUGMENTATION, TOGETHER, Run, candidates_at_hand
-from pipeline.report.forms import CandidatesManifest
 from pipeline.report.opening import ALONE, FEW, HELPS, UNCLEAR, WITHOUT, WORSE, Headline
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, Metrics, read_generation
@@ -138,7 +139,7 @@ def _parser_of_candidates(verdict: Headline, runs: Sequence[Run], corpus: Path) 
 def _trees_are_gold(corpus: Path) -> bool:
     """Whether preparse took the treebank's trees, so that there is no parser to stand beside the baseline."""
     report = corpus / "preparse.json"
-    return report.is_file() and read_json(report).get("parser") == "treebank"
+    return report.is_file() and read_json(report, PreparseCard).get("parser") == "treebank"
 
 
 def _more(

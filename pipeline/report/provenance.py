@@ -6,22 +6,18 @@ from math import fsum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pipeline.core.cards.candidates import CandidatesManifest, SelectionForm
+from pipeline.core.cards.ingest import IngestCard
+from pipeline.core.cards.times import Times
+from pipeline.core.cards.trees import PreparseCard
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.markdown import percent
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.runs import Run
 from pipeline.core.tally import Tally
-from pipeline.core.times import Times
 from pipeline.core.types import SPLITS
 from pipeline.report.examples import fill_statistics
-from pipeline.report.forms import (
-    CandidatesManifest,
-    Counted,
-    Ingested,
-    PreparseRecord,
-    SelectionRecord,
-)
 from pipeline.report.markdown import Table, TableRow, records_table
 from pipeline.report.prose import Fact
 from pipeline.report.results import FULL, short_name, system_key
@@ -45,7 +41,7 @@ def corpus_table(corpus: Path) -> Table | None:
     path = corpus / INGEST_RECORD
     if not path.is_file():
         return None
-    card = read_json(path, Ingested)
+    card = read_json(path, IngestCard)
     splits, labels = card.get("splits", {}), card.get("labels", {})
     names = ranked(splits, SPLITS)
     counts = {key for name in names for key in splits[name]}
@@ -82,7 +78,8 @@ def generation_table(corpus: Path) -> Table | None:
         return None
     tallies = {
         kind: Tally.merged(
-            Tally.from_dict(read_json(f / MANIFEST, Counted)["tally"]) for f in found
+            Tally.from_dict(read_json(f / MANIFEST, CandidatesManifest, needs=["tally"])["tally"])
+            for f in found
         )
         for kind, found in folders.items()
     }
@@ -133,7 +130,7 @@ def candidate_folders(corpus: Path) -> dict[str, list[Path]]:
     return folders
 
 
-def _chosen_of(made: Sequence[SelectionRecord]) -> Fact:
+def _chosen_of(made: Sequence[SelectionForm]) -> Fact:
     sources: dict[str, Counter[str]] = {}
     left_out, distances = Counter[str](), []
     for selection in made:
@@ -179,7 +176,7 @@ def made(corpus: Path, runs: Sequence[Run]) -> list[tuple[str, str | Fact]]:
     """How it was made: (what, in words)."""
     facts: list[tuple[str, str | Fact]] = []
     if (corpus / "preparse.json").is_file():
-        card = read_json(corpus / "preparse.json", PreparseRecord)
+        card = read_json(corpus / "preparse.json", PreparseCard)
         parser = Fact(
             "provenance.parser",
             name=card.get("parser", "unknown"),

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from pipeline.core.annotation import Annotation, Part, described, joined, shared_level, unknown
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.models import PretrainCard
 from pipeline.core.comparison import Comparison
 from pipeline.core.documents import read_json
 from pipeline.core.families import FAMILY_FACTS, family_of, is_model_name, papers_families
 from pipeline.core.runs import ALONE, ANY, ELSE, NO_AUGMENTATION, NO_GENERATOR, TOGETHER, System
 from pipeline.core.types import CRITERIA
-from pipeline.report.forms import CandidatesManifest, Pretrained
 
 VARIATIONS = {"no-filter": "− filtering", "self-train": "− sync + self-train"}
 """The paper's variations → their row in Table 3; others are this project's own."""
@@ -194,7 +195,7 @@ class Generation(NamedTuple):
 def read_generation(corpus: Path, folder: str) -> Generation:
     """What made the folder ``candidates/FOLDER``, from a manifest in it and its model's card."""
     for manifest in sorted((corpus / "candidates" / folder).glob("*/manifest.json")):
-        about = read_json(manifest, CandidatesManifest)
+        about: CandidatesManifest = read_json(manifest, CandidatesManifest)
         settings = about.get("settings", {})
         if settings.get("fills") == HARVESTED:
             ours = settings.get("parser") == "labelled"
@@ -204,12 +205,15 @@ def read_generation(corpus: Path, folder: str) -> Generation:
         if not is_model_name(lm := settings.get("lm")):
             continue
         cards = sorted((corpus / "models" / lm).glob("**/pretrain.json"))
-        model = model_system(lm, read_json(cards[0], Pretrained) if cards else {})
+        model = model_system(lm, read_json(cards[0], PretrainCard) if cards else {})
         rest = ["spans from gold trees"] if settings.get("trees") == "treebank" else []
         rest += [
-            str(settings[key]).replace("-", " ")
-            for key, papers in (("decoding", "greedy"), ("synchronize", "min"))
-            if settings.get(key, papers) != papers
+            str(said).replace("-", " ")
+            for said, papers in (
+                (settings.get("decoding", "greedy"), "greedy"),
+                (settings.get("synchronize", "min"), "min"),
+            )
+            if said != papers
         ]
         if words := settings.get("coordinators"):
             rest += [f"coordinators {words.replace(',', ', ')}"]

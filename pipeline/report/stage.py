@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.core import console
+from pipeline.core.cards.evaluation import MetricsCard
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_text
@@ -16,7 +17,6 @@ from pipeline.core.runs import System, read_runs
 from pipeline.report.audit import read_audit
 from pipeline.report.chapters import CONTENTS, ReportMaterial
 from pipeline.report.examples import example_lists, generation_lists, place_of
-from pipeline.report.forms import Evaluated
 from pipeline.report.judgements import HandJudgement, offer_sheet, read_judgements
 from pipeline.report.language_models import model_curves, read_models
 from pipeline.report.next_steps import next_steps
@@ -124,7 +124,7 @@ def _print(answers: Sequence[Headline], split: str) -> None:
 
 def _metrics(corpus: Path, systems: Iterable[System]) -> Metrics:
     path = corpus / "evaluation" / "metrics.json"
-    document = read_json(path, Evaluated, remedy="run `conjoin evaluate` first")
+    document = read_json(path, MetricsCard, remedy="run `conjoin evaluate` first")
     metrics = Metrics.parse(document, systems)
     if not metrics.results:
         raise InputError("has no result", path=path, remedy="run `conjoin evaluate` again")

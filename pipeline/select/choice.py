@@ -6,12 +6,12 @@ Steps leave rows out one after the other; each is asked only of those that are s
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pipeline.core.cards.candidates import SampleForm
 from pipeline.core.parquet import regroup
 from pipeline.corpus.candidate_checks import CHECKED, check
 from pipeline.corpus.layout import Shards
@@ -44,7 +44,7 @@ class Choice:
     reasons: list[str] = field(default_factory=lambda: ["kept"])
     labels: set[str] = field(default_factory=set)
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)
-    sample: dict[str, Any] = field(default_factory=dict)
+    sample: SampleForm = field(default_factory=SampleForm)
 
     def number(self, reason: str) -> int:
         """The number of a reason; a new one if there is none yet."""

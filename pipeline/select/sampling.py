@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.core.buckets import deciles
+from pipeline.core.cards.candidates import DistanceForm, SampleForm
 from pipeline.corpus.layout import Shards
 from pipeline.select.choice import Advance, Choice, rows_still_in
 from pipeline.select.drawing import Numbers, any_rows, by_strata, chance, first_of_each
@@ -118,15 +118,18 @@ def thin_out(
 
 def _likeness(
     strata: Strata, share: Counter[Stratum], before: Counter[Stratum], after: Counter[Stratum]
-) -> dict[str, Any]:
+) -> SampleForm:
     if not share:
         return {}
-    far = {"before": distance(share, before), "after": distance(share, after)}
+    far: DistanceForm = {
+        "before": round(distance(share, before), 6),
+        "after": round(distance(share, after), 6),
+    }
     return {
         "by": list(strata.by),
         "edges": list(strata.edges) if "length" in strata.by else [],
         "strata": len(share),
-        "distance": {when: round(value, 6) for when, value in far.items()},
+        "distance": far,
     }
 
 

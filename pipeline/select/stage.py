@@ -5,7 +5,7 @@ content that no chosen row has. What a licence keeps out is only counted, so tha
 licences that were asked for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.core.annotation import Annotation, joined
+from pipeline.core.cards.candidates import (
+    CandidatesHistory,
+    CandidatesManifest,
+    SampleForm,
+    SelectionForm,
+)
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.errors import InputError, SettingsError
@@ -194,7 +200,7 @@ def _show(choice: Choice, settings: SelectSettings) -> None:
     table("rejects that were there", ("outcome", "count"), outcomes)
 
 
-def _show_sample(sample: Mapping[str, Any], *, words: bool) -> None:
+def _show_sample(sample: SampleForm, *, words: bool) -> None:
     say(f"drawn: {sample['rows']:,} rows of {sample['words']:,} words")
     if sample["words" if words else "rows"] < sample["wanted"]:
         kind = "words" if words else "rows"
@@ -213,7 +219,7 @@ def _write(
     settings: SelectSettings,
     choice: Choice,
     made_of: Fingerprint,
-) -> dict[str, Any]:
+) -> CandidatesManifest:
     """Write candidates, rejects, manifest and card; returns the manifest."""
     runs, counts = united_runs(corpora), Survey()
     kept = {"train": choice.verdicts == 0, "rejected": choice.rejects}
@@ -231,23 +237,26 @@ def _write(
         for config, (rows, number) in parts.items()
     }
     asked = folder / PROBABILITIES_FILE
-    manifest = {
+    selection: SelectionForm = {
+        "command": settings.shown_command(settings.usual() - {"places"}),
+        "algorithm": ALGORITHM,
+        "fingerprint": made_of.digest,
+        "made_of": dict(made_of.inputs),
+        "inputs": gathering.inputs(),
+        "left_out": choice.counts(),
+    }
+    if choice.sample:
+        selection["sample"] = choice.sample
+    if asked.is_file():
+        selection["beside"] = {asked.name: sha256_of(asked)}
+    manifest: CandidatesManifest = {
         **manifest_facts(corpora, runs, written, counts, _asked(settings)),
         **_history(corpora),
-        "selection": {
-            "command": settings.shown_command(settings.usual() - {"places"}),
-            "algorithm": ALGORITHM,
-            "fingerprint": made_of.digest,
-            "made_of": dict(made_of.inputs),
-            "inputs": gathering.inputs(),
-            "left_out": choice.counts(),
-            **({"sample": choice.sample} if choice.sample else {}),
-            **({"beside": {asked.name: sha256_of(asked)}} if asked.is_file() else {}),
-        },
+        "selection": selection,
         "dropped": choice.dropped,
     }
     write_json(folder / MANIFEST, manifest)
-    write_card(folder, "Chosen by", manifest["digests"], manifest["selection"]["command"])
+    write_card(folder, "Chosen by", manifest["digests"], selection["command"])
     return manifest
 
 
@@ -270,8 +279,10 @@ def _left_out(corpora: Sequence[Shards], choice: Choice) -> Iterator[pa.RecordBa
         yield pa.RecordBatch.from_arrays([*batch.columns, own], schema=RELEASED_REJECTS)
 
 
-def _history(corpora: Sequence[Shards]) -> dict[str, Any]:
+def _history(corpora: Sequence[Shards]) -> CandidatesHistory:
     """What the manifests of the inputs say of selections, and that of a single one of a merger."""
     manifest = corpora[0].manifest or {}
-    merged = {"merged": manifest["merged"]} if len(corpora) == 1 and "merged" in manifest else {}
-    return merged | selections(corpora)
+    history = selections(corpora)
+    if len(corpora) == 1 and "merged" in manifest:
+        history["merged"] = manifest["merged"]
+    return history

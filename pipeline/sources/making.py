@@ -11,6 +11,7 @@ import torch
 
 from pipeline.core.annotation import as_json
 from pipeline.core.candidates import HARVESTED
+from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.console import say, table
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
@@ -72,8 +73,8 @@ def make_candidates(
         # Where the corpus lies is no fact of its rows: equal rows have equal manifests.
         named = settings.model_copy(update={"corpus": Path("data", settings.corpus.resolve().name)})
         command = named.shown_command(settings.usual() - making.shown | _OF_THE_RUN)
-        annotation = {"annotation": as_json(source.annotation())}
-        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, annotation)
+        record = as_json(source.annotation())
+        return UnitFolder(out, len(source.sizes), SCHEMAS, fingerprint, command, record)
 
     if settings.dry_run:
         torch.set_num_threads(settings.threads)
@@ -170,7 +171,7 @@ def _fingerprint(
 
 def _write_card(folder: UnitFolder) -> None:
     """Let `datasets` load the folder; its manifest stands."""
-    manifest = read_json(folder.folder / MANIFEST)
+    manifest = read_json(folder.folder / MANIFEST, CandidatesManifest, needs=["shards"])
     digests = {
         part: digest_of([each for each in manifest["shards"] if each["file"].startswith(kind)])
         for part, kind in zip(("train", "rejected"), SCHEMAS, strict=True)

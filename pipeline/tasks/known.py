@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
-from typing_extensions import TypedDict
-
+from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.corpus_folder import INGEST_RECORD
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
@@ -16,12 +15,6 @@ TASKS: Mapping[str, Task[Any]] = {task.name: task for task in (CoordinationTask(
 """By name. A new one is a folder beside ``coordination`` and a line here."""
 
 
-class _Ingested(TypedDict):
-    """What is read of ``ingest.json``."""
-
-    task: NotRequired[str]
-
-
 def task_of(corpus: Path) -> Task[Any]:
     """The task of a corpus, as its ``ingest.json`` names it; without a name it is coordination.
 
@@ -29,7 +22,7 @@ def task_of(corpus: Path) -> Task[Any]:
         InputError: this version knows no such task.
     """
     path = corpus / INGEST_RECORD
-    card: _Ingested = read_json(path, _Ingested) if path.is_file() else {}
+    card: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
     name = card.get("task", CoordinationTask.name)
     if name not in TASKS:
         raise InputError(

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NotRequired, Protocol
+from typing import Protocol
 
 import pyarrow as pa
-from typing_extensions import TypedDict
 
-from pipeline.core.annotation import Annotation, Part, place_name, recorded, unknown
+from pipeline.core.annotation import Annotation, place_name, recorded, unknown
 from pipeline.core.candidates import candidate_shards
+from pipeline.core.cards.candidates import CandidatesManifest
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import digest_of
@@ -78,12 +78,6 @@ def find_location(source: str | Path, columns: pa.Schema) -> CandidateLocation:
     raise InputError("no such folder of candidates", path=source, remedy=_KINDS)
 
 
-class _Manifest(TypedDict):
-    """What is read of ``manifest.json`` beside candidates."""
-
-    annotation: NotRequired[list[Part]]
-
-
 def annotation_of_candidates(source: str | Path) -> Annotation:
     """What people had annotated for candidates; not known where nothing beside them says it.
 
@@ -97,7 +91,7 @@ def annotation_of_candidates(source: str | Path) -> Annotation:
     if not folder.is_dir():
         return unknown(str(source))
     path = folder / MANIFEST
-    manifest: _Manifest = read_json(path, _Manifest) if path.is_file() else {}
+    manifest: CandidatesManifest = read_json(path, CandidatesManifest) if path.is_file() else {}
     return recorded(manifest, place_name(folder))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.core.cards.runs import RunLine
 from pipeline.core.schema import scored_schema
 from pipeline.core.tally import Tally
 from pipeline.tasks.coordination.brackets import BracketTask
@@ -198,7 +199,7 @@ class Learner:
         self.log = AcceptanceLog(answers)
         self.step = 0
         self.selection = selection or BestAccuracy(schedule)
-        self.history: list[dict[str, Any]] = []
+        self.history: list[RunLine] = []
         self._group = group or ProcessGroup(0, 1, predictor.device)
         self._self_train, self._notify = self_train, notify
         self._scores = scores
@@ -287,6 +288,7 @@ class Learner:
         with self._group.autocast():
             found = validate(self.predictor, self.validation, self._group)
         self.selection.look(self.step, found, self.predictor)
+        recent = self.log.acceptance()
         self.history.append(
             {
                 "step": self.step,
@@ -296,7 +298,8 @@ class Learner:
                 "seen": self.log.seen,
                 "accepted": self.log.accepted,
                 "distinct": self.log.distinct,
-                **self.log.acceptance(),
+                "acceptance": recent["acceptance"],
+                "acceptance_by_length": recent["acceptance_by_length"],
             }
         )
         self._losses.clear()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.cards.runs import RunCard, RunTiming
 from pipeline.core.documents import read_json
 from pipeline.core.files import FileFacts, write_json, write_text
 from pipeline.core.fingerprint import Fingerprint, Output
@@ -20,7 +21,7 @@ def run_output(out: Path, fingerprint: Fingerprint) -> Output:
     return Output(out, out / "finished.json", fingerprint)
 
 
-def write_run(output: Output, learner: Learner, record: Mapping[str, Any], seconds: float) -> None:
+def write_run(output: Output, learner: Learner, record: RunCard, seconds: float) -> None:
     """Write a run folder.
 
     Args:
@@ -40,9 +41,11 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
     lines = [json.dumps(entry, ensure_ascii=False) for entry in learner.history]
     write_text(out / "history.jsonl", "".join(f"{line}\n" for line in lines))
     write_table(out / "scored.parquet", learner.log.table())
-    write_json(out / "timing.json", {"seconds": seconds})
+    timing: RunTiming = {"seconds": seconds}
+    write_json(out / "timing.json", timing)
     log, chosen = learner.log, learner.selection
-    facts = {
+    card: RunCard = {
+        **record,
         "best_step": chosen.step,
         "best_validation_accuracy": chosen.found.accuracy,
         "best_validation_loss": chosen.found.loss,
@@ -51,7 +54,7 @@ def write_run(output: Output, learner: Learner, record: Mapping[str, Any], secon
         "accepted": log.accepted,
         "distinct": log.distinct,
     }
-    write_json(out / "run.json", {**record, **facts})
+    write_json(out / "run.json", card)
     _finish(output)
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.core.cards.runs import ShownAs
 from pipeline.core.runs import NO_AUGMENTATION, System
 from pipeline.core.settings import MOST_PROCESSES, MOST_THREADS, DrawSize, Settings
 from pipeline.text.coarse_tags import classes_of
@@ -192,7 +193,7 @@ class TrainSettings(Settings):
         return self.mode if self.augment == NO_AUGMENTATION else f"{self.mode}-{self.augment}"
 
     @property
-    def shown_as(self) -> dict[str, str]:
+    def shown_as(self) -> ShownAs:
         """What tables and comparisons of systems go by, of what was given; no part of the result."""
         fields = {name: getattr(self, name) for name in System.FIELDS}
         return {name: value for name, value in fields.items() if value is not None}

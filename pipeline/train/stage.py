@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from pipeline.core.annotation import as_json
+from pipeline.core.cards.runs import RunCard, RunPaper, RunSettings
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import ConjoinError, InputError, ModelError, SettingsError
 from pipeline.core.fingerprint import Fingerprint, versions_of
@@ -196,7 +197,7 @@ class _Run:
             seconds = time.monotonic() - begun
             with self._resumable():
                 record = self._record(data, augmentation, excluded)
-                write_run(output, learner, record | {"annotation": annotation}, seconds)
+                write_run(output, learner, {**record, "annotation": annotation}, seconds)
             checkpoints.clear()
             self._tell(learner, excluded)
 
@@ -369,10 +370,9 @@ class _Run:
 
     def _record(
         self, data: TrainData, augmentation: Augmentation[Any] | None, excluded: Mapping[str, Tally]
-    ) -> dict[str, Any]:
-        settings = self.settings
-        return {
-            **({"augmentation": augmentation.facts} if augmentation else {}),
+    ) -> RunCard:
+        settings, recorded = self.settings, self._recorded()
+        card: RunCard = {
             "system": self.system,
             "shown_as": settings.shown_as,
             "mode": settings.mode,
@@ -381,11 +381,14 @@ class _Run:
             "seed": settings.seed,
             "select": settings.select,
             "model": identity(self.encoder),
-            "settings": (recorded := self._recorded()),
+            "settings": cast(RunSettings, recorded),
             "paper": _beside_the_paper(recorded),
             "candidates": len(data.candidates or ()),
             "excluded": {what: tally.to_dict() for what, tally in excluded.items()},
         }
+        if augmentation:
+            card["augmentation"] = augmentation.facts
+        return card
 
     def _tell(self, learner: Learner, excluded: Mapping[str, Tally]) -> None:
         refused: Sequence[tuple[str, str, int]] = [
@@ -408,7 +411,7 @@ class _Run:
             )
 
 
-def _beside_the_paper(recorded: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _beside_the_paper(recorded: Mapping[str, Any]) -> RunPaper:
     """Which settings are the paper's, the defaults, and of the others the paper's value, in order."""
     papers = TrainSettings.model_construct().model_dump(mode="json")
     known = [name for name in TrainSettings.model_fields if name in recorded]

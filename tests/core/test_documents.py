@@ -72,6 +72,15 @@ def test_json_of_the_form_keeps_other_keys(tmp_path: Path) -> None:
     assert read_json(tmp_path / "c", Card) == {"name": "x", "sizes": [1], "more": None}
 
 
+def test_a_reader_may_need_more_than_the_form(tmp_path: Path) -> None:
+    """A key that not every document of the form has is named like one that the form has."""
+    (tmp_path / "c").write_text('{"name": "x", "sizes": [], "about": {"seed": 0}}')
+    assert read_json(tmp_path / "c", Card, needs=["about.seed"])["about"] == {"seed": 0}
+    for key in ("tally", "about.size"):
+        with pytest.raises(InputError, match=f"c: not as conjoin .*: {key}: field required; do it"):
+            read_json(tmp_path / "c", Card, remedy="do it", needs=["about", key])
+
+
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     """A named pipe would be waited for."""
     os.mkfifo(tmp_path / "pipe")

@@ -95,11 +95,13 @@ def test_a_selection_rests_on_its_judges_too(predictor: Path, tmp_path: Path) ->
     asked = {"places": [folder], "predictor": predictor, "delta": 0.0}
     select.run(SelectSettings(**asked, out=tmp_path / "unknown"))
     assert record(tmp_path / "unknown/manifest.json") == joined([*of_l(), *unknown("4")])
-    write_json(predictor.parent / "run.json", {"annotation": as_json(of_l(1, trees=False))})
+    known = {"system": "baseline", "mode": "baseline", "labelled": 4, "seed": 1}
+    known |= {"annotation": as_json(of_l(1, trees=False))}
+    write_json(predictor.parent / "run.json", known)
     assert annotation_of_predictor(predictor) == of_l(1, trees=False)
     select.run(SelectSettings(**asked, out=tmp_path / "known"))
     corpus = tiny.build(tmp_path / "tiny")
-    earlier = {"mode": "baseline", "labelled": 40, "draw": "40", "seed": 0}
+    earlier = {"system": "baseline", "mode": "baseline", "labelled": 40, "draw": "40", "seed": 0}
     write_json(corpus / "runs/baseline/40/seed-0/run.json", earlier)
     of_earlier = annotation_of_predictor(corpus / "runs/baseline/40/seed-0/predictor")
     assert of_earlier == annotation_of_run_card(earlier, corpus)

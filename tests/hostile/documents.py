@@ -90,7 +90,8 @@ _MADE: dict[str, Any] = {
     },
     "corpus/models/t5/seed-0/pretrain.json": {
         "lm": "t5", "base": None, "parameters": 9, "steps": 9, "tokens": 9, "vocabulary": 9,
-        "texts": {"kept": 1, "refused": {"x": 1}}, "overlap": {"found": {"y": 1}, "policy": "drop"},
+        "texts": {"seen": 2, "kept": 1, "refused": {"x": 1}},
+        "overlap": {"found": {"y": 1}, "policy": "drop"},
         "probe": {"n": 9, "filled": 1.0, "recovered": 0.5}, "perplexity": 3.5,
     },
     "corpus/models/t5/seed-0/timing.json": {"seconds": 3.0, "tokens_per_second": 9, "device": "cpu"},

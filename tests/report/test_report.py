@@ -294,7 +294,8 @@ def build(corpus: Path, overall: dict[str, Sequence[float]] = OVERALL) -> Path:
     write_json(corpus / "models/bert/ready.json", {"name": "google-bert/bert-large-cased"})
     write_json(corpus / "models/t5/pretrain.json", {
         "lm": "t5", "base": None, "parameters": 1234567, "steps": 2000, "tokens": 99, "loss": 2.0,
-        "validation_loss": 2.345, "vocabulary": 4000, "texts": {}})  # fmt: skip
+        "validation_loss": 2.345, "vocabulary": 4000,
+        "texts": {"seen": 0, "kept": 0, "refused": {}}})  # fmt: skip
     for kind in ("t5-sync", "bert-sync", "t5-no-sync"):
         for seed in range(3):
             folder = corpus / f"candidates/{kind}/seed-{seed}"
@@ -847,7 +848,11 @@ def test_other_models_and_encoders_than_the_paper_s_are_named(tmp_path: Path) ->
     """A ready model, one that goes on from another, one adapted on twins; the predictor's encoder."""
     for name, file, card in (
         ("bert", "ready.json", {"name": "someone/bert-small"}),
-        ("t5", "pretrain.json", {"base": "someone/t5", "texts": {"kept": 1234, "refused": {}}}),
+        (
+            "t5",
+            "pretrain.json",
+            {"base": "someone/t5", "texts": {"seen": 1234, "kept": 1234, "refused": {}}},
+        ),
         ("t5-twins", "pretrain.json", {"base": "models/t5", "objective": "twins"}),
     ):
         write_json(tmp_path / f"models/{name}/{file}", card)

@@ -44,7 +44,8 @@ def write_model(corpus: Path, name: str, top: float, **card: Any) -> Path:
         "lm": name, "base": None, "vocabulary": 800, "parameters": 12345, "steps": 200,
         "tokens": 8_000_000, "loss": 3.0, "validation_loss": 2.5, "perplexity": 30.0,
         "objective": "corruption", "probe": looks[-1]["probe"],
-        "texts": {"kept": 1000, "refused": {"no words": 3, "equal": 2}}, "text_digest": "abcdef0123",
+        "texts": {"seen": 1005, "kept": 1000, "refused": {"no words": 3, "equal": 2}},
+        "text_digest": "abcdef0123",
         "overlap": {"policy": "drop", "found": {"equal": 2}}, **card,
     })  # fmt: skip
     return folder
@@ -60,7 +61,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 overlap={"policy": "drop", "found": None})  # fmt: skip
     write_json(folder / "models/bert/seed-0/pretrain.json", {
         "lm": "bert", "base": None, "parameters": 77, "steps": 5, "tokens": 6, "vocabulary": 8,
-        "texts": {"kept": 9, "refused": {}}, "validation_loss": 1.0})  # fmt: skip
+        "texts": {"seen": 9, "kept": 9, "refused": {}}, "validation_loss": 1.0})  # fmt: skip
     write_json(
         folder / "models/bert-hub/seed-0/ready.json", {"name": "google-bert/bert-large-cased"}
     )

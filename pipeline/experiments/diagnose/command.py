@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import fsum, prod
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
 import torch
 from pydantic import ValidationError
-from typing_extensions import TypedDict
 
 from pipeline.core.annotation import as_json, joined, place_name, recorded
 from pipeline.core.buckets import bucket_of, deciles
+from pipeline.core.cards.runs import RunCard
+from pipeline.core.cards.targets import DiagnosedRun, Diagnosis, TargetsFile
 from pipeline.core.console import say, table
 from pipeline.core.corpus_folder import corpus_around
 from pipeline.core.device import best_device
@@ -35,7 +36,6 @@ from pipeline.core.documents import read_json
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.errors import InputError
 from pipeline.core.files import write_json
-from pipeline.core.runs import RunCard
 from pipeline.core.types import Coordination, Sentence, Span
 from pipeline.experiments.diagnose.settings import DiagnoseSettings
 from pipeline.generate.structures import structure_in
@@ -45,10 +45,6 @@ from pipeline.train import stage as train
 from pipeline.train.settings import TrainSettings
 
 TARGETS = "targets.json"
-
-
-class _Targets(TypedDict):
-    run: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ def run(settings: DiagnoseSettings) -> None:
         InputError: there is no such run, draw or candidates, or L is too small for the folds.
         SettingsError, ModelError: as ``train``.
     """
-    card: dict[str, Any] = read_json(
+    card: RunCard = read_json(
         settings.run / "run.json", RunCard, remedy="name a folder that `conjoin train` finished"
     )
     corpus = corpus_around(settings.run.absolute())
@@ -100,7 +96,7 @@ def run(settings: DiagnoseSettings) -> None:
     out = settings.out or corpus / f"diagnosis/{card['system']}-{draw}-{card['seed']}"
     if (out / "run.json").exists():
         raise InputError("a run of training is here", path=out, remedy="choose another --out")
-    about = {"system": card["system"], "draw": draw, "seed": card["seed"]}
+    about: DiagnosedRun = {"system": card["system"], "draw": draw, "seed": card["seed"]}
     _require_own(out, about)
     wrong = dict[tuple[str, int], bool]()
     for number, fold in enumerate(folds_of(labelled, settings.folds, card["seed"]), 1):
@@ -113,8 +109,12 @@ def run(settings: DiagnoseSettings) -> None:
     document = targets_of(labelled, wrong, settings.smoothing)
     own = annotation_of_draw(corpus, card["seed"], draw)
     parts = joined([*own, *recorded(card, place_name(settings.run))])
-    targets = {"format": FORMAT, "run": about | {"folds": settings.folds}, **document}
-    targets["annotation"] = as_json(parts)
+    targets: TargetsFile = {
+        "format": FORMAT,
+        "run": {**about, "folds": settings.folds},
+        **document,
+        "annotation": as_json(parts),
+    }
     write_json(out / TARGETS, targets)
     show(document)
     say(f"written: {out / TARGETS}")
@@ -123,7 +123,7 @@ def run(settings: DiagnoseSettings) -> None:
 def _require_own(out: Path, about: Mapping[str, Any]) -> None:
     """Refuse a folder with the targets of another run; those of the same one are made anew."""
     if (path := out / TARGETS).is_file():
-        known = read_json(path, _Targets).get("run", {})
+        known = read_json(path, TargetsFile).get("run", {})
         if {name: known.get(name) for name in about} != about:
             raise InputError(
                 "the targets of another run are here", path=path, remedy="choose another --out"
@@ -190,7 +190,7 @@ def _errors(folder: Path, fold: Sequence[Sentence], threads: int) -> dict[tuple[
 
 def targets_of(
     labelled: Sequence[Sentence], wrong: Mapping[tuple[str, int], bool], smoothing: float
-) -> dict[str, Any]:
+) -> Diagnosis:
     """What ``targets.json`` says: edges, commas and cells.
 
     Args:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from typing_extensions import TypedDict
-
+from pipeline.core.cards.candidates import CandidatesManifest
+from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
 from pipeline.core.device import best_device
-from pipeline.core.documents import Count, read_json
+from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
 from pipeline.core.parquet import MANIFEST
 from pipeline.core.runs import NO_AUGMENTATION
@@ -157,29 +157,6 @@ def _seconds(work: Callable[[int], object]) -> float:
     return passed / done
 
 
-class _Shard(TypedDict):
-    file: str
-    rows: Count
-
-
-class _Shards(TypedDict):
-    """What is read of ``manifest.json`` of a folder of candidates."""
-
-    shards: list[_Shard]
-
-
-class _Draw(TypedDict):
-    validation: Count
-
-
-class _Ingested(TypedDict, total=False):
-    """What is read of ``ingest.json``."""
-
-    splits: dict[str, dict[str, Count]]
-    draws: dict[str, _Draw]
-    unlabelled_seeds: dict[str, Count]
-
-
 PROBE = "probe"
 _GATHER = {"evaluate", "audit", "report"}
 _MIN_WORDS = "of_10_words_or_more"
@@ -253,7 +230,7 @@ class Estimates:
     def candidates(self, folder: Path) -> Figure:
         """Candidates in a folder of generation, or the pairs they would come from."""
         if (folder / MANIFEST).is_file():
-            shards = read_json(folder / MANIFEST, _Shards)["shards"]
+            shards = read_json(folder / MANIFEST, CandidatesManifest, needs=["shards"])["shards"]
             rows = [s["rows"] for s in shards if s["file"].startswith("candidates-")]
             return Figure(sum(rows), "generated")
         settings = next((s for s in self.generation.values() if s.out == folder), None)
@@ -264,7 +241,7 @@ class Estimates:
         try:
             return Figure(sum(source_of(settings).sizes), "pairs, by the trees")
         except ConjoinError:
-            seeds = _counts(settings.corpus).get("unlabelled_seeds", {}).get(_MIN_WORDS)
+            seeds = (_counts(settings.corpus).get("unlabelled_seeds") or {}).get(_MIN_WORDS)
         if seeds is None:
             return Figure(None, "the corpus is not ingested")
         pairs = min(seeds, settings.limit or seeds) * settings.references
@@ -330,9 +307,9 @@ def _out(settings: TrainSettings) -> Path:
     return settings.out or settings.corpus / name
 
 
-def _counts(corpus: Path) -> dict[str, Any]:
+def _counts(corpus: Path) -> IngestCard:
     path = corpus / INGEST_RECORD
-    counts: dict[str, Any] = read_json(path, _Ingested) if path.is_file() else {}
+    counts: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
     return counts
 
 

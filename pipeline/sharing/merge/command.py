@@ -6,10 +6,10 @@ no reject does.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from pipeline.core.cards.candidates import CandidatesManifest, UnitedCorpus
 from pipeline.core.console import Meter, say, table, warn
 from pipeline.core.errors import InputError
 from pipeline.core.files import atomic_folder, write_json
@@ -62,7 +62,7 @@ def run(settings: MergeSettings) -> None:
     )
 
 
-def _counts(entry: Mapping[str, Any]) -> list[int]:
+def _counts(entry: UnitedCorpus) -> list[int]:
     """Rows, new ones and repeated ones: of the candidates, then of the rejects."""
     counts = []
     for part, rows in entry["rows"].items():
@@ -71,7 +71,7 @@ def _counts(entry: Mapping[str, Any]) -> list[int]:
     return counts
 
 
-def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
+def merge(corpora: Sequence[Shards], out: Path) -> CandidatesManifest:
     """Unite corpora in a folder, in their order; returns its manifest, which docs/sharing.md explains.
 
     Equal inputs give equal files. Memory grows by a byte a row.
@@ -107,7 +107,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
             rows = counts.counted(map(with_text, gathering.rows(config)), config)
             written[config] = write_kind(folder, config, rows, int(mask.sum()))
         inputs = gathering.inputs()
-        manifest = {
+        manifest: CandidatesManifest = {
             **manifest_facts(corpora, runs, written, counts),
             "merged": inputs,
             **selections(corpora),
@@ -120,7 +120,7 @@ def merge(corpora: Sequence[Shards], out: Path) -> dict[str, Any]:
 
 
 def _dropped(
-    inputs: Sequence[Mapping[str, Any]], contradicted: Mapping[str, int]
+    inputs: Sequence[UnitedCorpus], contradicted: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
     """Why rows of each kind were left out; of rejects some for a candidate of their content."""
     return {

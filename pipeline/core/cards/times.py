@@ -1,4 +1,4 @@
-"""The form of ``times.json``: what every cell took when it last ran, as ``repro`` keeps it."""
+"""What ``repro`` writes of the cells that it ran."""
 
 from typing import NotRequired
 
@@ -20,4 +20,4 @@ class Took(TypedDict):
 
 
 Times = dict[str, Took]
-"""By the cell's name."""
+"""``times.json``, which ``repro`` writes beside the corpora: what each cell took when it last ran."""

@@ -1,0 +1,136 @@
+"""What ``evaluate`` writes: ``evaluation/metrics.json``."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from pipeline.core.cards.parts import CountOf, PartForm, Share, with_keys
+from pipeline.core.cards.runs import ShownAs
+from pipeline.core.documents import Count, Number, PlaceName
+from pipeline.core.types import CATEGORIES, CRITERIA
+
+
+def _by_category(value: dict[str, Any]) -> dict[str, Any]:
+    return with_keys(value, ("overall", *CATEGORIES))
+
+
+def _by_criterion(value: dict[str, Any]) -> dict[str, Any]:
+    return with_keys(value, CRITERIA)
+
+
+Figures = Annotated[dict[str, Share], AfterValidator(_by_category)]
+"""Accuracies by category, and of all."""
+
+
+Combined = Literal["alone", "else", "together"]
+"""How a system uses a parser (``core/runs.py``)."""
+
+
+class SystemRow(TypedDict):
+    """What ``System.as_row`` writes; earlier versions wrote less."""
+
+    system: PlaceName
+    mode: NotRequired[str]
+    augment: NotRequired[str]
+    shown_as: NotRequired[ShownAs]
+    parser: NotRequired[PlaceName | None]
+    combined: NotRequired[Combined | None]
+    taught: NotRequired[bool]
+    brackets: NotRequired[Number | None]
+    gold_of: NotRequired[PlaceName | None]
+
+
+def _with_overall(value: dict[str, Any]) -> dict[str, Any]:
+    return with_keys(value, ("overall",))
+
+
+class EvaluatedRun(SystemRow):
+    """A run, or a parser's row of one draw; earlier versions did not write ``annotation``."""
+
+    labelled: Count
+    seed: Count
+    draw: NotRequired[str | Count]
+    accuracy: Annotated[dict[str, Share], AfterValidator(_with_overall)]
+    criteria: NotRequired[dict[str, Share]]
+    annotation: NotRequired[list[PartForm]]
+    validation_accuracy: NotRequired[Share]
+    best_step: NotRequired[Count | None]
+    steps: NotRequired[Count | None]
+    seen: NotRequired[Count | None]
+    accepted: NotRequired[Count | None]
+    unscored: NotRequired[Count]
+
+
+class TogetherRun(EvaluatedRun):
+    """A run and a parser together, by a τ."""
+
+    tau: Number
+
+
+class MeanAndSd(TypedDict):
+    """A figure over seeds."""
+
+    mean: Share
+    sd: Share
+
+
+class SummaryRow(TypedDict):
+    """A system at one |L|, over seeds; earlier versions did not write ``draw`` and ``annotated``."""
+
+    system: PlaceName
+    labelled: Count
+    draw: NotRequired[str | Count]
+    seeds: NotRequired[list[Count]]
+    annotated: NotRequired[str]
+    mean: Figures
+    sd: Figures
+    criteria: Annotated[dict[str, MeanAndSd], AfterValidator(_by_criterion)]
+
+
+class ComparisonRow(TypedDict):
+    """A ``Comparison``; earlier versions did not write ``by_seed`` and ``by_t``, its t-interval."""
+
+    system: PlaceName
+    against: PlaceName
+    labelled: Count
+    seeds: list[Count]
+    gain: Number
+    low: Number
+    high: Number
+    by_seed: NotRequired[list[Number]]
+    by_t: NotRequired[list[float] | None]
+
+
+class MetricsDocument(TypedDict):
+    """The document without what its parts say of one another.
+
+    Earlier versions did not write ``across``, ``corpus``, ``resampled``.
+    """
+
+    split: str
+    corpus: NotRequired[PlaceName]
+    instances: Annotated[CountOf, AfterValidator(_by_category)]
+    resampled: NotRequired[Literal["instances", "documents"]]
+    runs: list[EvaluatedRun]
+    summary: list[SummaryRow]
+    comparisons: NotRequired[list[ComparisonRow]]
+    across: NotRequired[list[ComparisonRow]]
+
+
+_COMPARED = ("system", "against")
+
+
+def _of_its_runs(value: dict[str, Any]) -> dict[str, Any]:
+    runs = {(run["system"], run["labelled"]) for run in value["runs"]}
+    systems = {system for system, _ in runs}
+    if not {(each["system"], each["labelled"]) for each in value["summary"]} <= runs:
+        raise ValueError("the summary has a system without a run")
+    compared = (*value.get("comparisons", ()), *value.get("across", ()))
+    if not {one[key] for one in compared for key in _COMPARED} <= systems:
+        raise ValueError("the comparisons have a system without a run")
+    return value
+
+
+MetricsCard = Annotated[MetricsDocument, AfterValidator(_of_its_runs)]
+"""``evaluation/metrics.json``, which ``evaluate`` writes."""

@@ -1,0 +1,39 @@
+"""What ``ingest`` writes of a corpus: its counts, and the draws of L."""
+
+from typing_extensions import TypedDict
+
+from pipeline.core.cards.parts import CountOf, TallyForm
+from pipeline.core.documents import Count, PlaceName
+
+
+class DrawnSizes(TypedDict):
+    """How many sentences a draw has."""
+
+    labelled: Count
+    validation: Count
+
+
+class IngestCard(TypedDict, total=False):
+    """``ingest.json``, which ``ingest`` writes beside the record of its files (``core/fingerprint.py``).
+
+    ``task`` is of a corpus of another task than coordination, ``unlabelled`` of one with ``--unlabelled``. A
+    corpus that another program wrote may lack everything.
+    """
+
+    reader: str
+    name: PlaceName
+    task: str
+    splits: dict[str, CountOf]
+    labels: dict[str, CountOf]
+    unlabelled_seeds: CountOf | None
+    refused: CountOf | None
+    unlabelled: TallyForm
+    draws: dict[str, DrawnSizes]
+    raw_text: Count
+
+
+class DrawFile(TypedDict):
+    """``draws/seed-S/N.json``, which ``ingest`` writes: ids of sentences."""
+
+    labelled: list[str]
+    validation: list[str]

@@ -1,0 +1,61 @@
+"""What says which parser a folder has, and what it learned from."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from pipeline.core.cards.parts import FileForm, PartForm
+from pipeline.core.documents import Count, Number, PlaceName
+
+
+class ParserTraining(TypedDict, total=False):
+    """How a parser was trained, and how well; ``taught``: trees that another parser read."""
+
+    trees: Count
+    taught: Count
+    dev_trees: Count
+    f1: Number
+    epochs: Count
+    best_epoch: Count
+    hidden: Count
+    tags: str
+    seed: Count
+
+
+class ParserSettingsForm(TypedDict, total=False):
+    """Those settings of a parser's training that are read by name."""
+
+    labelled: str
+    seed: Count
+
+
+class ParserFingerprint(TypedDict, total=False):
+    """What is read of the fingerprint of a parser that was trained here."""
+
+    settings: ParserSettingsForm
+
+
+class ParserCard(TypedDict):
+    """``parser.json``, which ``preparse`` and ``harvest`` write beside a parser.
+
+    That of a parser trained here is the record of its ``files``. Earlier versions did not write
+    ``annotation`` and ``tagged``.
+    """
+
+    source: PlaceName
+    wrapper: str | None
+    training: ParserTraining | None
+    annotation: NotRequired[list[PartForm]]
+    tagged: NotRequired[bool]
+    files: NotRequired[dict[str, FileForm]]
+    about: NotRequired[ParserFingerprint]
+
+
+class Learned(TypedDict):
+    """``learned.json``, which stands beside a parser trained here, but for an earlier version's.
+
+    Ids of the sentences whose trees it learned from, and of those that chose its epoch.
+    """
+
+    trees: list[str]
+    dev: list[str]
