@@ -217,6 +217,10 @@ def _command(settings: type[Settings], module: str) -> Callable[..., None]:
         with ending_in_one_line():
             end_with_dvc()
             built = settings.build(given, params, named)
+            if not settings.every_task:
+                from pipeline.core.corpus_folder import require_coordination  # noqa: PLC0415 - pyarrow
+
+                require_coordination(getattr(built, settings.corpus_field), settings.stage)
             importlib.import_module(module).run(built)
 
     own = [name for name in settings.__annotations__ if name in settings.model_fields]

@@ -12,6 +12,7 @@ class AuditSettings(Settings):
     """Judge candidates with the grammar that made their corpus, or harvested ones with its treebank."""
 
     stage: ClassVar[str] = "audit"
+    every_task: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Path = Field(description="Corpus folder, e.g. data/world.")

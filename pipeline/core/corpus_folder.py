@@ -14,7 +14,7 @@ from pipeline.core.annotation import Annotation, recorded
 from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.cards.trees import TreesManifest
 from pipeline.core.documents import read_json
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, SettingsError
 from pipeline.core.files import json_text, sha256_of
 from pipeline.core.fingerprint import Fingerprint, Output
 from pipeline.core.names import nearest
@@ -32,6 +32,7 @@ DRAWS_FOLDER = "draws"
 """Folders that only ``ingest`` makes: the draws of L, and what stands for inputs that are not read."""
 
 INGEST_RECORD = "ingest.json"
+COORDINATION = "coordination"  # the task of a corpus whose record names none
 """The counts of a corpus, and the record of its files."""
 
 TREES_FOLDER = "trees"
@@ -97,6 +98,26 @@ def corpus_name(corpus: Path) -> str:
     record = corpus / INGEST_RECORD
     card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
     return card.get("name", corpus.resolve().name)
+
+
+def task_name(corpus: Path) -> str:
+    """The task of a corpus, as its ``ingest.json`` names it; without a name it is coordination."""
+    record = corpus / INGEST_RECORD
+    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
+    return card.get("task", COORDINATION)
+
+
+def require_coordination(corpus: Path, command: str) -> None:
+    """Refuse a corpus of another task, which a command cannot take.
+
+    Raises:
+        SettingsError: it is one.
+    """
+    if (name := task_name(corpus)) != COORDINATION:
+        raise SettingsError(
+            f"{command} takes corpora of coordination, and {corpus} is one of the task {name!r}; "
+            "train and evaluate take those of every task"
+        )
 
 
 def corpus_around(place: Path) -> Path | None:

@@ -125,6 +125,7 @@ class Settings(BaseModel):
             names of language models.
         table: the table of params.yaml with options by name, if the command has one.
         name_field: the field whose value is a name of that table, if it is one; else ``--named`` says it.
+        every_task: whether the command takes corpora of every task, or of coordination alone.
     """
 
     model_config = ConfigDict(
@@ -137,6 +138,7 @@ class Settings(BaseModel):
     variant_field: ClassVar[str | None] = None
     table: ClassVar[str] = ""
     name_field: ClassVar[str | None] = None
+    every_task: ClassVar[bool] = True
 
     @field_validator("*")
     @classmethod
@@ -330,6 +332,8 @@ class Settings(BaseModel):
 
 class SourceSettings(Settings):
     """How a run that makes candidates is carried out: what ``generate`` and ``harvest`` have in common."""
+
+    every_task: ClassVar[bool] = False
 
     corpus: Path = Field(description="Corpus folder, e.g. data/genia.")
     processes: int = Field(

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.cards.ingest import IngestCard
-from pipeline.core.corpus_folder import INGEST_RECORD
-from pipeline.core.documents import read_json
+from pipeline.core.corpus_folder import INGEST_RECORD, task_name
 from pipeline.core.errors import InputError
 from pipeline.tasks.coordination.task import CoordinationTask
 from pipeline.tasks.protocol import Task
@@ -21,12 +19,11 @@ def task_of(corpus: Path) -> Task[Any]:
     Raises:
         InputError: this version knows no such task.
     """
-    path = corpus / INGEST_RECORD
-    card: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
-    name = card.get("task", CoordinationTask.name)
+    name = task_name(corpus)
     if name not in TASKS:
         raise InputError(
-            f"a corpus of the task {name!r}; there are: {', '.join(TASKS)}", path=path,
+            f"a corpus of the task {name!r}; there are: {', '.join(TASKS)}",
+            path=corpus / INGEST_RECORD,
             remedy="use the version of conjoin that ingested it",
         )  # fmt: skip
     return TASKS[name]

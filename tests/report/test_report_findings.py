@@ -28,7 +28,7 @@ from pipeline.report.results import (
 KEY_WORDS = {
     ONE_SEED: "one seed",
     FEW_SEEDS: "too few seeds",
-    UNCLEAR: "not told apart from noise",
+    UNCLEAR: "not distinguished from noise",
     CLEAR: "more than noise",
 }
 

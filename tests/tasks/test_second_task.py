@@ -11,6 +11,7 @@ import pytest
 import tiny
 from tasks.marking import ANIMALS, MarkedRows, MarkingTask  # type: ignore[import-not-found]
 
+from pipeline.cli import app
 from pipeline.core.corpus_folder import ingest_output
 from pipeline.core.documents import read_json
 from pipeline.core.errors import SettingsError
@@ -113,3 +114,15 @@ def test_resuming_is_the_same_run(corpus: Path) -> None:
         train.run(settings(corpus, out=corpus / out))
     assert tiny.digest(corpus / "one") == tiny.digest(corpus / "two")
     assert np.isfinite(read_json(corpus / "one/run.json")["best_validation_loss"])
+
+
+@pytest.mark.parametrize("command", ["generate", "harvest", "audit", "report"])
+def test_what_is_for_coordination_alone_refuses_the_corpus(
+    corpus: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line that names the task, before anything of the corpus is read."""
+    lm = ("--lm", "t5") if command == "generate" else ()
+    with pytest.raises(SystemExit) as ended:
+        app([command, str(corpus), *lm])
+    assert ended.value.code == 2
+    assert "one of the task 'marking'" in capsys.readouterr().err

@@ -79,7 +79,9 @@ def _read_card(folder: Path) -> _Card:
             f"a predictor of another format: {kind[0]!r} version {kind[1]!r}, "
             f"not {_FORMAT!r} version {_VERSION}",
             path=folder,
-            remedy="train it again with this version of conjoin",
+            remedy="train it again with this version of conjoin"
+            if kind[0] == _FORMAT
+            else "name the predictor/ folder of a run on a corpus of coordination",
         )
     check_form(found, _Card, path=path, remedy=again)
     card: _Card = found

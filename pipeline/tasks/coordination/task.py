@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pipeline.core.annotation import Annotation
+from pipeline.core.corpus_folder import COORDINATION
 from pipeline.core.draws import annotation_of_draw, read_draw
 from pipeline.core.schema import SCORED
 from pipeline.core.tally import Tally
@@ -20,7 +21,7 @@ from pipeline.tasks.protocol import HeadSettings, Learnable, Task
 class CoordinationTask(Task[CoordinationExample]):
     """See ``tasks.protocol.Task``; a source is a sentence of a treebank."""
 
-    name = "coordination"
+    name = COORDINATION
     options = frozenset({"labels", "gold_of", "brackets"})
     augmentations = {"substitute": Substitutions}  # noqa: RUF012 - nobody changes it
     answer_columns = (SCORED.field("start"), SCORED.field("end"))
