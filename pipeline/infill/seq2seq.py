@@ -1,5 +1,6 @@
 """Synchronized infilling with an encoder-decoder LM (§3.2.2): twins decoded in lockstep."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,29 +52,29 @@ class TwinInputs:
         return max(map(len, self.inputs))
 
 
-class T5Infiller(Infiller[TwinInputs]):
-    """Decodes a fill after ``<extra_id_0>`` until the next sentinel, the same for both twins.
+class LockstepInfiller(Infiller[TwinInputs]):
+    """An encoder-decoder that writes a fill token by token, the same for both twins.
 
     Each token is chosen by the synchronized scores given the tokens before it (Eq. 2), and a fill
     is between a third and three times as long as the reference span (§3.2.2). A sample, too, is
     drawn step by step; the N best come from a beam search over the same scores.
+
+    Attributes:
+        mask: what stands for the fill in a text.
+        stops: tokens that end a fill.
     """
 
-    def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
-    ) -> None:
-        super().__init__(model, tokenizer, request)
-        self._sentinels = sentinels(tokenizer)
-        first, second = self._sentinels.ids[:2]
-        self._prompt = [int(model.config.decoder_start_token_id), first]
-        stops = {second, tokenizer.eos_token_id} - {None}
-        self.stops = tuple(sorted(stops))
-        self._weights = Weights.of(model) if is_t5(model) else None
+    mask: str
+    stops: tuple[int, ...]
+
+    @abstractmethod
+    def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
+        """A decoder at the start of the fills of these inputs."""
 
     def _encode_all(
         self, references: Sequence[Reference], counts: Sequence[int]
     ) -> list[TwinInputs | str]:
-        texts = self._twins(references, self._sentinels.text, [1] * len(references))
+        texts = self._twins(references, self.mask, [1] * len(references))
         parts = [[each.ids for each in self._tokenized(part)] for part in texts]
         decoding = self.request.decoding
         width = decoding.width if decoding.kind == "n-best" else decoding.fills
@@ -105,6 +106,33 @@ class T5Infiller(Infiller[TwinInputs]):
             fills[i] = [self._finish(trace) for trace in found[: decoding.fills]]
         return fills
 
+    def _drawer(self, sources: Sequence[TwinInputs]) -> Draw:
+        decoding = self.request.decoding
+
+        def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
+            numbers = [uniform(decoding.seed, sources[i].key, k, step) for i, k in places]
+            uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device)
+            return draw(fused, uniforms.unsqueeze(-1), decoding.temperature, decoding.top_p)
+
+        return (
+            (lambda fused, _places, _step: top(fused, 1)) if decoding.kind == "greedy" else draw_one
+        )
+
+
+class T5Infiller(LockstepInfiller):
+    """Decodes a fill after ``<extra_id_0>`` until the next sentinel."""
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, request: InfillRequest
+    ) -> None:
+        super().__init__(model, tokenizer, request)
+        marks = sentinels(tokenizer)
+        self.mask, (first, second) = marks.text, marks.ids[:2]
+        self._prompt = [int(model.config.decoder_start_token_id), first]
+        stops = {second, tokenizer.eos_token_id} - {None}
+        self.stops = tuple(sorted(stops))
+        self._weights = Weights.of(model) if is_t5(model) else None
+
     def _lockstep(self, sources: Sequence[Sequence[list[int]]]) -> Lockstep:
         pad = int(self.tokenizer.pad_token_id)
         if self._weights is None:
@@ -117,15 +145,3 @@ class T5Infiller(Infiller[TwinInputs]):
         if self._weights is None:
             return ModelForcing(self.model, inputs, self._prompt, pad)
         return T5Forcing(self._weights, inputs, self._prompt, pad)
-
-    def _drawer(self, sources: Sequence[TwinInputs]) -> Draw:
-        decoding = self.request.decoding
-
-        def draw_one(fused: Tensor, places: Sequence[tuple[int, int]], step: int) -> Tensor:
-            numbers = [uniform(decoding.seed, sources[i].key, k, step) for i, k in places]
-            uniforms = torch.tensor(numbers, dtype=torch.float64, device=fused.device)
-            return draw(fused, uniforms.unsqueeze(-1), decoding.temperature, decoding.top_p)
-
-        return (
-            (lambda fused, _places, _step: top(fused, 1)) if decoding.kind == "greedy" else draw_one
-        )

@@ -21,7 +21,11 @@ FAMILIES: dict[str, Family] = {
     "bert": Bert(),
     "t5": T5(),
 }
-"""Each family by the name that ``core/families.py`` has it under."""
+"""Each family by the name that ``core/families.py`` has it under, in the same order.
+
+A checkpoint is of the first one that takes it: a family stands before those that take its models, too,
+as T5's takes any encoder-decoder.
+"""
 
 
 def family_of_checkpoint(where: str) -> str:
