@@ -97,7 +97,7 @@ def _weighted(
 _REMEDY = 'write {"sentence_id": …, "start": …, "end": …, "label": …}'
 
 
-class _Line(TypedDict):
+class _GivenSpan(TypedDict):
     sentence_id: str
     start: Count
     end: Count
@@ -128,7 +128,7 @@ def read_given_spans(path: Path) -> dict[str, list[GivenSpan]]:
         if not line.strip():
             continue
         try:
-            row: _Line = parse_json(line, _Line, remedy="")
+            row: _GivenSpan = parse_json(line, _GivenSpan, remedy="")
         except InputError as error:
             raise InputError(
                 f"not a given span: {error}", path=path, line=number, remedy=_REMEDY

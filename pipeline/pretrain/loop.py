@@ -165,7 +165,7 @@ def pretrain(
         ModelError: the loss is no longer a number.
         InputError: the checkpoint there is of another run, or cannot be written.
     """
-    run = _Run(model, objective, settings, device, body_share)
+    run = _PretrainingRun(model, objective, settings, device, body_share)
     if checkpoints:
         run.take_up(checkpoints, made_by or {})
     course = run.course
@@ -207,7 +207,7 @@ def _groups(model: PreTrainedModel, body_share: float) -> list[dict[str, Any]]:
     ]
 
 
-class _Run:
+class _PretrainingRun:
     """A model in training: its optimizer, and how far it is."""
 
     def __init__(

@@ -11,7 +11,7 @@ CLASSES = [
     (node.name, path.relative_to(ROOT / "pipeline"))
     for path, tree in TREES.items()
     for node in tree.body
-    if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    if isinstance(node, ast.ClassDef)
 ]
 
 

@@ -116,7 +116,7 @@ def test_the_body_learns_at_a_rate_of_its_own(  # noqa: PLR0917 - fixtures and p
 ) -> None:  # fmt: skip
     """A fifth of the new head's, or what is asked for; the tied output layer is the body's."""
     rates: dict[int, float] = {}
-    update = loop._Run.update
+    update = loop._PretrainingRun.update
 
     def noted(self: Any, whole: Any) -> None:
         update(self, whole)
@@ -124,7 +124,7 @@ def test_the_body_learns_at_a_rate_of_its_own(  # noqa: PLR0917 - fixtures and p
         for group in self._optimizer.param_groups:
             rates.update({names[id(each)]: group["lr"] for each in group["params"]})
 
-    monkeypatch.setattr(loop._Run, "update", noted)
+    monkeypatch.setattr(loop._PretrainingRun, "update", noted)
     short = {**TINY, "steps": 1, "warmup": 0.0}
     run(PretrainSettings(corpus=raw, base=str(encoder), **short, **given))
     assert len(rates) == len(list(load_base("bert", str(encoder))[0][0].parameters()))

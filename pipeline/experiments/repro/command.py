@@ -38,7 +38,7 @@ def _run(
     waiting = _waiting(cells)
     cells.sort(key=lambda cell: (-expected[cell.name], -waiting[cell.name], cell.name))
     begun = time.monotonic()
-    memory = _Memory()
+    memory = _DvcMemory()
     finished: list[Done] = []
     with Meter("seconds of work", round(sum(expected.values()))) as meter:
 
@@ -71,7 +71,7 @@ def _waiting(cells: Sequence[Cell]) -> Counter[str]:
     return found
 
 
-class _Memory:
+class _DvcMemory:
     """The most memory that this process and all below it had at once, in bytes."""
 
     def __init__(self) -> None:
