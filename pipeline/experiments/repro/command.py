@@ -38,7 +38,7 @@ def _run(
     waiting = _waiting(cells)
     cells.sort(key=lambda cell: (-expected[cell.name], -waiting[cell.name], cell.name))
     begun = time.monotonic()
-    memory = _DvcMemory()
+    memory = _PeakMemory()
     finished: list[Done] = []
     with Meter("seconds of work", round(sum(expected.values()))) as meter:
 
@@ -71,7 +71,7 @@ def _waiting(cells: Sequence[Cell]) -> Counter[str]:
     return found
 
 
-class _DvcMemory:
+class _PeakMemory:
     """The most memory that this process and all below it had at once, in bytes."""
 
     def __init__(self) -> None:
