@@ -5,7 +5,7 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from pipeline.core.cards.parts import CountOf, PartForm, Share, TallyForm
-from pipeline.core.documents import Count
+from pipeline.core.documents import Count, Number
 
 
 class TextOverlap(TypedDict, total=False):
@@ -59,7 +59,7 @@ class PretrainLine(TypedDict):
 
     step: Count
     tokens: Count
-    epoch: NotRequired[Count]
+    epoch: NotRequired[Number]
     loss: NotRequired[float | None]
     learning_rate: NotRequired[float | None]
     validation_loss: NotRequired[float | None]
