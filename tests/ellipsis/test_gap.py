@@ -18,8 +18,7 @@ from pipeline.ellipsis.dependencies import DependencyTree, edges, read_trees
 from pipeline.ellipsis.gap.command import GAPPED, REFUSED, run
 from pipeline.ellipsis.gap.leaving_out import Unfit, left_out
 from pipeline.ellipsis.gap.rules import GappedVerb, Refused, find_gaps
-from pipeline.ellipsis.gap.settings import GAP_KINDS
-from pipeline.ellipsis.gap.settings import GapSettings
+from pipeline.ellipsis.gap.settings import GAP_KINDS, GapSettings
 from pipeline.text.lines import open_lines
 
 EWT = Path(__file__).resolve().parents[2] / "../shared/data/ud-ewt/en_ewt-ud-train.conllu.xz"
