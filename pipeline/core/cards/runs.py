@@ -44,7 +44,7 @@ class RunCard(TypedDict):
     """``run.json``, which ``train`` writes when a run has finished.
 
     Earlier versions did not write ``draw``, ``shown_as``, ``paper``, ``distinct``, ``annotation``;
-    ``augmentation`` is of a run that learned from twins.
+    ``augmentation`` is of a run that learned from variants of L.
     """
 
     system: PlaceName
