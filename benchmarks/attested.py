@@ -29,7 +29,7 @@ from pipeline.core.types import Attested, Donor, Reference
 from pipeline.infill.base import fill_tokens
 from pipeline.infill.batching import plan_batches
 from pipeline.infill.masked_ranker import BertRanker
-from pipeline.infill.rankings.protocol import Options
+from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.ingest.readers.genia import read_genia
 from pipeline.text.constituents import constituent_spans
@@ -57,7 +57,7 @@ def _constituents(found: Sequence[Reference], source: Path | None) -> dict[str, 
 
 def _choices(
     ranker: Any, found: Sequence[Reference], offered: dict[str, list[_Words]], count: int
-) -> list[Options]:
+) -> list[ReferenceOptions]:
     """References with so many options, drawn as a pool draws them."""
     tokenizer, rng = ranker._infiller.tokenizer, random.Random(2)
     by_length: dict[str, dict[int, list[tuple[_Words, tuple[int, ...]]]]] = {}
@@ -79,7 +79,7 @@ def _choices(
         donors = next(filter(None, usable))
         drawn = rng.sample(donors, min(count, len(donors)))
         options = tuple(Attested(words, Donor("d", 0, len(words)), "CC0") for words, _ in drawn)
-        choices.append(Options(reference, options, tuple(ids for _, ids in drawn)))
+        choices.append(ReferenceOptions(reference, options, tuple(ids for _, ids in drawn)))
     return choices
 
 

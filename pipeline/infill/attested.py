@@ -15,7 +15,7 @@ import torch
 from pipeline.core.types import Attested, Reference
 from pipeline.infill.base import NAN_LOGITS, EncodedReference, Fill, Infiller
 from pipeline.infill.decoding import Decoding, draw, key_of, uniform
-from pipeline.infill.rankings.protocol import Options, OptionScores, Ranking
+from pipeline.infill.rankings.protocol import OptionScores, Ranking, ReferenceOptions
 from pipeline.text.natural import join_words
 
 _Encoded = TypeVar("_Encoded", bound=EncodedReference)
@@ -53,7 +53,7 @@ class Ranker(ABC, Generic[_Encoded]):
         """
 
     @abstractmethod
-    def encode(self, choices: Sequence[Options]) -> list[_Encoded | str]:
+    def encode(self, choices: Sequence[ReferenceOptions]) -> list[_Encoded | str]:
         """The model's input for each choice, or why there is none."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ def nearest_first(count: int, offered: Sequence[int]) -> Iterator[range]:
 
 
 def chosen(
-    scores: OptionScores, choices: Sequence[Options], decoding: Decoding, ranking: Ranking
+    scores: OptionScores, choices: Sequence[ReferenceOptions], decoding: Decoding, ranking: Ranking
 ) -> list[list[Fill]]:
     """The options of each choice that a decoding takes, by a ranking.
 

@@ -12,7 +12,7 @@ from pipeline.infill.attested import Ranker, chosen, nearest_first
 from pipeline.infill.base import Fill
 from pipeline.infill.masked_lm import BertInfiller, MaskedPair, MaskedTwins, by_tiles
 from pipeline.infill.rankings.mean import mean
-from pipeline.infill.rankings.protocol import Options, OptionScores
+from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class RankedPair:
     """A pair of twins with as many masks as each of the options has tokens."""
 
     pair: MaskedPair
-    choice: Options
+    choice: ReferenceOptions
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ class BertRanker(Ranker[RankedPair]):
         """Each length alone, the nearest first, of two as near the shorter."""
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Options]) -> list[RankedPair | str]:
+    def encode(self, choices: Sequence[ReferenceOptions]) -> list[RankedPair | str]:
         """The twins of each choice, or why there are none."""
         references = [choice.reference for choice in choices]
         pairs = self._infiller.encode(references, [len(choice.tokens[0]) for choice in choices])
@@ -85,7 +85,9 @@ class BertRanker(Ranker[RankedPair]):
         return chosen(found, choices, request.decoding, request.ranking or self.own)
 
 
-def _tokens_at_masks(choices: Sequence[Options]) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _tokens_at_masks(
+    choices: Sequence[ReferenceOptions],
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """The tokens of all options at each mask, ``[masks, options]``, a choice's first where it has fewer."""
     width = max(len(choice.tokens) for choice in choices)
     filled = [

@@ -32,7 +32,7 @@ from pipeline.infill.pool_building import (
     category_of,
     key_of_id,
 )
-from pipeline.infill.rankings.protocol import Options
+from pipeline.infill.rankings.protocol import ReferenceOptions
 
 _PATIENCE = 256
 """Draws in a row that give nothing new, after which a part of the pool counts as exhausted."""
@@ -102,7 +102,7 @@ class Pool:
         lengths: Callable[[Sequence[int]], Iterable[range]],
         count: int,
         seed: int,
-    ) -> Options | None:
+    ) -> ReferenceOptions | None:
         """Distinct constituents of the reference's category from other sentences, in the order drawn.
 
         None equals the reference but for case, and no two each other; nor is one equal to what stands
@@ -127,7 +127,7 @@ class Pool:
                 tokens = self._of[TOKENS]
                 size = {place: offered[bisect_right(places, place) - 1] for place in found}
                 begin = {place: self._of["token"][place] for place in found}
-                return Options(
+                return ReferenceOptions(
                     reference,
                     tuple(found.values()),
                     tuple(tuple(tokens[begin[p] : begin[p] + size[p]]) for p in found),

@@ -10,7 +10,7 @@ from pipeline.infill.base import Fill
 from pipeline.infill.decoding import Limits
 from pipeline.infill.forcing import forced
 from pipeline.infill.rankings.ended import ended
-from pipeline.infill.rankings.protocol import Options
+from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.infill.seq2seq import T5Infiller, TwinInputs
 
 
@@ -19,7 +19,7 @@ class RankedInputs:
     """The encoder's inputs of both twins, and the options that the decoder reads."""
 
     inputs: TwinInputs
-    choice: Options
+    choice: ReferenceOptions
     written: int
 
     @property
@@ -59,7 +59,7 @@ class T5Ranker(Ranker[RankedInputs]):
         yield range(limits.shortest, limits.longest + 1)
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Options]) -> list[RankedInputs | str]:
+    def encode(self, choices: Sequence[ReferenceOptions]) -> list[RankedInputs | str]:
         """The twins of each choice, or why there are none."""
         inputs = self._infiller.encode([choice.reference for choice in choices])
         return [

@@ -33,7 +33,7 @@ from pipeline.infill.families.protocol import Family
 from pipeline.infill.masked_lm import MaskedPair
 from pipeline.infill.rankings.known import RANKINGS
 from pipeline.infill.rankings.mean import mean
-from pipeline.infill.rankings.protocol import Options, OptionScores
+from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 from pipeline.pretrain.recipes import RECIPES
 from pipeline.pretrain.settings import PretrainSettings
 from pipeline.report.results import generator_name, model_system
@@ -79,7 +79,7 @@ class ByFirstToken(Ranker[Any]):
         """Each length alone."""
         yield from nearest_first(count, offered)
 
-    def encode(self, choices: Sequence[Options]) -> list[Any]:
+    def encode(self, choices: Sequence[ReferenceOptions]) -> list[Any]:
         """The beginning of each sentence."""
         pairs = self._infiller.encode([choice.reference for choice in choices])
         return [
@@ -101,7 +101,7 @@ class ByFirstToken(Ranker[Any]):
 
 
 class _Ranked:
-    def __init__(self, pair: MaskedPair, choice: Options) -> None:
+    def __init__(self, pair: MaskedPair, choice: ReferenceOptions) -> None:
         self.pair, self.choice = pair, choice
         self.order, self.read, self.rows, self.tokens = pair.order, pair.read, 1, pair.tokens
 
@@ -199,7 +199,7 @@ def test_every_family_is_in_both_lists_and_has_its_training() -> None:
 def test_a_new_ranking_chooses(corpus: Path, lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that prefers what the model likes least takes the last of the best by the mean."""
 
-    def worst(scores: OptionScores, _: Sequence[Options]) -> Tensor:
+    def worst(scores: OptionScores, _: Sequence[ReferenceOptions]) -> Tensor:
         return -scores.means[0]
 
     monkeypatch.setitem(RANKINGS, "worst", worst)

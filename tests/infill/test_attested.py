@@ -32,7 +32,7 @@ from pipeline.infill.decoding import Limits, Trace
 from pipeline.infill.forcing import Trie
 from pipeline.infill.masked_ranker import BertRanker
 from pipeline.infill.model_forcing import ModelForcing
-from pipeline.infill.rankings.protocol import Options
+from pipeline.infill.rankings.protocol import ReferenceOptions
 from pipeline.infill.seq2seq import T5Infiller
 from pipeline.infill.seq2seq_ranker import T5Ranker
 from pipeline.infill.synchronize import Synchronizer
@@ -77,7 +77,7 @@ class Family:
             infiller = T5Infiller(model, self.tokenizer, task)
         return T5Ranker(infiller)
 
-    def choices(self) -> list[Options]:
+    def choices(self) -> list[ReferenceOptions]:
         """Of BERT's equally long options, of the others' options of several lengths."""
         found = []
         for i, reference in enumerate(REFERENCES):
@@ -91,7 +91,7 @@ class Family:
                 Attested(tuple(text.split()), Donor(f"d{k}", k, k + 2), f"licence {k}")
                 for k, text in enumerate(texts)
             )
-            found.append(Options(reference, options, tuple(map(tuple, ids))))
+            found.append(ReferenceOptions(reference, options, tuple(map(tuple, ids))))
         return found
 
 
@@ -123,7 +123,7 @@ def fused(synchronizer: Synchronizer, both: Sequence[torch.Tensor]) -> torch.Ten
 
 @torch.inference_mode()
 def brute_force(
-    family: Family, choice: Options, synchronizer: Synchronizer, *, sync: bool = True
+    family: Family, choice: ReferenceOptions, synchronizer: Synchronizer, *, sync: bool = True
 ) -> list[tuple[float, list[float]]]:
     """Of each option what ranks it, and its scores: no batch, no trie, no padding."""
     model, tokenizer, found = family.model, family.tokenizer, []
@@ -190,7 +190,7 @@ def test_greedy_takes_the_best_and_of_equals_the_first(family: Family) -> None:
         place = choice.options.index(found.attested)
         again = replace(found.attested, donor=Donor("again", 0, 1))
         doubled.append(
-            Options(
+            ReferenceOptions(
                 choice.reference, (*choice.options, again), (*choice.tokens, choice.tokens[place])
             )
         )
@@ -231,7 +231,7 @@ def test_donors_stay_as_they_are(family: Family) -> None:
     """Words, place and licence of a donor are not touched, and the text is that of its words."""
     (choice, *_) = family.choices()
     donor = Attested(("E2F-1", "'s", "harbor"), Donor("d", 3, 6), "CC-BY-4.0")
-    only = Options(choice.reference, (donor,), choice.tokens[:1])
+    only = ReferenceOptions(choice.reference, (donor,), choice.tokens[:1])
     ((found,),) = fill(family.ranker(Decoding("n-best", 4)), [only])
     assert found.attested == donor
     assert (found.text, found.reason, found.cut) == ("E2F-1's harbor", None, False)
@@ -252,7 +252,7 @@ def test_free_and_attested_fills_of_the_same_tokens_score_alike(
     for reference in REFERENCES:
         ((free,),) = fill(infiller, [reference])
         option = Attested(("whatever",), Donor("d", 0, 1), "CC0")
-        ((found,),) = fill(ranker, [Options(reference, (option,), (traces[-1].tokens,))])
+        ((found,),) = fill(ranker, [ReferenceOptions(reference, (option,), (traces[-1].tokens,))])
         assert scores_of(found) == pytest.approx(scores_of(free), abs=1e-4)
 
 

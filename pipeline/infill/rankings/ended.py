@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from pipeline.infill.rankings.protocol import Options, OptionScores
+from pipeline.infill.rankings.protocol import OptionScores, ReferenceOptions
 
 
-def ended(scores: OptionScores, _: Sequence[Options]) -> Tensor:
+def ended(scores: OptionScores, _: Sequence[ReferenceOptions]) -> Tensor:
     """The mean log-probability with the end of the fill: encoder-decoders' own ranking.
 
     Without the end a prefix of a good fill would beat it.

@@ -10,7 +10,7 @@ from pipeline.core.types import Attested, Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReferenceOptions:
     """A reference and what may stand beside it: options, at least one, whose tokens are ``tokens``."""
 
     reference: Reference
@@ -36,7 +36,7 @@ class OptionScores:
 class Ranking(Protocol):
     """A ranking: a function of what a language model says of options."""
 
-    def __call__(self, scores: OptionScores, choices: Sequence[Options], /) -> Tensor:
+    def __call__(self, scores: OptionScores, choices: Sequence[ReferenceOptions], /) -> Tensor:
         """A score for each option, ``[choices, options]``, of which the highest is the best.
 
         Sampling draws from the softmax of these scores. Those beyond a choice's options do not count; a
