@@ -159,7 +159,7 @@ def wanted(units: Sequence[Unit], names: Sequence[str]) -> list[Unit]:
     """Those so named, as ``train believed``, whatever their draw, and what they need; all, without names."""
     needed: set[str] = set()
     for unit in reversed(units):  # what one needs stands before it
-        if unit.name in needed or any(unit.name.startswith(f"{name} ") for name in names):
+        if unit.name in needed or unit.name.rpartition(" ")[0] in names:
             needed |= {unit.name, *unit.needs}
     return [unit for unit in units if unit.name in needed or not names]
 
