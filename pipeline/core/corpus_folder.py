@@ -93,18 +93,21 @@ def require_tree_set(corpus: Path, named: str) -> None:
     )
 
 
-def corpus_name(corpus: Path) -> str:
-    """What ``ingest`` called a corpus, with which its sentence ids begin; else its folder's name."""
+def ingest_card(corpus: Path) -> IngestCard:
+    """What ``ingest`` wrote of a corpus; nothing where it wrote no record."""
     record = corpus / INGEST_RECORD
     card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
-    return card.get("name", corpus.resolve().name)
+    return card
+
+
+def corpus_name(corpus: Path) -> str:
+    """What ``ingest`` called a corpus, with which its sentence ids begin; else its folder's name."""
+    return ingest_card(corpus).get("name", corpus.resolve().name)
 
 
 def task_name(corpus: Path) -> str:
     """The task of a corpus, as its ``ingest.json`` names it; without a name it is coordination."""
-    record = corpus / INGEST_RECORD
-    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
-    return card.get("task", COORDINATION)
+    return ingest_card(corpus).get("task", COORDINATION)
 
 
 def require_coordination(corpus: Path, command: str) -> None:

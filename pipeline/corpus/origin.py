@@ -8,19 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.core.cards.candidates import SourceFacts, TreesFacts
-from pipeline.core.cards.ingest import IngestCard
 from pipeline.core.corpus_folder import (
-    INGEST_RECORD,
     SENTENCES_FILE,
     corpus_around,
     corpus_name,
+    ingest_card,
     parser_of_trees,
     require_ingested,
     tree_sets,
     trees_digest,
     trees_folder,
 )
-from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError
 from pipeline.core.files import sha256_of
 from pipeline.core.parquet import MANIFEST, read_batches, value_counts
@@ -85,8 +83,7 @@ def facts(corpus: Path, used: Set[str] = frozenset()) -> SourceFacts:
             "two sentences have the same id", path=path, sentence_id=twice[0],
             remedy="ingest the corpus again",
         )  # fmt: skip
-    record = path.parent / INGEST_RECORD
-    card: IngestCard = read_json(record, IngestCard) if record.is_file() else {}
+    card = ingest_card(path.parent)
     found: SourceFacts = {
         # Sentence ids begin with it.
         "corpus": corpus_name(path.parent),

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.candidates import HARVESTED
-from pipeline.core.cards.ingest import IngestCard
-from pipeline.core.corpus_folder import INGEST_RECORD
-from pipeline.core.documents import read_json
+from pipeline.core.corpus_folder import INGEST_RECORD, ingest_card
 from pipeline.core.families import FAMILY_FACTS, papers_families
 from pipeline.core.runs import Run
 from pipeline.report.language_models import read_models
@@ -49,12 +47,11 @@ def differences(corpus: Path, runs: Sequence[Run]) -> list[Fact]:
 
 
 def _corpus(corpus: Path) -> Iterator[Fact]:
-    path = corpus / INGEST_RECORD
-    card: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
+    card = ingest_card(corpus)
     sentences = card.get("splits", {}).get("train", {}).get("sentences")
     if card.get("reader") == "world":
         yield Fact("differences.grammar", sentences=sentences)
-    elif path.is_file() and card.get("reader") != "text":
+    elif (corpus / INGEST_RECORD).is_file() and card.get("reader") != "text":
         yield Fact("differences.treebank", sentences=sentences)
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.core.cards.candidates import CandidatesManifest
-from pipeline.core.cards.ingest import IngestCard
-from pipeline.core.corpus_folder import INGEST_RECORD, SENTENCES_FILE, require_ingested
+from pipeline.core.corpus_folder import SENTENCES_FILE, ingest_card, require_ingested
 from pipeline.core.device import best_device
 from pipeline.core.documents import read_json
 from pipeline.core.errors import ConjoinError, InputError
@@ -213,7 +212,7 @@ class Estimates:
                 seconds = tried[1] * tried[0].seconds / tried[0].items / of.processes
         elif (about := self._evaluation.get(cell)) and self.training:
             like = next((s for s in self.training.values() if s.corpus == about.corpus), None)
-            split = _counts(about.corpus).get("splits", {}).get(about.split, {})
+            split = ingest_card(about.corpus).get("splits", {}).get(about.split, {})
             count = split.get("with_coordination")
             if like and count is not None and (speed := self._speed(like)):
                 seconds = (runs or 0) * count * speed.validation
@@ -241,7 +240,7 @@ class Estimates:
         try:
             return Figure(sum(source_of(settings).sizes), "pairs, by the trees")
         except ConjoinError:
-            seeds = (_counts(settings.corpus).get("unlabelled_seeds") or {}).get(_MIN_WORDS)
+            seeds = (ingest_card(settings.corpus).get("unlabelled_seeds") or {}).get(_MIN_WORDS)
         if seeds is None:
             return Figure(None, "the corpus is not ingested")
         pairs = min(seeds, settings.limit or seeds) * settings.references
@@ -307,15 +306,9 @@ def _out(settings: TrainSettings) -> Path:
     return settings.out or settings.corpus / name
 
 
-def _counts(corpus: Path) -> IngestCard:
-    path = corpus / INGEST_RECORD
-    counts: IngestCard = read_json(path, IngestCard) if path.is_file() else {}
-    return counts
-
-
 def _validation(settings: TrainSettings) -> int:
     """Validation sentences of a run's draw, as ``ingest`` made or would make it."""
-    counts = _counts(settings.corpus)
+    counts = ingest_card(settings.corpus)
     drawn = counts.get("draws", {}).get(f"seed-{settings.seed}/{settings.labelled}")
     if drawn:
         return int(drawn["validation"])
