@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import psutil
-from scaling import ROOT, corpus, model
 
+from benchmarks.scaling import ROOT, corpus, model
 from pipeline.generate.settings import GenerateSettings
 from pipeline.generate.stage import run
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from probe import Probe, ProbeResult, build_probe
 
+from benchmarks.fill_probe.probe import Probe, ProbeResult, build_probe
 from pipeline.core.console import say, table
 from pipeline.core.families import family_of
 from pipeline.infill import Fill

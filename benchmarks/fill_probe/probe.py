@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from categories import Judge
 from numpy.typing import NDArray
-from questions import (
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from benchmarks.fill_probe.categories import Judge
+from benchmarks.fill_probe.questions import (
     Held,
     held_out,
     in_lower_case,
@@ -23,8 +25,6 @@ from questions import (
     phrases,
     rng_of,
 )
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
 from pipeline.core.console import say
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.files import digest_of

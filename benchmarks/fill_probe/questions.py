@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from categories import NO_PHRASE, Phrase, category_of
-
+from benchmarks.fill_probe.categories import NO_PHRASE, Phrase, category_of
 from pipeline.core.tally import Tally
 from pipeline.core.types import Coordination, Reference, Sentence
 

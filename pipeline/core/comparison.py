@@ -149,7 +149,7 @@ def compare(
 
     Of S seeds S − 1 are drawn: as many as S would make the variance over seeds (S − 1)/S of what it
     is, a third too small with three. What no resampling can mend is that three seeds hardly ever
-    show how far a fourth might lie; benchmarks/intervals.py measures what is left of the 95 %.
+    show how far a fourth might lie; benchmarks/intervals/intervals.py measures what is left of the 95 %.
 
     Args:
         first: what a system got right.

@@ -17,7 +17,7 @@ from pipeline.core.parquet import column_names, opened, read_schema, require_col
 from pipeline.corpus.layout import Shards
 
 # Beyond this, sorts and groups go to a temporary folder. With four times as much they are no faster
-# (three million rows, benchmarks/memory_by_rows.py), and take it.
+# (three million rows, benchmarks/sharing/memory_by_rows.py), and take it.
 _MEMORY = "100MB"
 _FILE = re.compile(r"""["']([^"'\n]+\.parquet)["']""")
 _PREFIX = re.compile(r"""^[\w ]*Error: (Failed to read file "[^"]*": )?""")

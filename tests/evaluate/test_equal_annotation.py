@@ -1,26 +1,25 @@
-"""benchmarks/equal_annotation.py and parser_annotation.py: intervals, and the figures that pages show."""
+"""benchmarks/equal_annotation: intervals, and the figures that pages show."""
 
 import re
-from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from types import ModuleType
 
 import pytest
 
+from benchmarks.equal_annotation import parser_annotation as counting
+from benchmarks.equal_annotation.equal_annotation import (
+    BEST,
+    BEST_LONG,
+    ROWS,
+    SEEDS,
+    Outcomes,
+    gains,
+)
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, sentence_row
 from pipeline.core.types import Coordination, Sentence, Span
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return import_module("equal_annotation")
-
-
 FIRST = {
     0: [True] * 30 + [False] * 30,
     1: [True] * 36 + [False] * 24,
@@ -33,32 +32,32 @@ def bounds(text: str) -> list[float]:
     return [float(each.replace("−", "-")) for each in re.findall(r"[-+−]\d+\.\d+", text)][-2:]
 
 
-def test_a_document_an_instance_is_resampling_of_instances(module: ModuleType) -> None:
-    usual, clustered, student = module.gains(FIRST, SECOND, [f"d{n:03d}" for n in range(60)])
+def test_a_document_an_instance_is_resampling_of_instances() -> None:
+    usual, clustered, student = gains(FIRST, SECOND, [f"d{n:03d}" for n in range(60)])
     assert bounds(clustered) == bounds(usual)
     assert bounds(student) != bounds(usual)
 
 
-def test_instances_alike_within_documents_widen_the_interval(module: ModuleType) -> None:
-    usual, clustered, _ = module.gains(FIRST, SECOND, [f"d{n // 15}" for n in range(60)])
+def test_instances_alike_within_documents_widen_the_interval() -> None:
+    usual, clustered, _ = gains(FIRST, SECOND, [f"d{n // 15}" for n in range(60)])
     (low, high), (narrow, wide) = bounds(clustered), bounds(usual)
     assert high - low > 1.5 * (wide - narrow)
 
 
-def test_no_interval_without_a_common_seed(module: ModuleType) -> None:
-    assert module.gains({0: [True]}, {1: [True]}, ["d"]) == ["", "", ""]
+def test_no_interval_without_a_common_seed() -> None:
+    assert gains({0: [True]}, {1: [True]}, ["d"]) == ["", "", ""]
 
 
-def test_gains_are_over_a_system_without_candidates_that_knows_as_much(module: ModuleType) -> None:
-    assert {row.annotation for row in module.ROWS if row.candidates} == {module.BEST.annotation}
-    assert not module.BEST.candidates
-    assert not module.BEST_LONG.candidates
+def test_gains_are_over_a_system_without_candidates_that_knows_as_much() -> None:
+    assert {row.annotation for row in ROWS if row.candidates} == {BEST.annotation}
+    assert not BEST.candidates
+    assert not BEST_LONG.candidates
 
 
 @pytest.mark.parametrize("corpus", ["genia", "gum"])
-def test_pages_show_what_is_kept(corpus: str, module: ModuleType) -> None:
+def test_pages_show_what_is_kept(corpus: str) -> None:
     """Accuracies of predictors need no treebank: those on the first pages are those of the outcomes."""
-    kept = module.Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}.jsonl")
+    kept = Outcomes.read(ROOT / f"benchmarks/outcomes/{corpus}.jsonl")
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     section = page[page.index("## At equal annotation") : page.index("### What the corpus's")]
     table = section[section.index(f"|{corpus.upper()}, n = ") :].partition("\n\n")[0]
@@ -67,8 +66,8 @@ def test_pages_show_what_is_kept(corpus: str, module: ModuleType) -> None:
     )
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     found = 0
-    for row in module.ROWS:
-        runs = kept.of(row.predictor or "", "250", module.SEEDS)
+    for row in ROWS:
+        runs = kept.of(row.predictor or "", "250", SEEDS)
         if row.parser is None and runs and (row.name in shown):
             rights = [kept.right(run) for run in runs.values()]
             share = 100 * fmean(sum(each) / len(each) for each in rights)
@@ -93,8 +92,6 @@ def sentence(number: int, *, holds: bool, length: int = 12) -> Sentence:
 def test_sentences_of_l_among_the_parsers_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    counting = import_module("parser_annotation")
     corpus = tmp_path / "toy"
     sentences = [
         sentence(number, holds=number % 2 == 0, length=12 - number % 2 * 4) for number in range(20)

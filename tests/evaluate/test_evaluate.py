@@ -4,13 +4,14 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny import build, ingested, sentence, settings
 
+from benchmarks import outcomes
+from benchmarks.embedded_world import study_tables
 from pipeline.audit import stage as audit
 from pipeline.audit.settings import AuditSettings
 from pipeline.core.documents import read_json
@@ -164,9 +165,7 @@ def test_what_runs_got_right_outlives_them(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """benchmarks/outcomes.py keeps evaluate's verdicts, and adds those of runs made elsewhere."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    outcomes, tables = import_module("outcomes"), import_module("study_tables")
-    for module in (outcomes, tables):
+    for module in (outcomes, study_tables):
         monkeypatch.setattr(module, "FOLDER", tmp_path / "kept")
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     metrics = read_json(corpus / "evaluation/metrics.json")
@@ -174,7 +173,7 @@ def test_what_runs_got_right_outlives_them(
     shutil.rmtree(corpus / "runs/a-baseline")
     evaluate.run(EvaluateSettings(corpus=corpus, threads=1))
     outcomes.main(corpus)
-    study = tables.Study(Path("tiny"))
+    study = study_tables.Study(Path("tiny"))
     for run in metrics["runs"]:
         [(seed, right)] = study.right(run["system"], "40", [0]).items()
         assert sum(right) / len(right) == pytest.approx(run["accuracy"]["overall"])
@@ -192,9 +191,7 @@ def test_what_runs_got_right_outlives_them(
 
 
 @pytest.mark.parametrize("bits", ["", "0", "1", "0001", "10110"])
-def test_bits_are_kept_with_zeros_in_front(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    outcomes = import_module("outcomes")
+def test_bits_are_kept_with_zeros_in_front(bits: str) -> None:
     wanted = [bit == "1" for bit in bits]
     assert outcomes.unpacked(outcomes.packed(wanted), len(wanted)) == wanted
 

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 from nltk.tree import Tree
 from tiny import build, ingested, settings
 
+from benchmarks import outcomes
 from pipeline.core.annotation import as_json, joined, unknown
 from pipeline.core.documents import read_json
 from pipeline.core.errors import InputError, SettingsError
@@ -31,7 +31,6 @@ from pipeline.tasks.coordination.model import CoordinationPredictor, Prediction
 from pipeline.tasks.coordination.with_parser import BothAnswers
 from pipeline.train import stage as train
 
-ROOT = Path(__file__).resolve().parents[2]
 OTHERS = [{"corpus": "tiny", "part": "others", "ids": "x", "sentences": 800, "trees": 800}]
 READY = {"source": "ready", "wrapper": None, "training": None}
 
@@ -231,8 +230,6 @@ def test_what_parsers_got_right_is_kept_with_the_runs(
     corpus: Path, knowing: Knowing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """benchmarks/outcomes.py reads their rows like any other."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    outcomes = import_module("outcomes")
     monkeypatch.setattr(outcomes, "FOLDER", tmp_path / "kept")
     metrics = run(corpus)
     kept = outcomes.evaluated(corpus)

@@ -1,34 +1,23 @@
-"""The experiment benchmarks/parser_study.py: what is learned from, and what is compared."""
+"""The study benchmarks/parsers: what is learned from, and what is compared."""
 
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+from benchmarks.parsers import parser_results as results
+from benchmarks.parsers import parser_study as study
+from benchmarks.parsers import parser_tables as tables
 from pipeline.core.types import Coordination, Span
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
-
-@pytest.fixture
-def modules(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module("parser_study"), import_module("parser_tables")
-
-
-def test_half_of_what_is_learned_from_is_gold(modules: tuple[ModuleType, ModuleType]) -> None:
-    study, _ = modules
+def test_half_of_what_is_learned_from_is_gold() -> None:
     assert study.mixed(["a", "b"], []) == ["a", "b"]
     assert study.mixed(["a", "b"], ["x", "y", "z"]) == ["a", "b", "a", "x", "y", "z"]
     assert study.mixed(["a", "b", "c"], ["x"]) == ["a", "b", "c", "x", "x", "x"]
 
 
-def test_equal_arms_have_as_many_candidates_as_the_fewest(
-    modules: tuple[ModuleType, ModuleType], tmp_path: Path
-) -> None:
-    study, _ = modules
+def test_equal_arms_have_as_many_candidates_as_the_fewest(tmp_path: Path) -> None:
     for number, source in enumerate(study.SOURCES, 3):
         unit = study.Unit(tmp_path, tmp_path / "genia", 250, 0, source, equal=True)
         unit.trees(source).parent.mkdir(parents=True, exist_ok=True)
@@ -69,13 +58,11 @@ def test_equal_arms_have_as_many_candidates_as_the_fewest(
     ],
 )
 def test_units_has_what_others_need_first(
-    modules: tuple[ModuleType, ModuleType],
     options: list[str],
     expected: list[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study, _ = modules
     monkeypatch.setattr(study, "read_kept", list)
     line = ["units", "--corpus", "data/gum", "--gold", "250", "--seeds", "0", *options]
     monkeypatch.setattr("sys.argv", ["parser_study.py", *line])
@@ -90,11 +77,9 @@ def test_units_has_what_others_need_first(
 
 
 def test_units_leaves_out_what_is_kept_but_not_with_again(
-    modules: tuple[ModuleType, ModuleType],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study, _ = modules
     about = {
         "corpus": "gum",
         "gold": 250,
@@ -113,10 +98,7 @@ def test_units_leaves_out_what_is_kept_but_not_with_again(
     assert printed == [0, 4]
 
 
-def test_rounds_and_comparisons_do_not_overwrite_each_other(
-    modules: tuple[ModuleType, ModuleType], tmp_path: Path
-) -> None:
-    study, _ = modules
+def test_rounds_and_comparisons_do_not_overwrite_each_other(tmp_path: Path) -> None:
     units = [
         study.Unit(tmp_path, tmp_path / "gum", 250, 0, "harvest", teacher, equal, making)
         for teacher in ("gold", "harvest")
@@ -127,10 +109,7 @@ def test_rounds_and_comparisons_do_not_overwrite_each_other(
     assert len({unit.trees("harvest") for unit in units}) == 2
 
 
-def test_a_result_is_read_as_it_was_written(
-    modules: tuple[ModuleType, ModuleType], tmp_path: Path
-) -> None:
-    study, tables = modules
+def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     found = Coordination(1, "and", "NP", (Span(0, 1), Span(2, 3)))
     unit = study.Unit(tmp_path, tmp_path / "gum", 250, 0, "gold")
     made = {
@@ -139,7 +118,7 @@ def test_a_result_is_read_as_it_was_written(
     }
     study.once(unit, {}, lambda: made)
     study.once(unit, {}, lambda: pytest.fail("it was finished"))
-    results, kept = import_module("parser_results"), tmp_path / "kept.jsonl"
+    kept = tmp_path / "kept.jsonl"
     read = results.read_json(unit.result, results.Result)
     assert read["brackets"] == [[1, 2, 3]]
     assert tables.structures(read["found"][0], ["cats", "and", "dogs"]) == [found]
@@ -149,10 +128,7 @@ def test_a_result_is_read_as_it_was_written(
     assert "cats" not in kept.read_text()
 
 
-def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
-    modules: tuple[ModuleType, ModuleType],
-) -> None:
-    _, tables = modules
+def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing() -> None:
 
     def structure(k: int, start: int, end: int) -> Coordination:
         return Coordination(k, "and", "NP", (Span(start, k), Span(k + 1, end)))
@@ -171,10 +147,7 @@ def test_the_combination_asks_the_predictor_where_the_parser_finds_nothing(
     }
 
 
-def test_gains_are_of_f1_over_all_sentences_and_paired(
-    modules: tuple[ModuleType, ModuleType],
-) -> None:
-    _, tables = modules
+def test_gains_are_of_f1_over_all_sentences_and_paired() -> None:
     random = np.random.default_rng(0)
     wanted = random.integers(0, 3, (3, 200))
     right = np.minimum(wanted, random.integers(0, 2, wanted.shape))

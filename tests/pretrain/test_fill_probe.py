@@ -1,6 +1,5 @@
 """benchmarks/fill_probe: what it asks, how it judges, and that better fills read better."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +9,9 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertForMaskedLM, PreTrainedModel, T5ForConditionalGeneration
 
+from benchmarks.fill_probe.categories import NO_PHRASE, Judge, category_of
+from benchmarks.fill_probe.probe import Probe, build_probe
+from benchmarks.fill_probe.questions import held_out, is_echo, ordered
 from pipeline.core.errors import InputError
 from pipeline.core.parquet import write_rows
 from pipeline.core.schema import SENTENCES, read_sentences, sentence_row
@@ -22,11 +24,6 @@ from pipeline.text.natural import join_words
 from pipeline.text.word_vectors import Senses
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks/fill_probe"))
-from categories import NO_PHRASE, Judge, category_of  # noqa: E402
-from probe import Probe, build_probe  # noqa: E402
-from questions import held_out, is_echo, ordered  # noqa: E402
-
 WORLD = ROOT / "data/raw/world"
 
 

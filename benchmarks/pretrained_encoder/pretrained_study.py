@@ -6,7 +6,7 @@ right in benchmarks/outcomes/CORPUS.jsonl and what each command cost in outcomes
 `pretrained_tables.py` prints the tables of what is kept. A corpus folder has a name of its own for this
 study, such as genia-minilm.
 
-    python benchmarks/pretrained_study.py run --corpus data/study/genia-minilm --seeds 0 1
+    python benchmarks/pretrained_encoder/pretrained_study.py run --corpus data/study/genia-minilm --seeds 0 1
 """
 
 import argparse
@@ -21,9 +21,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
-from outcomes import FOLDER
-from outcomes import main as keep_outcomes
-
+from benchmarks.outcomes import FOLDER
+from benchmarks.outcomes import main as keep_outcomes
 from pipeline.core.files import digest_of, folder_lock, write_json
 
 COSTS = FOLDER / "pretrained_costs.jsonl"
@@ -38,7 +37,7 @@ TRAINING = (
     "--learning-rate", "1e-4", "--warm-steps", "0", "--select", "last", "--eval-every", "200",
     "--patience", "100000",
 )  # fmt: skip
-"""Of every predictor; chosen by seeds 100 to 102 on dev sentences (benchmarks/README.md)."""
+"""Of every predictor; chosen by seeds 100 to 102 on dev sentences (README.md here)."""
 
 PARSING = (
     "--parser-hidden", "128", "--parser-lm-rate", "5e-5",

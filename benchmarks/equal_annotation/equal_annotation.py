@@ -1,6 +1,6 @@
 """What candidates gain at equal annotation: the first tables of docs/results.md, from outcomes that are kept.
 
-Usage: python benchmarks/equal_annotation.py --corpus data/parsers/genia data/parsers/gum
+Usage: python benchmarks/equal_annotation/equal_annotation.py --corpus data/parsers/genia data/parsers/gum
 
 A predictor of L's boundaries and one whose candidates a parser of L's trees made are not of equal annotation:
 who has L's trees can use that parser itself, and the predictor where it finds nothing. So gains of candidates
@@ -20,11 +20,11 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 import numpy as np
-from outcomes import FOLDER, Outcomes
-from parser_results import ALONE, evaluable, held_out, read_kept
-from parser_tables import COMBINED, Table
-from study_tables import interval, print_table, signed
 
+from benchmarks.embedded_world.study_tables import interval, print_table, signed
+from benchmarks.outcomes import FOLDER, Outcomes
+from benchmarks.parsers.parser_results import ALONE, evaluable, held_out, read_kept
+from benchmarks.parsers.parser_tables import COMBINED, Table
 from pipeline.core.comparison import compare, t_interval
 
 SEEDS = (0, 1, 2)

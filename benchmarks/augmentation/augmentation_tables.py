@@ -1,7 +1,7 @@
 """The tables of docs/augmentation.md, from the runs of the experiments augment or augment-genia.
 
 Usage, after `conjoin evaluate DATA`:
-    python benchmarks/augmentation_tables.py DATA [SEEDS]
+    python benchmarks/augmentation/augmentation_tables.py DATA [SEEDS]
 
 DATA is a corpus folder; of GENIA the runs are read that outcomes.py keeps, and it need not be there. SEEDS,
 a number: of the runs of seeds 0 up to that, if more were made than the experiment names.
@@ -13,9 +13,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from study_tables import Study, print_table
 from typing_extensions import TypedDict
 
+from benchmarks.embedded_world.study_tables import Study, print_table
 from pipeline.core.documents import read_json
 
 VARIANTS = {

@@ -1,7 +1,7 @@
 """The tables of docs/results.md on GENIA, from the runs that benchmarks/outcomes/genia.jsonl keeps.
 
 Usage:
-    python benchmarks/genia_tables.py
+    python benchmarks/genia/genia_tables.py
 
 The runs are those of experiment genia-cpu and genia_rest.sh; outcomes.py keeps what they got right. Gains
 are computed as for the embedded world (study_tables.py): over the baseline with as many updates, which knows
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from outcomes import Outcomes
-from study_tables import Study, print_table
+from benchmarks.embedded_world.study_tables import Study, print_table
+from benchmarks.outcomes import Outcomes
 
 THREE = range(3)
 SHOWN = ("NP, NX", "VP", "PP", "S, SBAR")

@@ -1,6 +1,8 @@
 """What annotation beyond L a corpus's parser knows, and with it each row of candidates that it made.
 
-Usage: python benchmarks/parser_annotation.py data/parsers/genia --trees 2500 --labelled 250 --seeds 0 1 2
+Usage:
+    python benchmarks/equal_annotation/parser_annotation.py data/parsers/genia
+        [--trees 2500] [--labelled 250] [--seeds 0 1 2]
 
 The parser of `conjoin preparse` that made the candidates of docs/results.md learned from N gold trees, drawn
 from the training sentences outside U whatever was in L: some of L's own are among them. The draw is made

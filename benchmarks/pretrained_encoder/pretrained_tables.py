@@ -1,6 +1,6 @@
 """The tables of the study with a pretrained encoder, from outcomes that are kept.
 
-Usage: python benchmarks/pretrained_tables.py data/study/genia-minilm data/study/gum-minilm
+Usage: python benchmarks/pretrained_encoder/pretrained_tables.py data/study/genia-minilm data/study/gum-minilm
 
 One table for each corpus, size of L and annotation. Gains are over the row without candidates of the highest
 mean of that table, which is chosen by looking at it: candidates are held against the best there is. Intervals
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from equal_annotation import Correct, accuracy, gains
-from outcomes import FOLDER, Outcome, Outcomes
-from parser_results import evaluable, held_out
-from study_tables import print_table
+from benchmarks.embedded_world.study_tables import print_table
+from benchmarks.equal_annotation.equal_annotation import Correct, accuracy, gains
+from benchmarks.outcomes import FOLDER, Outcome, Outcomes
+from benchmarks.parsers.parser_results import evaluable, held_out
 
 UNKNOWN = "not known"
 HEAD = ("seeds", "accuracy", "gain", "documents and seeds", "t over seeds")

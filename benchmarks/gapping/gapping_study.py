@@ -11,7 +11,7 @@ treebank, with the same number of updates, whatever it learns from:
 - ``agreement``: what the two parsers of a share agree on where the trees are known, EWT's dev part.
 
 Needs ``pip install ufal.udpipe``. Raw text comes as paragraphs, a line each. A file that is there is not made
-again. See benchmarks/README.md; ``gapping_tables.py`` prints what came of it.
+again. See README.md here; ``gapping_tables.py`` prints what came of it.
 """
 
 import argparse

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from generation_costs import clock
-from generation_pairs import references, tokenizer_of
 from torch import nn
 from transformers import BertConfig, BertModel
 
+from benchmarks.generation.generation_costs import clock
+from benchmarks.generation.generation_pairs import references, tokenizer_of
 from pipeline.core.types import Reference, Span
 from pipeline.tasks.coordination.examples import CoordinationExample
 from pipeline.tasks.coordination.model import CoordinationPredictor

@@ -25,7 +25,7 @@ from pipeline.text.trees import parse_tree
 
 __all__ = ["SHAPES", "Shape", "forced_lengths", "model_of", "references", "tokenizer_of"]
 
-GENIA = Path(__file__).resolve().parents[2] / "shared" / "data" / "genia"
+GENIA = Path(__file__).resolve().parents[3] / "shared" / "data" / "genia"
 PIECES = 5_000
 """Subword vocabulary learnt from the sentences: about 1.35 pieces per word on GENIA."""
 

@@ -6,8 +6,8 @@ length, for T5 a third to three times its length, drawn evenly, as a pool's. A f
 long as the first donor, so that neither side writes longer fills; drawn evenly between the paper's limits,
 as in `generation.py`, free fills are longer, and that is printed, too.
 
-    python benchmarks/attested.py                a few minutes
-    python benchmarks/attested.py --shapes t5-small --pairs 50
+    python benchmarks/generation/attested.py                a few minutes
+    python benchmarks/generation/attested.py --shapes t5-small --pairs 50
 """
 
 import argparse
@@ -20,10 +20,17 @@ from typing import Any
 
 import torch
 import transformers
-from generation_costs import attested_flops_of, clock, flops_of, peak
-from generation_pairs import GENIA, SHAPES, forced_lengths, model_of, references, tokenizer_of
-from generation_sides import OurBert, OurT5, task_of
 
+from benchmarks.generation.generation_costs import attested_flops_of, clock, flops_of, peak
+from benchmarks.generation.generation_pairs import (
+    GENIA,
+    SHAPES,
+    forced_lengths,
+    model_of,
+    references,
+    tokenizer_of,
+)
+from benchmarks.generation.generation_sides import OurBert, OurT5, task_of
 from pipeline.core.tally import Tally
 from pipeline.core.types import Attested, Donor, Reference
 from pipeline.infill.base import fill_tokens

@@ -1,7 +1,7 @@
 """The tables of docs/results.md on the embedded world, from the runs of experiments/attested-study.yaml.
 
 Usage, after the study (see README.md here) and `conjoin evaluate data/world`:
-    python benchmarks/study_tables.py data/world
+    python benchmarks/embedded_world/study_tables.py data/world
 
 Gains are mean paired differences in points with 95 % bootstrap intervals over seeds and test instances, as
 `conjoin evaluate` computes them, but over the seeds that a table names.
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from outcomes import FOLDER, Outcomes, whole
 
+from benchmarks.outcomes import FOLDER, Outcomes, whole
 from pipeline.core.comparison import Difference, compare, mean_sd
 
 TEN, TWENTY = range(10), [*range(10), *range(20, 30)]

@@ -3,11 +3,11 @@
 # shows. Run it in a clone of its own, for evaluate keeps the figures of one split:
 #   conjoin repro --set 'seeds=[10,11,12]' --set 'labelled=[100]' --set 'systems=[attested-bert]' --set 'releases=[]' \
 #     --skip 'conjoin (train|evaluate|audit|report)'
-#   bash benchmarks/augmentation_sweep.sh mask-no-verbs --augment mask --mask-tags all-VERB
+#   bash benchmarks/augmentation/augmentation_sweep.sh mask-no-verbs --augment mask --mask-tags all-VERB
 # NAME comes first, then the flags of train that make it. SEEDS, ALPHAS, CORPUS, LABELLED and CANDIDATES (those that it stands
 # beside; empty: alone only) in the environment are for other sweeps. GENIA's, with models/bert and preparse's trees:
 #   conjoin ingest genia data/raw/genia --labelled 250 --seeds 10 --out data/genia
-#   CORPUS=data/genia LABELLED=250 SEEDS=10 CANDIDATES= bash benchmarks/augmentation_sweep.sh substitute --augment substitute --steps 1000
+#   CORPUS=data/genia LABELLED=250 SEEDS=10 CANDIDATES= bash benchmarks/augmentation/augmentation_sweep.sh substitute --augment substitute --steps 1000
 set -euo pipefail
 name=${1:?a name, then flags of train}
 shift

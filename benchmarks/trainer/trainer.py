@@ -4,9 +4,9 @@ Each is measured against its alternative in one run, in alternating rounds; figu
 CPU time with one thread (on a GPU of wall time). Weights are random, sentences are GENIA's where the
 treebank is at hand.
 
-    python benchmarks/trainer.py                            about ten minutes on one core
-    python benchmarks/trainer.py --shape tiny --rounds 3    a quick try: under a minute
-    python benchmarks/trainer.py --device cuda --dtype bf16 --full-run 10000
+    python benchmarks/trainer/trainer.py                            about ten minutes on one core
+    python benchmarks/trainer/trainer.py --shape tiny --rounds 3    a quick try: under a minute
+    python benchmarks/trainer/trainer.py --device cuda --dtype bf16 --full-run 10000
                                     and a baseline-sized run there, fp32 beside bf16
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 
 import torch
 import transformers
-from generation_costs import clock, peak
-from trainer_scorer import Side, both_ways, gather_then_mlp, one_by_one
-from trainer_steps import PAPER, SHAPES, WAYS, Bench, Coin, parts
 
+from benchmarks.generation.generation_costs import clock, peak
+from benchmarks.trainer.trainer_scorer import Side, both_ways, gather_then_mlp, one_by_one
+from benchmarks.trainer.trainer_steps import PAPER, SHAPES, WAYS, Bench, Coin, parts
 from pipeline.tasks.coordination.scorer import EndpointScorer, Instance
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

@@ -9,7 +9,7 @@ all have as many candidates as the smallest has. ``--teacher ARM`` makes the can
 parser: a second round. ``--teacher treebank`` takes the gold trees of U instead: a control, for what the
 parser's mistakes cost.
 
-Every command is a unit that is not done again. See benchmarks/README.md; ``units`` lists all commands in
+Every command is a unit that is not done again. See README.md here; ``units`` lists all commands in
 order, ``parser_tables.py`` prints what came of them.
 """
 
@@ -27,7 +27,8 @@ from typing import Any
 
 import torch
 from nltk.tree import Tree
-from parser_results import (
+
+from benchmarks.parsers.parser_results import (
     ALONE,
     TREEBANK,
     TREES,
@@ -38,7 +39,6 @@ from parser_results import (
     structure_row,
     unit_name,
 )
-
 from pipeline.core.corpus_folder import (
     DRAWS_FOLDER,
     INGEST_RECORD,
@@ -241,7 +241,7 @@ def units(options: argparse.Namespace) -> None:
         return Unit(*about).result.stem not in kept
 
     for seed in options.seeds:
-        begin = "python benchmarks/parser_study.py"
+        begin = "python benchmarks/parsers/parser_study.py"
         end = f"--work {options.work} --corpus {options.corpus} --gold {options.gold} --seed {seed}"
         teach = "" if options.teacher == ALONE else f" --teacher {options.teacher}"
         arms = [(arm, False) for arm in options.whole] + [(arm, True) for arm in options.equal_arms]

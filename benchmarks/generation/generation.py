@@ -5,10 +5,10 @@ batch, 20 pairs in input order, fp32; for BERT one forward pass over padded batc
 engine of `conjoin generate`. Both write fills of the same lengths, drawn once between the paper's
 limits: no stop before, a cut there. Weights are random.
 
-    python benchmarks/generation.py                         about an hour on one core
-    python benchmarks/generation.py --quick                 200 pairs: about ten minutes
-    python benchmarks/generation.py --shapes t5-tiny --modes greedy
-    python benchmarks/generation.py --device cuda           T5-large and BERT-large, bf16
+    python benchmarks/generation/generation.py                         about an hour on one core
+    python benchmarks/generation/generation.py --quick                 200 pairs: about ten minutes
+    python benchmarks/generation/generation.py --shapes t5-tiny --modes greedy
+    python benchmarks/generation/generation.py --device cuda           T5-large and BERT-large, bf16
 
 bf16 is measured by default where the CPU has instructions for it, else with `--dtypes fp32 bf16`.
 With 4 beams the fills are compared in a further run in which theirs, as ours always, makes the
@@ -25,7 +25,8 @@ from typing import Any
 
 import torch
 import transformers
-from generation_costs import (
+
+from benchmarks.generation.generation_costs import (
     bandwidth,
     clock,
     encoder_flops_of,
@@ -35,9 +36,21 @@ from generation_costs import (
     stopwatch,
     traffic_of,
 )
-from generation_pairs import SHAPES, forced_lengths, model_of, references, tokenizer_of
-from generation_sides import OurBert, OurT5, authors_bert, authors_t5, ours, task_of
-
+from benchmarks.generation.generation_pairs import (
+    SHAPES,
+    forced_lengths,
+    model_of,
+    references,
+    tokenizer_of,
+)
+from benchmarks.generation.generation_sides import (
+    OurBert,
+    OurT5,
+    authors_bert,
+    authors_t5,
+    ours,
+    task_of,
+)
 from pipeline.core.types import Reference
 from pipeline.infill.batching import plan_batches
 

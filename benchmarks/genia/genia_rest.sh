@@ -9,7 +9,7 @@ learn() { # SYSTEM SEED OPTIONS...: 250 labels, all of candidates/SYSTEM
   conjoin train $corpus $params --system "$system" --mode no-filter --candidates "$corpus/candidates/$system/seed-$seed" \
     --labelled 250 --seed "$seed" --resume "$@"
 }
-python benchmarks/control_candidates.py $corpus attested-bert --seeds 0 1 2 3 4 # control-real, control-real-and
+python benchmarks/genia/control_candidates.py $corpus attested-bert --seeds 0 1 2 3 4 # control-real, control-real-and
 for seed in 0 1 2 3 4; do
   # Errors are estimated by thirds of L, with a short baseline of its own outside the tables.
   conjoin train $corpus $params --system short --mode baseline --labelled 250 --seed $seed --steps 800 \

@@ -1,6 +1,6 @@
 """Do the 95 % intervals of gains hold the true gain in 95 % of experiments? A simulation that knows it.
 
-Usage: python benchmarks/intervals.py [--trials 400] [--instances 1300] [--disagree 0.2]
+Usage: python benchmarks/intervals/intervals.py [--trials 400] [--instances 1300] [--disagree 0.2]
 
 Two systems with a true gain of 2 points are compared on the same instances for some seeds. They differ
 on a share of the instances, half of it the same ones for every seed, as harder sentences are hard in

@@ -1,6 +1,6 @@
 """The tables of docs/ellipsis.md, from what gapping_study.py measured.
 
-Usage: python benchmarks/gapping_tables.py data/gapping-study
+Usage: python benchmarks/gapping/gapping_tables.py data/gapping-study
 
 LAS and orphans in %, means over seeds, with 95 % intervals of the paired difference to the treebank alone:
 seeds and test sentences are resampled together. An orphan counts where word, head and relation are right.
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from parser_tables import f1, gain
-from study_tables import print_table, signed
 from typing_extensions import TypedDict
 
+from benchmarks.embedded_world.study_tables import print_table, signed
+from benchmarks.parsers.parser_tables import f1, gain
 from pipeline.core.documents import read_json
 from pipeline.ellipsis.orphans.command import COUNTED
 

@@ -9,7 +9,7 @@ twenty rows in the order of their scores; what `predict` reads is a text file wi
 corpus's own. Without --predictor it has a small random one: memory does not depend on its weights, and the
 time (a thousand sentences a second) is not measured here.
 
-    python benchmarks/memory_by_rows.py --rows 100000 1000000 3000000
+    python benchmarks/sharing/memory_by_rows.py --rows 100000 1000000 3000000
 """
 # ruff: noqa: PLC0415 - the kernel counts what a process held before it became another program
 
@@ -23,7 +23,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from sharing import measured
+from benchmarks.sharing.sharing import measured
 
 GOAL = 1.25
 COMMANDS = ("validate", "stats", "merge", "predict", "browse")

@@ -1,7 +1,7 @@
 """What parser_study.py writes and parser_tables.py reads: where units lie, and what a result says.
 
 Usage, to keep results in benchmarks/outcomes/parsers.jsonl:
-    python benchmarks/parser_results.py data/parser-study/results
+    python benchmarks/parsers/parser_results.py data/parser-study/results
 
 The study takes more hours than a sitting has, so the file outlives the folder: ``units`` leaves out what it
 has. It has no word of a treebank, but numbers of constituents, and coordinations by their places.
@@ -18,12 +18,13 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from benchmarks.outcomes import FOLDER
 from pipeline.core.corpus_folder import SENTENCES_FILE
 from pipeline.core.documents import parse_json, read_json
 from pipeline.core.schema import read_sentences
 from pipeline.core.types import Coordination, Sentence, Span
 
-KEPT = Path(__file__).with_name("outcomes") / "parsers.jsonl"
+KEPT = FOLDER / "parsers.jsonl"
 """Results that outlive the folder they were made in."""
 
 ALONE = "gold"

@@ -7,9 +7,9 @@ from functools import wraps
 from typing import Any
 
 import torch
-from generation_pairs import Shape
-from generation_sides import AUTHORS_BATCH
 
+from benchmarks.generation.generation_pairs import Shape
+from benchmarks.generation.generation_sides import AUTHORS_BATCH
 from pipeline.infill import stepwise, t5_decoder
 from pipeline.infill.forcing import Trie
 

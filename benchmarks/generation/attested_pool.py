@@ -2,8 +2,8 @@
 
 Trees are made up from a seed, and tokens are the words, so that the time is the pool's own.
 
-    python benchmarks/attested_pool.py                          ten million: half an hour, 0.7 GB of disk
-    python benchmarks/attested_pool.py --constituents 1000000   a tenth
+    python benchmarks/generation/attested_pool.py   # ten million: half an hour, 0.7 GB of disk
+    python benchmarks/generation/attested_pool.py --constituents 1000000   # a tenth
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """How right are the candidates that parsers learn from in parser_study.py, where the treebank knows?
 
-Usage, after the units of candidates: python benchmarks/parser_candidates.py data/parser-study/genia-250
+Usage, after the units of candidates:
+    python benchmarks/parsers/parser_candidates.py data/parser-study/genia-250
 
 In per cent by source, means of seeds: candidates whose reference span is a constituent of its label in the
 gold tree; those of which every conjunct is, where it was taken from (a language model's words stand in no
@@ -14,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
-from harvest_precision import gold_of, training_sentences
-
+from benchmarks.genia.harvest_precision import gold_of, training_sentences
 from pipeline.core.candidates import candidate_shards
 from pipeline.core.console import table
 from pipeline.core.corpus_folder import SENTENCES_FILE, TREES_FOLDER, find_trees

@@ -1,6 +1,6 @@
 """The tables of docs/results.md on parsers, from the results of parser_study.py.
 
-Usage: python benchmarks/parser_tables.py --corpus data/parsers/genia data/parsers/gum
+Usage: python benchmarks/parsers/parser_tables.py --corpus data/parsers/genia data/parsers/gum
 
 The results are those that parser_results.py keeps, and outcomes.py for predictors of the same draws; of a
 corpus no more is needed than `conjoin ingest` makes.
@@ -19,8 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from outcomes import FOLDER, Outcomes
-from parser_results import (
+
+from benchmarks.embedded_world.study_tables import print_table, signed
+from benchmarks.outcomes import FOLDER, Outcomes
+from benchmarks.parsers.parser_results import (
     ALONE,
     TREEBANK,
     TREES,
@@ -30,8 +32,6 @@ from parser_results import (
     read_kept,
     structures,
 )
-from study_tables import print_table, signed
-
 from pipeline.core.comparison import Difference, compare, resamples
 from pipeline.core.types import Coordination, Sentence
 from pipeline.parsing.measures import (
